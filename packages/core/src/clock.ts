@@ -1,0 +1,82 @@
+/**
+ * Everything in Leasehold that is not a function of its inputs: two clocks, timers and random numbers. Nothing else
+ * touches `Date`, `performance`, `setTimeout` or `Math.random`, so that a simulation can run the real code under a
+ * virtual clock.
+ */
+export interface Clock {
+  /** Milliseconds from an arbitrary origin; never goes back. It may stand still while the machine is suspended. */
+  monotonicMs(): number;
+  /** Milliseconds since the Unix epoch, as this machine believes; may jump either way. */
+  wallMs(): number;
+  /** Calls `callback` once, `delayMs` or more from now by the monotonic clock. */
+  setTimer(callback: () => void, delayMs: number): Timer;
+  /** A number in [0, 1), for jitter. */
+  random(): number;
+  /** A fresh version 4 UUID, unguessable where the clock is the system's. */
+  randomUuid(): string;
+}
+
+/** A pending callback. */
+export interface Timer {
+  /** Makes sure that the callback does not run any more; does nothing once it has. */
+  cancel(): void;
+}
+
+/** One moment on both clocks of one process. It means nothing in any other process. */
+export interface Instant {
+  /** The moment by the monotonic clock, in milliseconds. */
+  readonly monotonicMs: number;
+  /** The moment by the wall clock, in milliseconds since the Unix epoch. */
+  readonly wallMs: number;
+}
+
+/** The longest delay that Node's timers take, 2^31 - 1 ms; a longer one would fire at once. */
+export const MAX_TIMER_MS: number = 2_147_483_647;
+
+/** The clocks, timers and randomness of this process. Its timers keep the process alive until they run or are cancelled. */
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  setTimer(callback, delayMs) {
+    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS));
+    return { cancel: () => clearTimeout(handle) };
+  },
+  random: () => Math.random(),
+  randomUuid: () => crypto.randomUUID(),
+};
+
+/** The present moment on both clocks. */
+export function instantOf(clock: Clock): Instant {
+  return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+}
+
+/**
+ * How long ago `since` was, for a *holder*: the larger of monotonic and wall-clock elapsed time. A monotonic clock can
+ * stop while a machine is suspended (nodejs/node#47724) and a wall clock can be set back; a holder that believes the
+ * larger figure gives up too early rather than too late.
+ */
+export function holderElapsedMs(clock: Clock, since: Instant): number {
+  return Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs);
+}
+
+/**
+ * Resolves after `delayMs`.
+ * @throws the signal's own reason, as soon as it aborts; its listener is removed either way.
+ */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal?.reason as Error);
+    };
+    const timer = clock.setTimer(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, delayMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

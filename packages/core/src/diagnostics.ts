@@ -1,0 +1,44 @@
+import { channel } from "node:diagnostics_channel";
+
+/** The `node:diagnostics_channel` on which every state change of every elector is published, as {@link StateChange}. */
+export const STATE_CHANNEL = "leasehold:state";
+/** The `node:diagnostics_channel` on which every request to a store is published once it has ended, as {@link StoreRequest}. */
+export const REQUEST_CHANNEL = "leasehold:request";
+
+/** What an elector is doing. */
+export type ElectorState = "standby" | "leading" | "ending" | "stopped";
+
+export interface StateChange {
+  readonly election: string;
+  readonly candidateId: string;
+  readonly state: ElectorState;
+  /** The term that began, is ending or has ended. */
+  readonly term?: number | undefined;
+  /** Why, in words. */
+  readonly reason?: string | undefined;
+  /** The wall clock of this process. */
+  readonly wallMs: number;
+}
+
+export interface StoreRequest {
+  readonly store: string;
+  readonly election: string;
+  /** For instance `get`, `put`, `renew`. */
+  readonly operation: string;
+  readonly durationMs: number;
+  /** `ok`, or the code of the error. */
+  readonly outcome: string;
+}
+
+const states = channel(STATE_CHANNEL);
+const requests = channel(REQUEST_CHANNEL);
+
+/** Publishes a state change, if anybody listens. */
+export function publishState(change: StateChange): void {
+  if (states.hasSubscribers) states.publish(change);
+}
+
+/** Publishes a request, if anybody listens. */
+export function publishRequest(request: StoreRequest): void {
+  if (requests.hasSubscribers) requests.publish(request);
+}

@@ -1,0 +1,427 @@
+import { defaultCandidateId } from "./candidate-id.ts";
+import { holderElapsedMs, systemClock, type Clock } from "./clock.ts";
+import { publishState, type ElectorState } from "./diagnostics.ts";
+import type { ElectorEvents } from "./elector-events.ts";
+import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError, TermRegressedError, type StoreError } from "./errors.ts";
+import { countsAsReturn } from "./task-outcome.ts";
+import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
+import { mayAcquire, type Lease, type LeaseSnapshot, type LeaseStore } from "./lease-store.ts";
+import { Listeners } from "./listeners.ts";
+import { LookTimer, type Push } from "./look-timer.ts";
+import { checkName, checkValue } from "./names.ts";
+import { checkStore, leaderOf, Observer } from "./observer.ts";
+import { highestTermSeen, noteTerm } from "./seen-terms.ts";
+import { Tenure } from "./tenure.ts";
+import { decideTiming, timing, type Timing, type TimingOptions, type TimingReport } from "./timing.ts";
+
+/** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
+export const OVERRUN_EXIT_CODE = 70;
+
+/** What every waiting call takes. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ElectorOptions extends TimingOptions {
+  readonly store: LeaseStore;
+  /** The name that candidates compete for: 1 to 255 bytes of UTF-8, without control characters. */
+  readonly election: string;
+  /** A label that people can read. @defaultValue `<host>-<pid>-<random>` */
+  readonly candidateId?: string | undefined;
+  /** What others can read while this candidate leads, for instance its address. */
+  readonly value?: string | undefined;
+  /** Whether a stopping leader releases the lease, rather than leave it to expire. @defaultValue true */
+  readonly releaseOnStop?: boolean | undefined;
+  /**
+   * What happens when a task is still pending although its time is up: an `overrun` event, or that and the end of this
+   * process (exit code 70). A process whose event loop is blocked cannot end itself. @defaultValue 'report'
+   */
+  readonly onOverrun?: "report" | "exit" | undefined;
+  /** The least term that this candidate may lead: how an administrator heals a record that was lost or restored. */
+  readonly minTerm?: number | undefined;
+  /** Called when this candidate starts to lead, right before the task. */
+  readonly onStartedLeading?: ((event: ElectorEvents["startedLeading"]) => unknown) | undefined;
+  /** Called after the task has settled; `leadership.signal` is the early word. */
+  readonly onStoppedLeading?: ((event: ElectorEvents["stoppedLeading"]) => unknown) | undefined;
+  /** Called whenever another leader is seen, or this candidate becomes it. */
+  readonly onNewLeader?: ((leader: Leader | undefined) => unknown) | undefined;
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** How `tryRun` went. */
+export type TryRunOutcome<T> =
+  /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
+  | { readonly elected: true; readonly term: number; readonly result: T | undefined }
+  | { readonly elected: false; readonly leader?: Leader | undefined };
+
+/**
+ * One candidate in one election.
+ *
+ * At most one candidate of an election is *valid* (its `isLeader`, its `leadership.isValid()`) at any instant, however
+ * slow, paused or cut off any of them is, as long as the rates of their clocks differ by less than 10%. What a lease
+ * cannot do is stop a write that a paused process sends late: for that, let the resource check the term.
+ *
+ * @example
+ * ```ts
+ * const elector = new Elector({ store, election: "nightly-billing" });
+ * await elector.run(async (leadership) => {
+ *   while (!leadership.signal.aborted) await billNext(leadership.signal);
+ * }, { signal });
+ * ```
+ */
+export class Elector {
+  readonly election: string;
+  readonly candidateId: string;
+  readonly #store: LeaseStore;
+  readonly #timing: Timing;
+  readonly #options: ElectorOptions;
+  readonly #clock: Clock;
+  readonly #listeners: Listeners<ElectorEvents>;
+  #busyWith: string | undefined;
+  #tenure: Tenure | undefined;
+  #leader: Leader | undefined;
+  /** Set after giving up a term: stand back until a newer one is seen, or until then. */
+  #standBack: { readonly term: number; readonly untilMs: number } | undefined;
+
+  /** @throws {ConfigurationError} for anything that cannot work, before any request. */
+  constructor(options: ElectorOptions) {
+    checkStore(options.store);
+    checkName("election", options.election);
+    this.#clock = options.clock ?? systemClock;
+    this.#options = options;
+    this.#store = options.store;
+    this.election = options.election;
+    this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
+    checkName("candidateId", this.candidateId);
+    if (options.value !== undefined) checkValue(options.value, options.store.capabilities.maxValueBytes);
+    if (options.minTerm !== undefined && (!Number.isSafeInteger(options.minTerm) || options.minTerm < 1)) {
+      throw new ConfigurationError(`minTerm is ${options.minTerm}; it must be a whole number from 1.`, { election: options.election });
+    }
+    if (options.onOverrun !== undefined && options.onOverrun !== "report" && options.onOverrun !== "exit") {
+      throw new ConfigurationError(`onOverrun is ${JSON.stringify(options.onOverrun)}; it must be 'report' or 'exit'.`);
+    }
+    this.#timing = decideTiming(options, options.store.capabilities);
+    this.#listeners = new Listeners((callback, error) => {
+      if (callback !== "callbackFailed") this.#listeners.emit("callbackFailed", { election: this.election, callback, error });
+    });
+  }
+
+  /** Whether this candidate is the leader at this very moment: computed from the clocks at each look, never remembered. */
+  get isLeader(): boolean {
+    return this.#tenure?.leadership.isValid() ?? false;
+  }
+
+  /** Who led when this candidate last looked. */
+  get leader(): Leader | undefined {
+    return this.#leader;
+  }
+
+  /** The worst-case times that follow from this elector's options and its store. */
+  get timing(): TimingReport {
+    return timing(this.#options, this.#store.capabilities);
+  }
+
+  /** Adds a listener for one kind of event; returns a function that removes it. */
+  on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
+    return this.#listeners.add(name, listener);
+  }
+
+  /**
+   * Campaigns, leads, and campaigns again, until the signal aborts; then it drains, releases and resolves. Failures of
+   * the store never end it: it steps down in time, and is back when the store is.
+   *
+   * @throws {ElectorBusyError} if this elector is busy. {AlreadyAbortedError} if the signal has aborted before.
+   *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
+   *   throws while its signal has not aborted, after the lease was released.
+   */
+  async run(task: LeaderTask<unknown>, options: WaitOptions = {}): Promise<void> {
+    const { signal } = options;
+    const done = this.#begin("run", signal);
+    let tenure: Tenure | undefined;
+    try {
+      for (;;) {
+        tenure = await this.#campaign(signal);
+        if (!tenure) return;
+        await this.#lead(tenure, task, signal);
+        if (signal?.aborted) return;
+      }
+    } finally {
+      done(tenure);
+    }
+  }
+
+  /**
+   * Campaigns until this candidate leads, and hands the leadership over: renewed until it is disposed of. When the
+   * signal aborts after that, so does `leadership.signal`.
+   *
+   * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
+   */
+  async campaign(options: WaitOptions = {}): Promise<HeldLeadership> {
+    const { signal } = options;
+    const done = this.#begin("campaign", signal);
+    let tenure: Tenure | undefined;
+    try {
+      tenure = await this.#campaign(signal);
+      signal?.throwIfAborted();
+      if (!tenure) throw new TypeError("a campaign without a signal cannot end without a leadership");
+      void this.#hold(tenure, tenure.disposed, signal);
+      return tenure.leadership;
+    } finally {
+      done(tenure);
+    }
+  }
+
+  /**
+   * One attempt, without waiting: runs the task if this candidate can lead at once. It may use the store's own clock to
+   * tell that a lease has expired, so that a process with no memory can replace a dead leader. It does not stand back
+   * after an earlier term: each call is the caller's own decision to compete.
+   *
+   * @throws a `StoreError` if the store fails: nobody leads. The signal's reason if it aborts before the task starts.
+   *   Else as `run`.
+   */
+  async tryRun<T>(task: LeaderTask<T>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
+    const { signal } = options;
+    const done = this.#begin("tryRun", signal);
+    let tenure: Tenure | undefined;
+    try {
+      const snapshot = await this.#look("store-clock", signal);
+      tenure = await this.#attempt(snapshot, "store-clock", signal);
+      signal?.throwIfAborted();
+      if (!tenure) return { elected: false, ...(this.#leader ? { leader: this.#leader } : {}) };
+      const { term } = tenure;
+      return { elected: true, term, result: await this.#lead(tenure, task, signal) };
+    } finally {
+      done(tenure);
+    }
+  }
+
+  /**
+   * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, releases. The
+   * elector then goes on campaigning, after the others had their turn. Does nothing if this candidate does not lead.
+   */
+  async resign(): Promise<void> {
+    const tenure = this.#tenure;
+    if (!tenure) return;
+    tenure.end(new LeadershipEndedError(this.election, tenure.term, "resigned", "it was resigned."));
+    await tenure.finished;
+  }
+
+  /** Yields who leads, and again whenever that changes; see {@link Observer.observe}. */
+  observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
+    const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
+    const observer = new Observer({ store: this.#store, election: this.election, retryPeriodMs, attemptTimeoutMs, clock: this.#clock });
+    return observer.observe(options);
+  }
+
+  /** Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more. */
+  #begin(call: string, signal: AbortSignal | undefined): (tenure: Tenure | undefined) => void {
+    if (this.#busyWith) throw new ElectorBusyError(this.election, call, this.#busyWith);
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new ConfigurationError(`The signal given to ${call} is not an AbortSignal.`, { election: this.election });
+    }
+    if (signal?.aborted) throw new AlreadyAbortedError(call, signal, this.election);
+    this.#busyWith = call;
+    return (tenure) => {
+      const free = (): void => {
+        this.#busyWith = undefined;
+        this.#setState("stopped");
+      };
+      if (this.#tenure && this.#tenure === tenure) void tenure.finished.then(free);
+      else free();
+    };
+  }
+
+  /** Waits until this candidate leads. Returns `undefined` once the signal has aborted. */
+  async #campaign(signal: AbortSignal | undefined): Promise<Tenure | undefined> {
+    this.#setState("standby");
+    this.#listeners.emit("standby", { election: this.election });
+    const { retryPeriodMs, leaseDurationMs } = this.#timing;
+    const expiry = this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed";
+    const looks = new LookTimer(this.#store, this.election, this.#clock, signal);
+    try {
+      let seen: Push | undefined;
+      for (;;) {
+        let waitMs: number;
+        try {
+          const snapshot = seen ? this.#learn(seen.snapshot) : await this.#look(expiry, signal);
+          const standBackMs = this.#standBackMs(snapshot);
+          const tenure = standBackMs > 0 ? undefined : await this.#attempt(snapshot, expiry, signal);
+          if (tenure || signal?.aborted) return tenure;
+          waitMs = this.#store.nextLookMs(this.election, retryPeriodMs);
+          if (!looks.watching) waitMs = Math.min(waitMs, retryPeriodMs);
+          if (standBackMs > 0) waitMs = Math.min(Math.max(waitMs, 1), standBackMs);
+        } catch (error) {
+          if (signal?.aborted) return undefined;
+          this.#listeners.emit("storeFailed", { election: this.election, error });
+          const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, leaseDurationMs);
+          waitMs = Math.max(askedMs, retryPeriodMs * (0.5 + this.#clock.random() / 2));
+        }
+        seen = await looks.wait(waitMs);
+      }
+    } catch (error) {
+      if (signal?.aborted) return undefined;
+      throw error;
+    } finally {
+      looks.stop();
+    }
+  }
+
+  async #look(expiry: "observed" | "store-clock", signal: AbortSignal | undefined): Promise<LeaseSnapshot | undefined> {
+    const { attemptTimeoutMs } = this.#timing;
+    return this.#learn(await this.#store.read(this.election, { timeoutMs: attemptTimeoutMs, signal, expiry }));
+  }
+
+  /** @throws {TermRegressedError} if the store's record has gone back, and `minTerm` does not make up for it. */
+  #learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
+    const term = snapshot?.term ?? 0;
+    const highest = highestTermSeen(this.#store, this.election);
+    noteTerm(this.#store, this.election, term);
+    this.#setLeader(leaderOf(snapshot));
+    if (term < highest && (this.#options.minTerm ?? 0) <= highest) throw new TermRegressedError(this.election, term, highest);
+    return snapshot;
+  }
+
+  /** Tries to acquire if that can succeed. A win that comes after the signal aborted, or too late, is released at once. */
+  async #attempt(
+    snapshot: LeaseSnapshot | undefined,
+    expiry: "observed" | "store-clock",
+    signal: AbortSignal | undefined,
+  ): Promise<Tenure | undefined> {
+    if (!mayAcquire(snapshot, this.candidateId) || signal?.aborted) return undefined;
+    const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = this.#timing;
+    // Not given the signal: once it is sent, only its answer tells whether there is anything to release.
+    const outcome = await this.#store.acquire({
+      election: this.election,
+      candidateId: this.candidateId,
+      value: this.#options.value,
+      leaseDurationMs,
+      renewIntervalMs,
+      minTerm: this.#options.minTerm,
+      aboveTerm: highestTermSeen(this.#store, this.election),
+      expiry,
+      timeoutMs: attemptTimeoutMs,
+    });
+    if (!outcome.acquired) {
+      if (outcome.current) this.#learn(outcome.current);
+      return undefined;
+    }
+    const { lease } = outcome;
+    noteTerm(this.#store, this.election, lease.term);
+    if (signal?.aborted || holderElapsedMs(this.#clock, lease.grantedAt) >= renewDeadlineMs) {
+      await this.#store.release(lease, { timeoutMs: attemptTimeoutMs }).catch((error: unknown) => {
+        this.#listeners.emit("releaseFailed", { election: this.election, term: lease.term, error });
+      });
+      return undefined;
+    }
+    return this.#makeTenure(lease);
+  }
+
+  #makeTenure(lease: Lease): Tenure {
+    const { election } = this;
+    const { term } = lease;
+    return new Tenure({
+      clock: this.#clock,
+      store: this.#store,
+      lease,
+      timing: this.#timing,
+      releaseOnStop: this.#options.releaseOnStop ?? true,
+      hooks: {
+        renewed: () => this.#listeners.emit("renewed", { election, term }),
+        renewFailed: (error) => this.#listeners.emit("renewFailed", { election, term, error }),
+        releaseFailed: (error) => this.#listeners.emit("releaseFailed", { election, term, error }),
+        ending: (reason) => {
+          this.#setState("ending", term, reason);
+          this.#listeners.emit("ending", { election, term, reason });
+        },
+        overrun: (sinceSignalMs) => this.#overrun(term, sinceSignalMs),
+        finished: (reason) => this.#finished(term, reason),
+      },
+    });
+  }
+
+  /** Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough. */
+  async #lead<T>(tenure: Tenure, task: LeaderTask<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+    const started = Promise.withResolvers<void>();
+    // The task starts after the tenure does, and settles the tenure even if it throws at once.
+    const work = started.promise.then(() => task(tenure.leadership));
+    const held = this.#hold(tenure, work, signal);
+    started.resolve();
+    await Promise.race([held, tenure.stopOverran]);
+    try {
+      return await work;
+    } catch (error) {
+      if (countsAsReturn(error, tenure.leadership.signal)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Keeps a term going until its work has settled and the lease is given up. */
+  async #hold(tenure: Tenure, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+    const { election, candidateId } = this;
+    const { term } = tenure;
+    this.#tenure = tenure;
+    this.#setState("leading", term);
+    tenure.start();
+    const value = this.#options.value;
+    this.#setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
+    this.#listeners.emit("startedLeading", { election, term });
+    this.#notify("onStartedLeading", () => this.#options.onStartedLeading?.({ election, term }));
+    const stop = (): void => tenure.end(signal?.reason as Error, true);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    await tenure.finish(work);
+    signal?.removeEventListener("abort", stop);
+  }
+
+  #finished(term: number, reason: Error | undefined): void {
+    const { election } = this;
+    this.#tenure = undefined;
+    this.#standBack = { term, untilMs: this.#clock.monotonicMs() + this.#timing.cooldownMs };
+    if (this.#leader?.term === term) this.#setLeader(undefined);
+    this.#listeners.emit("stoppedLeading", { election, term, reason });
+    this.#notify("onStoppedLeading", () => this.#options.onStoppedLeading?.({ election, term, reason }));
+  }
+
+  /** How much longer this candidate leaves the election to others. */
+  #standBackMs(snapshot: LeaseSnapshot | undefined): number {
+    if (!this.#standBack) return 0;
+    const leftMs = this.#standBack.untilMs - this.#clock.monotonicMs();
+    if (leftMs > 0 && (snapshot?.term ?? 0) <= this.#standBack.term) return leftMs;
+    this.#standBack = undefined;
+    return 0;
+  }
+
+  #overrun(term: number, sinceSignalMs: number): void {
+    const { election } = this;
+    this.#listeners.emit("overrun", { election, term, sinceSignalMs });
+    if (this.#options.onOverrun !== "exit") return;
+    process.stderr.write(
+      `leasehold: the task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`,
+    );
+    process.exit(OVERRUN_EXIT_CODE);
+  }
+
+  #setLeader(leader: Leader | undefined): void {
+    const before = this.#leader;
+    this.#leader = leader;
+    if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
+    this.#listeners.emit("newLeader", { election: this.election, leader });
+    this.#notify("onNewLeader", () => this.#options.onNewLeader?.(leader));
+  }
+
+  #notify(callback: string, notify: () => unknown): void {
+    this.#listeners.guard(callback, notify);
+  }
+
+  #setState(state: ElectorState, term?: number, reason?: Error): void {
+    publishState({
+      election: this.election,
+      candidateId: this.candidateId,
+      state,
+      ...(term === undefined ? {} : { term }),
+      ...(reason === undefined ? {} : { reason: String((reason as Partial<Error> | undefined)?.message ?? reason) }),
+      wallMs: this.#clock.wallMs(),
+    });
+  }
+}

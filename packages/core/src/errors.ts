@@ -1,0 +1,232 @@
+/** Every stable `code` that an error of Leasehold can have. */
+export type LeaseholdErrorCode =
+  | "CONFIGURATION"
+  | "ALREADY_ABORTED"
+  | "ELECTOR_BUSY"
+  | "LEASE_LOST"
+  | "LEADERSHIP_ENDED"
+  | "DRAIN_TIMEOUT"
+  | "TERM_REGRESSED"
+  | "FENCED"
+  | "FOREIGN_RECORD"
+  | "UNSUPPORTED"
+  | StoreErrorCode;
+
+/** The codes of {@link StoreError}. */
+export type StoreErrorCode =
+  | "STORE_UNAVAILABLE"
+  | "STORE_THROTTLED"
+  | "STORE_TIMEOUT"
+  | "STORE_CONFLICT"
+  | "STORE_DENIED"
+  | "STORE_MISSING"
+  | "STORE_REJECTED";
+
+/** What every error of Leasehold may say beside its message. */
+export interface LeaseholdErrorDetails {
+  /** The election it is about. */
+  readonly election?: string | undefined;
+  /** What brought it about, usually an SDK's error. */
+  readonly cause?: unknown;
+}
+
+const BRAND = Symbol.for("leasehold.error");
+
+/** The base of every error that Leasehold throws. Test with {@link isLeaseholdError}: two copies of this package may be installed. */
+export class LeaseholdError extends Error {
+  /** Stable; switch on it rather than on messages. */
+  readonly code: LeaseholdErrorCode;
+  /** The election that the error is about, if it is about one. */
+  readonly election: string | undefined;
+
+  constructor(code: LeaseholdErrorCode, message: string, details: LeaseholdErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    Object.defineProperty(this, BRAND, { value: true });
+    this.name = new.target.name;
+    this.code = code;
+    this.election = details.election;
+  }
+}
+
+/** Whether `error` is one of Leasehold's (of the given code, if one is given), from whichever copy of the package. */
+export function isLeaseholdError(error: unknown, code?: LeaseholdErrorCode): error is LeaseholdError {
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    BRAND in error &&
+    (code === undefined || (error as { code?: unknown }).code === code)
+  );
+}
+
+/** An option, a name or a client that cannot work; thrown before any request, saying what, where and what to do. */
+export class ConfigurationError extends LeaseholdError {
+  constructor(message: string, details?: LeaseholdErrorDetails) {
+    super("CONFIGURATION", message, details);
+  }
+}
+
+/** The caller's signal was aborted before the call began: nothing was sent. Its `cause` is the signal's reason. */
+export class AlreadyAbortedError extends LeaseholdError {
+  constructor(call: string, signal: AbortSignal, election?: string) {
+    super("ALREADY_ABORTED", `${call} was given a signal that had already aborted; nothing was sent. Pass a live signal, or do not call.`, {
+      election,
+      cause: signal.reason,
+    });
+  }
+}
+
+/** A second `run`, `campaign` or `tryRun` on an elector that has one under way. */
+export class ElectorBusyError extends LeaseholdError {
+  constructor(election: string, call: string, busyWith: string) {
+    super(
+      "ELECTOR_BUSY",
+      `${call} on the elector of '${election}', which is busy with ${busyWith}. An elector does one thing at a time: wait for it to settle, or make a second Elector.`,
+      { election },
+    );
+  }
+}
+
+/**
+ * Why a lease was lost.
+ * - `renew-deadline`: no renewal was confirmed in time; the term ends while the lease still stands.
+ * - `expired`: the leader's own deadline passed (it was frozen, or the store stayed away).
+ * - `taken`: another candidate holds it, or the record no longer carries our termId.
+ * - `broken`: an administrator broke it.
+ * - `missing`: the record is gone.
+ */
+export type LossReason = "renew-deadline" | "expired" | "taken" | "broken" | "missing";
+
+/** The lease was lost: the reason of `leadership.signal`, and what `assertValid()` throws. */
+export class LeaseLostError extends LeaseholdError {
+  readonly reason: LossReason;
+  readonly term: number;
+
+  constructor(election: string, term: number, reason: LossReason, explanation: string, cause?: unknown) {
+    super("LEASE_LOST", `Leadership of '${election}' (term ${term}) is lost: ${explanation}`, { election, cause });
+    this.reason = reason;
+    this.term = term;
+  }
+}
+
+/** Why a leadership ended without its lease being lost. */
+export type EndReason = "resigned" | "released" | "stalled" | "transferred";
+
+/** The leadership was given up on purpose: the reason of `leadership.signal` after `resign()`, a stall or a transfer, and what `assertValid()` throws after it. */
+export class LeadershipEndedError extends LeaseholdError {
+  readonly reason: EndReason;
+  readonly term: number;
+
+  constructor(election: string, term: number, reason: EndReason, explanation: string) {
+    super("LEADERSHIP_ENDED", `Leadership of '${election}' (term ${term}) has ended: ${explanation}`, { election });
+    this.reason = reason;
+    this.term = term;
+  }
+}
+
+/** A stopping leader's task had not settled after `drainTimeoutMs`. The lease was not released: it expires by itself. */
+export class DrainTimeoutError extends LeaseholdError {
+  readonly term: number;
+
+  constructor(election: string, term: number, waitedMs: number) {
+    super(
+      "DRAIN_TIMEOUT",
+      `The task leading '${election}' (term ${term}) was still pending ${Math.round(waitedMs)} ms after its signal aborted. ` +
+        "The lease was left to expire, so that no successor starts beside the task. Make the task heed leadership.signal, or raise drainTimeoutMs.",
+      { election },
+    );
+    this.term = term;
+  }
+}
+
+/** The store shows a lower term than this process has seen: the record was deleted or restored, and fencing tokens would repeat. */
+export class TermRegressedError extends LeaseholdError {
+  readonly foundTerm: number;
+  readonly highestTermSeen: number;
+
+  constructor(election: string, foundTerm: number, highestTermSeen: number) {
+    super(
+      "TERM_REGRESSED",
+      `The store shows term ${foundTerm} for '${election}', but this process has seen term ${highestTermSeen}: the record was deleted, restored or rewritten. ` +
+        `Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen} (and than any term a fenced resource has seen).`,
+      { election },
+    );
+    this.foundTerm = foundTerm;
+    this.highestTermSeen = highestTermSeen;
+  }
+}
+
+/** A fenced write of a stale leader was refused; nothing was written. */
+export class FencedError extends LeaseholdError {
+  /** The term that tried to write. */
+  readonly term: number;
+  /** The term that the resource has accepted, where the store can tell. */
+  readonly currentTerm: number | undefined;
+
+  constructor(election: string, term: number, currentTerm: number | undefined, resource: string, cause?: unknown) {
+    super(
+      "FENCED",
+      `A write to ${resource} as leader of '${election}' in term ${term} was refused` +
+        (currentTerm === undefined ? "." : `: it belongs to term ${currentTerm}.`) +
+        " Nothing was written.",
+      { election, cause },
+    );
+    this.term = term;
+    this.currentTerm = currentTerm;
+  }
+}
+
+/** What lies at the election's place in the store is not a lease of Leasehold's; it is never overwritten. */
+export class ForeignRecordError extends LeaseholdError {
+  constructor(election: string, place: string, problem: string) {
+    super(
+      "FOREIGN_RECORD",
+      `${place} cannot be read as the lease of '${election}': ${problem}. It was left untouched. Use another name, or remove it by hand if nobody owns it.`,
+      { election },
+    );
+  }
+}
+
+/** The store cannot do what was asked; its `capabilities` say so beforehand. */
+export class UnsupportedError extends LeaseholdError {
+  constructor(message: string, details?: LeaseholdErrorDetails) {
+    super("UNSUPPORTED", message, details);
+  }
+}
+
+/** What a {@link StoreError} says beside its code. */
+export interface StoreErrorDetails extends LeaseholdErrorDetails {
+  /** The store's name, for instance `azure-blob`. */
+  readonly store: string;
+  /** The request that failed, for instance `renew`. */
+  readonly operation: string;
+  /** How long the service asked to be left alone. */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the service may have carried the request out all the same. */
+  readonly mayHaveBeenApplied: boolean;
+}
+
+/**
+ * A request to the store failed.
+ * - `STORE_UNAVAILABLE`: no connection, or the service failed.
+ * - `STORE_THROTTLED`: the service asks for fewer requests.
+ * - `STORE_TIMEOUT`: no reply in time.
+ * - `STORE_CONFLICT`: too many writers at once; the next attempt may pass.
+ * - `STORE_DENIED`: the credentials do not allow it.
+ * - `STORE_MISSING`: the container, table or database is not there.
+ * - `STORE_REJECTED`: the service understood and refused; sending the same again will not help.
+ */
+export class StoreError extends LeaseholdError {
+  readonly store: string;
+  readonly operation: string;
+  readonly retryAfterMs: number | undefined;
+  /** True where the outcome is unknown: the service may have carried the request out. */
+  readonly mayHaveBeenApplied: boolean;
+
+  constructor(code: StoreErrorCode, message: string, details: StoreErrorDetails) {
+    super(code, message, details);
+    this.store = details.store;
+    this.operation = details.operation;
+    this.retryAfterMs = details.retryAfterMs;
+    this.mayHaveBeenApplied = details.mayHaveBeenApplied;
+  }
+}

@@ -1,0 +1,75 @@
+export { holderElapsedMs, instantOf, sleep, systemClock, type Clock, type Instant, type Timer } from "./clock.ts";
+export {
+  REQUEST_CHANNEL,
+  STATE_CHANNEL,
+  type ElectorState,
+  type StateChange,
+  type StoreRequest,
+} from "./diagnostics.ts";
+export { Elector, OVERRUN_EXIT_CODE, type ElectorOptions, type TryRunOutcome, type WaitOptions } from "./elector.ts";
+export type { ElectorEvents } from "./elector-events.ts";
+export {
+  AlreadyAbortedError,
+  ConfigurationError,
+  DrainTimeoutError,
+  ElectorBusyError,
+  FencedError,
+  ForeignRecordError,
+  isLeaseholdError,
+  LeadershipEndedError,
+  LeaseholdError,
+  LeaseLostError,
+  StoreError,
+  TermRegressedError,
+  UnsupportedError,
+  type EndReason,
+  type LeaseholdErrorCode,
+  type LeaseholdErrorDetails,
+  type LossReason,
+  type StoreErrorCode,
+  type StoreErrorDetails,
+} from "./errors.ts";
+export { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "./interval.ts";
+export type { HeldLeadership, Leader, Leadership, LeaderTask } from "./leadership.ts";
+export {
+  mayAcquire,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type BreakOptions,
+  type BreakOutcome,
+  type Lease,
+  type LeaseSnapshot,
+  type LeaseState,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+  type ReadOptions,
+  type ReleaseOutcome,
+  type RenewOutcome,
+  type RequestLimits,
+  type TransferOptions,
+  type TransferOutcome,
+  type WatchOptions,
+} from "./lease-store.ts";
+export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
+export { checkName, checkValue, MAX_NAME_BYTES, utf8Bytes } from "./names.ts";
+export { Observer, type ObserverOptions } from "./observer.ts";
+export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
+export type {
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordRequestOptions,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "./record-store.ts";
+export { sendRequest, type RequestOptions } from "./request.ts";
+export {
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  DEFAULT_TRANSFER_TIMEOUT_MS,
+  SAFETY_MARGIN,
+  timing,
+  type Timing,
+  type TimingOptions,
+  type TimingReport,
+} from "./timing.ts";

@@ -1,0 +1,62 @@
+/**
+ * What a leader's task holds while it leads one term.
+ *
+ * A lease alone cannot stop a write that a paused process sends late: ask `isValid()` before acting, and let the store
+ * that you write to check the term where it matters (fencing).
+ */
+export interface Leadership {
+  /** The election that is led. */
+  readonly election: string;
+  /** Who leads. */
+  readonly candidateId: string;
+  /** The fencing token: rises at every acquisition by whomever, and never repeats. */
+  readonly term: number;
+  /** Random, one per term; a fence compares it beside the term. */
+  readonly termId: string;
+  /**
+   * Aborts, once and for good, when the leadership is lost (its reason then is a `LeaseLostError`), on resign, stall or
+   * transfer (`LeadershipEndedError`), and when the caller's own signal aborts (that signal's reason). It aborts while
+   * the lease still stands wherever the process can run at all, so that there is time to stop.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Whether this is, by this process's clocks at this very moment, the one valid leadership: false from 0.9 lease
+   * durations after the last good renewal was sent, even in the first statement after a freeze, and whether or not the
+   * store answers. Once false it stays false.
+   */
+  isValid(): boolean;
+  /** For how many milliseconds more `isValid()` stays true without another renewal; 0 once it is false. */
+  remainingMs(): number;
+  /**
+   * Call it right before an act that only the leader may do.
+   * @throws {LeaseLostError | LeadershipEndedError} unless `isValid()`.
+   */
+  assertValid(): void;
+  /** Says that the work is alive; with `stallTimeoutMs` set, a longer silence gives the leadership up. */
+  checkpoint(): void;
+  /**
+   * Changes the value that observers read, without changing the term.
+   * @throws {ConfigurationError} for a value the store cannot hold; a `StoreError` if it may not have been written;
+   *   {LeaseLostError} if the lease turns out to be lost.
+   */
+  publish(value: string): Promise<void>;
+}
+
+/** A leadership held by hand. It is pending until it is disposed of: the lease is renewed, and nothing else starts on that elector. */
+export interface HeldLeadership extends Leadership, AsyncDisposable {
+  /** Ends the term: releases the lease if it is still held, and settles when that is done. Doing it twice is harmless. */
+  release(): Promise<void>;
+}
+
+/** What a leader does. It should settle soon after `leadership.signal` aborts: no successor starts in this process before it has. */
+export type LeaderTask<T = void> = (leadership: Leadership) => Promise<T> | T;
+
+/** Who leads, as a candidate or an observer sees it. */
+export interface Leader {
+  readonly candidateId: string;
+  readonly term: number;
+  /** What the leader published, for instance its address. */
+  readonly value?: string | undefined;
+  /** `unknown`: the last leader known, which this reader cannot tell yet to be leading still. */
+  readonly state: "held" | "ending" | "unknown";
+}

@@ -1,0 +1,77 @@
+import { sleep, type Clock, type Timer } from "./clock.ts";
+import type { LeaseSnapshot, LeaseStore } from "./lease-store.ts";
+
+/** How long to wait before a watch that broke is begun again. */
+const WATCH_AGAIN_MS = 1_000;
+
+/** What a store has pushed. */
+export interface Push {
+  readonly snapshot: LeaseSnapshot | undefined;
+}
+
+/** Paces the looks at an election: waits for a time, or until the store pushes a change, whichever comes first. */
+export class LookTimer {
+  readonly #clock: Clock;
+  readonly #stopped = new AbortController();
+  readonly #stopListening: () => void;
+  #watching = false;
+  #push: Push | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(store: LeaseStore, election: string, clock: Clock, signal: AbortSignal | undefined) {
+    this.#clock = clock;
+    const onAbort = (): void => this.stop(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
+    if (store.watch) void this.#watch(store, election);
+  }
+
+  /** Whether the store pushes at present: then there is no need to look before something can have expired. */
+  get watching(): boolean {
+    return this.#watching;
+  }
+
+  /**
+   * Waits, at most `delayMs`. Returns what the store has pushed meanwhile, if it has.
+   * @throws the signal's reason as soon as it aborts.
+   */
+  async wait(delayMs: number): Promise<Push | undefined> {
+    this.#stopped.signal.throwIfAborted();
+    if (!this.#push) {
+      let timer: Timer | undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        timer = this.#clock.setTimer(resolve, delayMs);
+      });
+      timer?.cancel();
+      this.#wake = undefined;
+    }
+    this.#stopped.signal.throwIfAborted();
+    const push = this.#push;
+    this.#push = undefined;
+    return push;
+  }
+
+  stop(reason?: unknown): void {
+    this.#stopListening();
+    this.#stopped.abort(reason);
+    this.#wake?.();
+  }
+
+  async #watch(store: LeaseStore, election: string): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      try {
+        for await (const snapshot of store.watch?.(election, { signal }) ?? []) {
+          this.#watching = true;
+          this.#push = { snapshot };
+          this.#wake?.();
+        }
+      } catch {
+        // The looks go on, and say what is wrong with the store if anything is.
+      }
+      this.#watching = false;
+      await sleep(this.#clock, WATCH_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,451 @@
+import { instantOf, systemClock, sleep, type Clock, type Instant } from "./clock.ts";
+import { ConfigurationError, ForeignRecordError, isLeaseholdError, StoreError, TermRegressedError } from "./errors.ts";
+import {
+  mayAcquire,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type BreakOptions,
+  type BreakOutcome,
+  type Lease,
+  type LeaseSnapshot,
+  type LeaseState,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+  type ReadOptions,
+  type ReleaseOutcome,
+  type RenewOutcome,
+  type RequestLimits,
+  type TransferOptions,
+  type TransferOutcome,
+  type WatchOptions,
+} from "./lease-store.ts";
+import { checkName, checkValue } from "./names.ts";
+import { parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
+import { sendRequest } from "./request.ts";
+import { Sighting } from "./sighting.ts";
+import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, MAX_LEASE_MS } from "./timing.ts";
+
+/** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
+const CONFLICT_TRIES = 4;
+/** How often a waiting transfer looks. */
+const TRANSFER_LOOK_MS = 500;
+
+export interface RecordLeaseStoreOptions {
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** What the holder of a lease remembers of it, beyond what it shows. */
+interface Holding {
+  record: LeaseRecord;
+  version: string;
+  /** Every nonce sent in this term that may still be found in the store, with its send time. */
+  readonly sent: Map<string, Instant>;
+  /** The nonce whose send time the elector was last told. */
+  toldNonce: string;
+  /** False while the last write's outcome is unknown: the next call reads first. */
+  certain: boolean;
+}
+
+/**
+ * A {@link LeaseStore} over any service that offers compare-and-swap on one record. Expiry without trusting clocks,
+ * terms, nonces, lost replies, break and transfer are decided here, once for every provider.
+ *
+ * How it tells that a lease has expired: a nonce that this process has seen unchanged for the whole duration written
+ * in the record (the scheme of Kubernetes' client-go and of AWS's DynamoDB lock client), or the store's own clock.
+ */
+export class RecordLeaseStore implements LeaseStore {
+  readonly name: string;
+  readonly capabilities: LeaseStoreCapabilities;
+  readonly watch?: (election: string, options: WatchOptions) => AsyncIterable<LeaseSnapshot | undefined>;
+  readonly #records: RecordStore;
+  readonly #clock: Clock;
+  readonly #sightings = new Map<string, Sighting>();
+  readonly #holdings = new WeakMap<Lease, Holding>();
+  /**
+   * By election and termId: acquisitions whose reply was lost and on which nobody leads, with the version that they
+   * were conditional on. Found in the store, they count as vacant.
+   */
+  readonly #abandoned = new Map<string, Map<string, string | undefined>>();
+
+  constructor(records: RecordStore, options: RecordLeaseStoreOptions = {}) {
+    if (typeof records?.get !== "function" || typeof records.put !== "function") {
+      throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get and put.");
+    }
+    this.#records = records;
+    this.#clock = options.clock ?? systemClock;
+    this.name = records.name;
+    this.capabilities = {
+      expiry: "observed",
+      watch: records.watch ? "push" : "poll",
+      minLeaseMs: 1,
+      maxLeaseMs: MAX_LEASE_MS,
+      leaseGranularityMs: 1,
+      maxValueBytes: records.capabilities.maxValueBytes,
+      fence: records.capabilities.fence,
+      transfer: { drain: "full" },
+      storeClock: records.capabilities.storeClock,
+    };
+    if (records.watch) this.watch = (election, watching) => this.#watch(election, watching);
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
+    const { election } = request;
+    checkName("election", election);
+    checkName("candidateId", request.candidateId);
+    if (request.value !== undefined) checkValue(request.value, this.capabilities.maxValueBytes);
+    // What this process saw last is good enough to try on: the write is conditional on its version.
+    const remembered = this.#sightings.get(election);
+    const sighting = remembered && !remembered.outdated ? remembered : await this.#look(election, request);
+    const useStoreClock = request.expiry === "store-clock" || this.#clockIsExact;
+    const current = sighting && this.#snapshot(election, sighting, useStoreClock);
+    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };
+
+    const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);
+    if (term <= (request.aboveTerm ?? 0)) {
+      throw new TermRegressedError(election, term - 1, request.aboveTerm ?? 0);
+    }
+    const record: LeaseRecord = {
+      schema: 1,
+      term,
+      termId: this.#clock.randomUuid(),
+      candidateId: request.candidateId,
+      ...(request.value === undefined ? {} : { value: request.value }),
+      nonce: this.#clock.randomUuid(),
+      leaseDurationMs: request.leaseDurationMs,
+      renewIntervalMs: request.renewIntervalMs,
+    };
+    const grantedAt = instantOf(this.#clock);
+    try {
+      const version = await this.#put(election, record, sighting?.version, request);
+      if (version !== undefined) return { acquired: true, lease: this.#hold(record, version, grantedAt, election) };
+      return { acquired: false, current: this.#known(election, useStoreClock) };
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+      return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, error);
+    }
+  }
+
+  async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
+    return await this.#write(lease, limits, (record) => record);
+  }
+
+  async publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome> {
+    checkValue(value, this.capabilities.maxValueBytes);
+    return await this.#write(lease, limits, (record) => ({ ...record, value }));
+  }
+
+  async release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome> {
+    const holding = this.#holding(lease);
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      // A broken term may still be released by its holder: that only shortens the wait.
+      if (!holding.certain && (await this.#reconcile(lease, holding, limits))) return "not-held";
+      holding.certain = false;
+      const vacated = vacate(holding.record, this.#clock.randomUuid());
+      if ((await this.#put(lease.election, vacated, holding.version, limits)) !== undefined) return "released";
+    }
+    throw this.#conflict("release", lease.election);
+  }
+
+  async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
+    checkName("election", election);
+    const sighting = await this.#look(election, {
+      timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+      signal: options.signal,
+    });
+    return sighting && this.#snapshot(election, sighting, options.expiry === "store-clock" || this.#clockIsExact);
+  }
+
+  nextLookMs(election: string, retryPeriodMs: number): number {
+    const sighting = this.#sightings.get(election);
+    if (!sighting) return retryPeriodMs;
+    // Vacant all the same: a lost race, or a reservation. Jitter keeps the losers apart.
+    if (sighting.record.termId === null) return retryPeriodMs * (0.5 + this.#clock.random() / 2);
+    const [ageMs] = sighting.ageMs(this.#clockIsExact);
+    const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
+    if (this.watch) return untilExpiryMs;
+    const untilRenewalMs = sighting.nextRenewalLookMs();
+    const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
+    return Math.min(untilExpiryMs, untilRenewalMs / looks);
+  }
+
+  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
+    checkName("election", election);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
+    let ifTerm = options.ifTerm;
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      const sighting = await this.#look(election, limits);
+      const record = sighting?.record;
+      ifTerm ??= record?.term;
+      if (!sighting || !record || record.termId === null || record.term !== ifTerm) {
+        return { broken: false, current: this.#known(election, false) };
+      }
+      const broken: LeaseRecord = options.immediate
+        ? vacate({ ...record, transfer: undefined }, this.#clock.randomUuid())
+        : { ...record, broken: { reason: options.reason } };
+      if ((await this.#put(election, broken, sighting.version, limits)) !== undefined) return { broken: true, term: record.term };
+    }
+    throw this.#conflict("break", election);
+  }
+
+  async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
+    checkName("election", election);
+    checkName("candidateId", candidateId);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    const timeoutMs = options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS;
+    const term = await this.#requestTransfer(election, { candidateId, timeoutMs }, options.ifTerm, limits);
+    if (term === undefined) return "lost";
+    for (;;) {
+      await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
+      const sighting = await this.#look(election, limits);
+      if (!sighting || sighting.record.term !== term) return sighting?.record.candidateId === candidateId ? "accepted" : "lost";
+      if (sighting.record.broken) return "lost";
+      const { state, reservedFor } = this.#snapshot(election, sighting, this.#clockIsExact);
+      if ((state === "vacant" || state === "expired") && reservedFor === undefined) return "expired";
+    }
+  }
+
+  get #clockIsExact(): boolean {
+    return this.capabilities.storeClock?.exact ?? false;
+  }
+
+  /** Renews or publishes: one conditional write of our own record with a fresh nonce. */
+  async #write(lease: Lease, limits: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
+    const holding = this.#holding(lease);
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      if (!holding.certain) {
+        const gone = await this.#reconcile(lease, holding, limits);
+        if (gone) return gone;
+        const { broken } = holding.record;
+        if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
+        // A renewal believed lost had arrived: that one counts, from its own send.
+        const arrived = holding.record.nonce === holding.toldNonce ? undefined : holding.sent.get(holding.record.nonce);
+        if (arrived && change(holding.record) === holding.record) return this.#extended(holding, arrived);
+      }
+      const extendedAt = instantOf(this.#clock);
+      const record = { ...change(holding.record), nonce: this.#clock.randomUuid() };
+      holding.sent.set(record.nonce, extendedAt);
+      holding.certain = false;
+      const version = await this.#put(lease.election, record, holding.version, limits).catch((error: unknown) => {
+        holding.certain = !isUnknown(error);
+        throw error;
+      });
+      if (version === undefined) continue;
+      Object.assign(holding, { record, version, certain: true });
+      return this.#extended(holding, extendedAt);
+    }
+    throw this.#conflict("renew", lease.election);
+  }
+
+  #extended(holding: Holding, extendedAt: Instant): RenewOutcome {
+    const { nonce, transfer } = holding.record;
+    holding.toldNonce = nonce;
+    // Writes sent before this version was made can no longer succeed.
+    for (const earlier of holding.sent.keys()) if (earlier !== nonce) holding.sent.delete(earlier);
+    return { held: true, extendedAt, ...(transfer ? { transferTo: transfer.candidateId } : {}) };
+  }
+
+  /** Reads what became of our record. Returns how it was lost, if it was; else takes over what others may have written. */
+  async #reconcile(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Extract<RenewOutcome, { held: false }> | undefined> {
+    const sighting = await this.#look(lease.election, limits);
+    if (!sighting) return lost("missing", false, "its record is gone from the store");
+    const { record, version } = sighting;
+    if (record.termId !== lease.termId) {
+      return lost("taken", false, record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`);
+    }
+    Object.assign(holding, { record, version, certain: true });
+    return undefined;
+  }
+
+  /** Finds out by reading whether an acquisition whose reply was lost has arrived. */
+  async #resolveAcquire(
+    record: LeaseRecord,
+    ifVersion: string | undefined,
+    grantedAt: Instant,
+    request: AcquireRequest,
+    unknown: unknown,
+  ): Promise<AcquireOutcome> {
+    const { election } = request;
+    const termId = record.termId ?? "";
+    const abandoned = this.#abandoned.get(election) ?? new Map<string, string | undefined>();
+    this.#abandoned.set(election, abandoned.set(termId, ifVersion));
+    const sighting = await this.#look(election, request).catch(() => undefined);
+    if (!sighting) throw unknown;
+    // Not ours now, but the write may still be under way; should it arrive, it is known as abandoned.
+    if (sighting.record.termId !== termId) return { acquired: false, current: this.#known(election, false) };
+    abandoned.delete(termId);
+    return { acquired: true, lease: this.#hold(sighting.record, sighting.version, grantedAt, election) };
+  }
+
+  /** Returns the term that was asked to end, or `undefined` where there was nothing to ask. */
+  async #requestTransfer(
+    election: string,
+    transfer: NonNullable<LeaseRecord["transfer"]>,
+    ifTerm: number | undefined,
+    limits: RequestLimits & { readonly signal?: AbortSignal | undefined },
+  ): Promise<number | undefined> {
+    let term = ifTerm;
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      const sighting = await this.#look(election, limits);
+      term ??= sighting?.record.term;
+      if (!sighting || sighting.record.term !== term || sighting.record.broken) return undefined;
+      const { state } = this.#snapshot(election, sighting, this.#clockIsExact);
+      // With nobody left to drain, the reservation begins now, which takes a nonce to count from.
+      const free = state === "vacant" || state === "expired";
+      const asked: LeaseRecord = { ...(free ? vacate(sighting.record, this.#clock.randomUuid()) : sighting.record), transfer };
+      if ((await this.#put(election, asked, sighting.version, limits)) !== undefined) return term;
+    }
+    throw this.#conflict("transfer", election);
+  }
+
+  async *#watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
+    checkName("election", election);
+    for await (const stored of this.#records.watch?.(election, options) ?? []) {
+      const sighting = this.#saw(election, stored);
+      yield sighting && this.#snapshot(election, sighting, this.#clockIsExact);
+    }
+  }
+
+  async #look(election: string, limits: RequestLimits & { readonly signal?: AbortSignal | undefined }): Promise<Sighting | undefined> {
+    const sentAt = instantOf(this.#clock);
+    const stored = await this.#send("get", election, limits, false, (signal) => this.#records.get(election, { signal }));
+    return this.#saw(election, stored, sentAt);
+  }
+
+  /** One conditional write. Returns the new version, or `undefined` if the condition failed. */
+  async #put(election: string, record: LeaseRecord, ifVersion: string | undefined, limits: RequestLimits): Promise<string | undefined> {
+    const sentAt = instantOf(this.#clock);
+    const outcome = await this.#send("put", election, limits, true, (signal) => this.#records.put(election, record, { ifVersion, signal }));
+    if (outcome.stored) {
+      this.#saw(election, { data: record, version: outcome.version }, sentAt);
+      return outcome.version;
+    }
+    if (outcome.current) this.#saw(election, outcome.current, sentAt);
+    else {
+      // The service did not say what took the place of what we remember.
+      const sighting = this.#sightings.get(election);
+      if (sighting?.version === ifVersion) sighting?.outdate();
+    }
+    return undefined;
+  }
+
+  async #send<T>(
+    operation: string,
+    election: string,
+    limits: RequestLimits & { readonly signal?: AbortSignal | undefined },
+    writes: boolean,
+    send: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { timeoutMs, signal } = limits;
+    return await sendRequest({ clock: this.#clock, store: this.name, election, operation, timeoutMs, writes, signal }, send);
+  }
+
+  #saw(election: string, stored: StoredRecord | undefined, sentAt?: Instant): Sighting | undefined {
+    if (!stored) {
+      this.#sightings.delete(election);
+      return undefined;
+    }
+    const record = parseLeaseRecord(stored.data);
+    if ("problem" in record) {
+      this.#sightings.delete(election);
+      throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
+    }
+    const abandoned = this.#abandoned.get(election);
+    for (const [termId, ifVersion] of abandoned ?? []) {
+      // A write conditional on a version that has passed can no longer arrive.
+      if (stored.version !== ifVersion && record.termId !== termId) abandoned?.delete(termId);
+    }
+    if (abandoned?.size === 0) this.#abandoned.delete(election);
+    const reading = { record, version: stored.version, sentAt, nonceAgeMs: stored.nonceAgeMs };
+    const known = this.#sightings.get(election);
+    if (known) {
+      known.update(reading);
+      return known;
+    }
+    const sighting = new Sighting(this.#clock, reading);
+    this.#sightings.set(election, sighting);
+    return sighting;
+  }
+
+  #known(election: string, useStoreClock: boolean): LeaseSnapshot | undefined {
+    const sighting = this.#sightings.get(election);
+    return sighting && !sighting.outdated ? this.#snapshot(election, sighting, useStoreClock) : undefined;
+  }
+
+  #snapshot(election: string, sighting: Sighting, useStoreClock: boolean): LeaseSnapshot {
+    const { record } = sighting;
+    const ageMs = sighting.ageMs(useStoreClock);
+    const vacant = record.termId === null || (this.#abandoned.get(election)?.has(record.termId) ?? false);
+    const state = vacant ? "vacant" : leaseState(record, ageMs);
+    // A vacated record's nonce is as old as the release; an expired one's as old as the last renewal.
+    const freeForMs = vacant ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
+    const reserved = record.transfer !== undefined && freeForMs < record.transfer.timeoutMs;
+    return {
+      election,
+      state,
+      term: record.term,
+      ...(vacant || record.candidateId === null ? {} : { holder: record.candidateId }),
+      ...(vacant || record.value === undefined ? {} : { value: record.value }),
+      ageMs,
+      leaseDurationMs: record.leaseDurationMs,
+      ...(reserved ? { reservedFor: record.transfer?.candidateId } : {}),
+      ...(record.broken ? { endingReason: record.broken.reason } : {}),
+    };
+  }
+
+  #hold(record: LeaseRecord, version: string, grantedAt: Instant, election: string): Lease {
+    const { term, termId, candidateId, leaseDurationMs, nonce } = record;
+    const lease: Lease = {
+      election,
+      candidateId: candidateId ?? "",
+      term,
+      termId: termId ?? "",
+      leaseDurationMs,
+      grantedAt,
+    };
+    this.#holdings.set(lease, { record, version, sent: new Map([[nonce, grantedAt]]), toldNonce: nonce, certain: true });
+    return lease;
+  }
+
+  #holding(lease: Lease): Holding {
+    const holding = this.#holdings.get(lease);
+    if (!holding) throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${this.name} store.`);
+    return holding;
+  }
+
+  #conflict(operation: string, election: string): StoreError {
+    return new StoreError("STORE_CONFLICT", `${this.name}: others kept writing the record of '${election}' during '${operation}'.`, {
+      store: this.name,
+      operation,
+      election,
+      mayHaveBeenApplied: false,
+    });
+  }
+}
+
+function leaseState(record: LeaseRecord, [min, max]: readonly [number, number]): LeaseState {
+  if (min >= record.leaseDurationMs) return "expired";
+  if (max >= record.leaseDurationMs) return "unknown";
+  return record.broken || record.transfer ? "ending" : "held";
+}
+
+/** The record of a term that nobody holds any more. What a transfer reserves outlives the holder. */
+function vacate({ broken: _, value: __, ...record }: LeaseRecord, nonce: string): LeaseRecord {
+  return { ...record, termId: null, nonce };
+}
+
+function lost(
+  reason: Extract<RenewOutcome, { held: false }>["reason"],
+  barredUntilExpiry: boolean,
+  explanation: string,
+): Extract<RenewOutcome, { held: false }> {
+  return { held: false, reason, barredUntilExpiry, explanation };
+}
+
+/**
+ * Whether a write that failed this way may have been carried out. An error that is not ours is a provider's that it
+ * did not map, so nothing is known of it.
+ */
+function isUnknown(error: unknown): boolean {
+  return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
+}

@@ -1,0 +1,106 @@
+/**
+ * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
+ * enforce leases itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
+ *
+ * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost.
+ */
+export interface RecordStore {
+  /** For messages and telemetry, for instance `dynamodb`. */
+  readonly name: string;
+  readonly capabilities: RecordStoreCapabilities;
+
+  /** The election's record as it is, or `undefined`. `data` is handed over unchecked: the engine reads it. */
+  get(election: string, options: RecordRequestOptions): Promise<StoredRecord | undefined>;
+
+  /** Writes the record if its version is still `ifVersion` (`undefined`: if there is none). One request. */
+  put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
+
+  /** Yields the record whenever it changes, where the service can push. */
+  watch?(election: string, options: { readonly signal: AbortSignal }): AsyncIterable<StoredRecord | undefined>;
+}
+
+export interface RecordStoreCapabilities {
+  readonly maxValueBytes: number;
+  readonly fence: "atomic" | "none";
+  readonly storeClock: { readonly toleranceMs: number; readonly exact: boolean } | undefined;
+}
+
+export interface RecordRequestOptions {
+  /** Aborts when the engine no longer waits for the reply. */
+  readonly signal: AbortSignal;
+}
+
+export interface PutOptions extends RecordRequestOptions {
+  readonly ifVersion: string | undefined;
+}
+
+export type PutOutcome =
+  | { readonly stored: true; readonly version: string }
+  /** The condition failed; `current` where the service's answer shows what it found. */
+  | { readonly stored: false; readonly current?: StoredRecord | undefined };
+
+export interface StoredRecord {
+  readonly data: unknown;
+  /** Changes at every write of any kind. */
+  readonly version: string;
+  /** Bounds, by the store's own clock, of the time since the present nonce was written. */
+  readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
+}
+
+/**
+ * The record of one election. It is never deleted, so that terms survive release, expiry and break.
+ * What administrators write (`broken`, `transfer`) never changes the nonce that rivals time.
+ */
+export interface LeaseRecord {
+  readonly schema: 1;
+  /** The fencing token of the present or last leadership; 0 before the first. */
+  readonly term: number;
+  /** Random, one per acquisition; null once the lease is vacated. */
+  readonly termId: string | null;
+  /** The present or last holder. */
+  readonly candidateId: string | null;
+  readonly value?: string | undefined;
+  /** Random, new at each acquisition, renewal and release. */
+  readonly nonce: string;
+  /** How long rivals wait after seeing this nonce. */
+  readonly leaseDurationMs: number;
+  /** How often the holder renews, for standbys' aim. */
+  readonly renewIntervalMs: number;
+  /** Renewal is closed: an administrator has broken this term. */
+  readonly broken?: { readonly reason: string } | undefined;
+  /** The holder of this term is asked to drain; afterwards only `candidateId` may acquire, for `timeoutMs`. */
+  readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
+}
+
+/** What is wrong with `data` as a lease record, or the record. */
+export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
+  if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
+  const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
+  if (record.schema !== 1) return { problem: `its schema is ${JSON.stringify(record.schema) ?? "missing"}, and this version reads schema 1` };
+  const checks: ReadonlyArray<readonly [keyof LeaseRecord, boolean]> = [
+    ["term", Number.isSafeInteger(record.term) && (record.term as number) >= 0],
+    ["termId", record.termId === null || isText(record.termId)],
+    ["candidateId", record.candidateId === null || isText(record.candidateId)],
+    ["value", record.value === undefined || typeof record.value === "string"],
+    ["nonce", isText(record.nonce)],
+    ["leaseDurationMs", isDuration(record.leaseDurationMs)],
+    ["renewIntervalMs", isDuration(record.renewIntervalMs)],
+    ["broken", record.broken === undefined || isNote(record.broken, { reason: (v) => typeof v === "string" })],
+    ["transfer", record.transfer === undefined || isNote(record.transfer, { candidateId: isText, timeoutMs: isDuration })],
+  ];
+  const bad = checks.find(([, good]) => !good);
+  return bad ? { problem: `its ${bad[0]} is not valid` } : (data as LeaseRecord);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function isDuration(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value) && value > 0;
+}
+
+function isNote(value: unknown, fields: Readonly<Record<string, (field: unknown) => boolean>>): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+}

@@ -1,0 +1,380 @@
+import { holderElapsedMs, instantOf, type Clock, type Instant, type Timer } from "./clock.ts";
+import { DrainTimeoutError, isLeaseholdError, LeadershipEndedError, LeaseLostError, type LossReason, type StoreError } from "./errors.ts";
+import type { Lease, LeaseStore, RenewOutcome } from "./lease-store.ts";
+import type { HeldLeadership } from "./leadership.ts";
+import { SAFETY_MARGIN, type Timing } from "./timing.ts";
+
+/** A renewal sent this much before its tick, by a timer that ran early, counts as that tick's. */
+const TICK_SLACK_MS = 5;
+/** The first wait before a failed renewal is tried again; it doubles from there. */
+const FIRST_RETRY_MS = 100;
+
+/** What a tenure tells its elector. None of these may throw. */
+export interface TenureHooks {
+  renewed(): void;
+  renewFailed(error: unknown): void;
+  /** The signal has aborted; the lease may still be held while the task drains. */
+  ending(reason: Error): void;
+  /** The task is still pending when it should not be. */
+  overrun(sinceSignalMs: number): void;
+  releaseFailed(error: unknown): void;
+  /** The work has settled, and the lease is released or left to expire. */
+  finished(reason: Error | undefined): void;
+}
+
+export interface TenureOptions {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly lease: Lease;
+  readonly timing: Timing;
+  readonly releaseOnStop: boolean;
+  readonly hooks: TenureHooks;
+}
+
+/**
+ * One term of leadership, from the confirmed acquisition until the task has settled and the lease is released or left
+ * to expire. Three instants govern it, all counted from the send of the last good request, by the larger of two clocks:
+ *
+ * - the *renew deadline*, when the signal aborts for good, whatever the store is doing;
+ * - *valid until* (0.9 of the lease), after which the leadership is over, whatever anybody is doing;
+ * - the end of the lease itself, which is what rivals wait for.
+ */
+export class Tenure {
+  readonly leadership: HeldLeadership;
+  readonly #clock: Clock;
+  readonly #store: LeaseStore;
+  readonly #lease: Lease;
+  readonly #timing: Timing;
+  readonly #releaseOnStop: boolean;
+  readonly #hooks: TenureHooks;
+  readonly #controller = new AbortController();
+  readonly #disposed = Promise.withResolvers<void>();
+  readonly #finished = Promise.withResolvers<void>();
+  readonly #stopOverran = Promise.withResolvers<never>();
+
+  /** From before the send of the last request known to have extended the lease. */
+  #grantedAt: Instant;
+  /** Why `isValid()` is false for good; undefined while the clocks decide. */
+  #over: Error | undefined;
+  #endedAt: Instant | undefined;
+  #stopping = false;
+  /** The work has settled: what follows is no news to anybody. */
+  #settling = false;
+  #renewable = true;
+  #overran = false;
+  #checkpointMs: number;
+  /** The holder's requests, one at a time, so that a late renewal cannot follow a release. */
+  #requests: Promise<unknown> = Promise.resolve();
+  #failures = 0;
+
+  #renewTimer: Timer | undefined;
+  #clockTimer: Timer | undefined;
+  #stallTimer: Timer | undefined;
+  #overrunTimer: Timer | undefined;
+
+  constructor(options: TenureOptions) {
+    this.#clock = options.clock;
+    this.#store = options.store;
+    this.#lease = options.lease;
+    this.#timing = options.timing;
+    this.#releaseOnStop = options.releaseOnStop;
+    this.#hooks = options.hooks;
+    this.#grantedAt = options.lease.grantedAt;
+    this.#checkpointMs = this.#clock.monotonicMs();
+    this.leadership = this.#makeLeadership();
+    // Whether anybody waits for it depends on how the tenure ends.
+    this.#stopOverran.promise.catch(() => undefined);
+  }
+
+  get term(): number {
+    return this.#lease.term;
+  }
+
+  /** Why the signal aborted, if it has. */
+  get endReason(): Error | undefined {
+    return this.#controller.signal.aborted ? (this.#controller.signal.reason as Error) : undefined;
+  }
+
+  /** Starts renewing and watching the clock. */
+  start(): void {
+    this.#watchClock();
+    this.#watchStall();
+    this.#renewAt(this.#nextTickMs());
+  }
+
+  /** Aborts the signal, for good; renewals go on only to cover the drain. `stopping`: the elector itself is to stop. */
+  end(reason: Error, stopping = false): void {
+    if (stopping && !this.#stopping) {
+      this.#stopping = true;
+      if (this.#overran) this.#rejectStop();
+    }
+    if (this.#endedAt) return;
+    this.#endedAt = instantOf(this.#clock);
+    this.#stallTimer?.cancel();
+    this.#watchOverrun();
+    this.#controller.abort(reason);
+    if (!this.#settling) this.#hooks.ending(reason);
+  }
+
+  /** Resolves when a leadership held by hand has been disposed of. */
+  get disposed(): Promise<void> {
+    return this.#disposed.promise;
+  }
+
+  /** Resolves when the work has settled and the lease is released or left to expire. */
+  get finished(): Promise<void> {
+    return this.#finished.promise;
+  }
+
+  /** Rejects with a {@link DrainTimeoutError} if the elector is stopping and the work is still pending when its time is up. */
+  get stopOverran(): Promise<never> {
+    return this.#stopOverran.promise;
+  }
+
+  /** Waits for the work to settle, then releases the lease where that is still ours to do. Never rejects. */
+  async finish(work: Promise<unknown>): Promise<void> {
+    await work.catch(() => undefined);
+    this.#checkClock();
+    const reason = this.endReason;
+    const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
+    const mayRelease = !this.#over && (!this.#stopping || this.#releaseOnStop);
+    // Before the request goes out: from then on a rival may hold the lease.
+    this.#over ??= reason ?? released;
+    this.#settling = true;
+    this.end(released);
+    this.#cancelTimers();
+    if (mayRelease) await this.#release();
+    this.#hooks.finished(reason);
+    this.#finished.resolve();
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#exclusively(async () => {
+        const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
+        // Settled before validUntil: release. After it, never.
+        if (timeoutMs > 0) await this.#store.release(this.#lease, { timeoutMs });
+      });
+    } catch (error) {
+      this.#hooks.releaseFailed(error);
+    }
+  }
+
+  #elapsedMs(): number {
+    return holderElapsedMs(this.#clock, this.#grantedAt);
+  }
+
+  /** Lets the clocks decide, whatever timers have run or not: first whether the term is over, then whether it is ending. */
+  #checkClock(): void {
+    if (this.#over) return;
+    const elapsedMs = this.#elapsedMs();
+    if (elapsedMs >= this.#timing.validForMs) {
+      this.#lose("expired", `its last good renewal was sent ${Math.round(elapsedMs)} ms ago, and it was valid for ${this.#timing.validForMs} ms.`);
+    } else if (elapsedMs >= this.#timing.renewDeadlineMs && !this.#endedAt) {
+      this.end(this.#lostError("renew-deadline", `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${this.#timing.renewDeadlineMs}).`));
+    }
+  }
+
+  /** The leadership is over at once. The state goes first, the signal after it. */
+  #lose(reason: LossReason, explanation: string): void {
+    if (this.#over) return;
+    const error = this.#lostError(reason, explanation);
+    this.#over = error;
+    this.#stopRenewing();
+    this.#clockTimer?.cancel();
+    this.end(error);
+    this.#watchOverrun();
+  }
+
+  #lostError(reason: LossReason, explanation: string): LeaseLostError {
+    return new LeaseLostError(this.#lease.election, this.term, reason, explanation);
+  }
+
+  #watchClock(): void {
+    this.#clockTimer?.cancel();
+    if (this.#over) return;
+    const deadlineMs = this.#endedAt ? this.#timing.validForMs : this.#timing.renewDeadlineMs;
+    this.#clockTimer = this.#clock.setTimer(() => {
+      this.#checkClock();
+      this.#watchClock();
+    }, Math.max(deadlineMs - this.#elapsedMs(), 0));
+  }
+
+  #watchStall(): void {
+    const { stallTimeoutMs } = this.#timing;
+    if (stallTimeoutMs === undefined || this.#endedAt) return;
+    this.#stallTimer = this.#clock.setTimer(() => {
+      const silentMs = this.#clock.monotonicMs() - this.#checkpointMs;
+      if (silentMs < stallTimeoutMs) return this.#watchStall();
+      return this.end(
+        new LeadershipEndedError(
+          this.#lease.election,
+          this.term,
+          "stalled",
+          `its task was silent for ${Math.round(silentMs)} ms (stallTimeoutMs ${stallTimeoutMs}); call leadership.checkpoint() more often.`,
+        ),
+      );
+    }, Math.max(stallTimeoutMs - (this.#clock.monotonicMs() - this.#checkpointMs), 0));
+  }
+
+  /**
+   * The task's time is up `drainTimeoutMs` after its signal aborted or, where nothing covers it any longer, when the
+   * leadership is over; a task that was frozen until then still gets as long as the margin to settle.
+   */
+  #watchOverrun(): void {
+    if (!this.#endedAt || this.#overran) return;
+    this.#overrunTimer?.cancel();
+    const sinceEndMs = holderElapsedMs(this.#clock, this.#endedAt);
+    const graceMs = Math.min(this.#timing.drainTimeoutMs, this.#timing.leaseDurationMs * SAFETY_MARGIN);
+    const allowedMs = this.#over ? graceMs : this.#timing.drainTimeoutMs;
+    this.#overrunTimer = this.#clock.setTimer(() => this.#overrun(), Math.max(allowedMs - sinceEndMs, 0));
+  }
+
+  #overrun(): void {
+    if (this.#overran || !this.#endedAt) return;
+    this.#overran = true;
+    this.#stopRenewing();
+    this.#hooks.overrun(holderElapsedMs(this.#clock, this.#endedAt));
+    if (this.#stopping) this.#rejectStop();
+  }
+
+  #rejectStop(): void {
+    const waitedMs = this.#endedAt ? holderElapsedMs(this.#clock, this.#endedAt) : 0;
+    this.#stopOverran.reject(new DrainTimeoutError(this.#lease.election, this.term, waitedMs));
+  }
+
+  /** The next instant of the grid that is not covered by a renewal yet, by the monotonic clock. */
+  #nextTickMs(): number {
+    const originMs = this.#lease.grantedAt.monotonicMs;
+    const { renewIntervalMs } = this.#timing;
+    const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);
+    const ticks = Math.floor((this.#grantedAt.monotonicMs - originMs + slackMs) / renewIntervalMs) + 1;
+    return originMs + ticks * renewIntervalMs;
+  }
+
+  #renewAt(monotonicMs: number): void {
+    this.#renewTimer?.cancel();
+    if (!this.#renewable || this.#over) return;
+    this.#renewTimer = this.#clock.setTimer(() => void this.#renew(), Math.max(monotonicMs - this.#clock.monotonicMs(), 0));
+  }
+
+  async #renew(): Promise<void> {
+    this.#checkClock();
+    if (!this.#renewable || this.#over) return;
+    try {
+      // A renewal never runs past the end of the lease's validity: what it would find is of no use by then.
+      const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
+      const outcome = await this.#exclusively(async () =>
+        this.#renewable ? await this.#store.renew(this.#lease, { timeoutMs }) : undefined,
+      );
+      if (!outcome) return;
+      this.#failures = 0;
+      this.#take(outcome);
+      this.#renewAt(this.#nextTickMs());
+    } catch (error) {
+      this.#checkClock();
+      this.#hooks.renewFailed(error);
+      this.#renewAt(this.#clock.monotonicMs() + this.#retryInMs(error));
+      this.#failures += 1;
+    }
+  }
+
+  /** Waits a little longer after each failure, or as long as the service asks, but keeps a last try before the deadline. */
+  #retryInMs(error: unknown): number {
+    const { renewIntervalMs, attemptTimeoutMs, renewDeadlineMs, validForMs } = this.#timing;
+    const asked = isLeaseholdError(error) ? (error as StoreError).retryAfterMs : undefined;
+    const backoffMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, renewIntervalMs / 4);
+    const deadlineMs = this.#endedAt ? validForMs : renewDeadlineMs;
+    const lastTryInMs = deadlineMs - this.#elapsedMs() - attemptTimeoutMs;
+    const wantedMs = asked ?? backoffMs;
+    return lastTryInMs > 0 ? Math.min(wantedMs, lastTryInMs) : backoffMs;
+  }
+
+  #take(outcome: RenewOutcome): void {
+    // First what the clocks say without the new grant: a success that comes too late proves nothing about the time between.
+    this.#checkClock();
+    if (this.#over) return;
+    if (!outcome.held) {
+      if (outcome.barredUntilExpiry) this.#closeRenewal(outcome.reason, outcome.explanation);
+      else this.#lose(outcome.reason, `${outcome.explanation}.`);
+      return;
+    }
+    const { extendedAt, transferTo } = outcome;
+    if (extendedAt && extendedAt.monotonicMs > this.#grantedAt.monotonicMs) {
+      this.#grantedAt = extendedAt;
+      // The grant found may be an old one, of a request whose reply was lost.
+      this.#checkClock();
+      this.#watchClock();
+      this.#hooks.renewed();
+    }
+    if (transferTo !== undefined) {
+      const explanation = `an administrator asked to hand over to '${transferTo}'.`;
+      this.end(new LeadershipEndedError(this.#lease.election, this.term, "transferred", explanation));
+    }
+  }
+
+  /** Renewal is closed, but nobody may acquire before the lease has run out: what remains of it covers the drain. */
+  #closeRenewal(reason: LossReason, explanation: string): void {
+    this.#stopRenewing();
+    this.end(this.#lostError(reason, `${explanation}.`));
+    this.#watchClock();
+  }
+
+  #stopRenewing(): void {
+    this.#renewable = false;
+    this.#renewTimer?.cancel();
+  }
+
+  #exclusively<T>(request: () => Promise<T>): Promise<T> {
+    const result = this.#requests.then(request);
+    this.#requests = result.catch(() => undefined);
+    return result;
+  }
+
+  async #publish(value: string): Promise<void> {
+    this.#assertValid();
+    const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
+    this.#take(await this.#exclusively(async () => await this.#store.publish(this.#lease, value, { timeoutMs })));
+    this.#assertValid();
+  }
+
+  #isValid(): boolean {
+    this.#checkClock();
+    return this.#over === undefined;
+  }
+
+  #assertValid(): void {
+    if (!this.#isValid()) throw this.#over as Error;
+  }
+
+  #cancelTimers(): void {
+    this.#stopRenewing();
+    this.#clockTimer?.cancel();
+    this.#stallTimer?.cancel();
+    this.#overrunTimer?.cancel();
+  }
+
+  #makeLeadership(): HeldLeadership {
+    const { election, candidateId, term, termId } = this.#lease;
+    const release = async (): Promise<void> => {
+      this.#disposed.resolve();
+      await this.#finished.promise;
+    };
+    return {
+      election,
+      candidateId,
+      term,
+      termId,
+      signal: this.#controller.signal,
+      isValid: () => this.#isValid(),
+      remainingMs: () => (this.#isValid() ? this.#timing.validForMs - this.#elapsedMs() : 0),
+      assertValid: () => this.#assertValid(),
+      checkpoint: () => {
+        this.#checkpointMs = this.#clock.monotonicMs();
+      },
+      publish: (value) => this.#publish(value),
+      release,
+      [Symbol.asyncDispose]: release,
+    };
+  }
+}

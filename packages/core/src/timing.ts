@@ -1,0 +1,181 @@
+import { MAX_TIMER_MS } from "./clock.ts";
+import { ConfigurationError } from "./errors.ts";
+import type { LeaseStoreCapabilities } from "./lease-store.ts";
+
+/**
+ * The part of the lease that a holder leaves unused: it counts itself out after 0.9 of the lease, while rivals wait for
+ * the whole of it. So two clocks may run at rates that differ by a tenth before two leaders could be valid at once.
+ */
+export const SAFETY_MARGIN = 0.1;
+/** The longest lease that an elector takes: what the timers of Node can wait for, about 24 days. */
+export const MAX_LEASE_MS: number = MAX_TIMER_MS;
+/** How long a request outside an election waits for its reply. */
+export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
+/** How long only the named candidate of a transfer may acquire. */
+export const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
+
+/** The durations that a user may set, all in milliseconds. */
+export interface TimingOptions {
+  /** How long rivals wait after the last renewal. @defaultValue 15_000 */
+  readonly leaseDurationMs?: number | undefined;
+  /** How often the leader renews. @defaultValue leaseDurationMs / 3 */
+  readonly renewIntervalMs?: number | undefined;
+  /** Without a confirmed renewal for this long, the task's signal aborts. @defaultValue leaseDurationMs * 2 / 3 */
+  readonly renewDeadlineMs?: number | undefined;
+  /** The longest that a standby waits between looks where the store cannot push: bounds the polite handover there. @defaultValue 2_000 */
+  readonly retryPeriodMs?: number | undefined;
+  /** The longest that one request to the store may take. @defaultValue half of what lies between renewIntervalMs and renewDeadlineMs, at most 5_000 */
+  readonly attemptTimeoutMs?: number | undefined;
+  /** How long a task may take to settle once its signal has aborted, while the lease is still being renewed. @defaultValue leaseDurationMs */
+  readonly drainTimeoutMs?: number | undefined;
+  /** The longest silence between two `checkpoint()` calls of the task; beyond it the lease is given up. @defaultValue none */
+  readonly stallTimeoutMs?: number | undefined;
+  /** How long this elector stands back after giving up a term, unless it sees a newer one. @defaultValue 2 * retryPeriodMs */
+  readonly cooldownMs?: number | undefined;
+}
+
+/** Every duration of an elector, decided. */
+export interface Timing {
+  readonly leaseDurationMs: number;
+  readonly renewIntervalMs: number;
+  readonly renewDeadlineMs: number;
+  /** leaseDurationMs * 0.9: how long after the last good send the leader may believe in itself. */
+  readonly validForMs: number;
+  readonly retryPeriodMs: number;
+  readonly attemptTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  readonly stallTimeoutMs: number | undefined;
+  readonly cooldownMs: number;
+}
+
+/** What {@link timing} promises, in milliseconds. Worst cases, for a store that answers within `attemptTimeoutMs`. */
+export interface TimingReport extends Timing {
+  /** From the last renewal of a leader that crashed to a standing standby's leading. */
+  readonly crashFailoverMs: number;
+  /** From the release by a leader that stops politely to a standing standby's leading; the task's drain comes on top. */
+  readonly politeHandoverMs: number;
+  /** The longest outage of the store that never makes a leader step down, whenever it begins. */
+  readonly outageToleratedMs: number;
+  /** The longest freeze of the leader's process that never makes it step down, whenever it begins. */
+  readonly pauseToleratedMs: number;
+  /** From the abort of the task's signal, when renewals stay away, to the end of the lease's validity: the task's time to stop. */
+  readonly timeToStopMs: number;
+  /** By how much the rates of two clocks may differ, as a ratio, before two leaders could be valid at once. */
+  readonly driftTolerated: number;
+  /** The same as a table that a person can read. */
+  toString(): string;
+}
+
+/**
+ * The worst-case times that follow from a configuration, before anything is deployed.
+ *
+ * @example
+ * ```ts
+ * console.log(String(timing({ leaseDurationMs: 15_000 })));
+ * ```
+ * @param capabilities those of the store; without them, a store that must be polled and whose expiry contenders observe.
+ * @throws {ConfigurationError} when the durations do not fit together, with the numbers.
+ */
+export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCapabilities): TimingReport {
+  const decided = decideTiming(options, capabilities);
+  const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, retryPeriodMs, validForMs } = decided;
+  const pushes = capabilities?.watch === "push";
+  const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
+  const report = {
+    ...decided,
+    // A standby's first sight of the last nonce may come a look late; its clock may run slow by the margin at most.
+    crashFailoverMs: leaseDurationMs + (pushes ? attemptTimeoutMs : retryPeriodMs) + clockToleranceMs + 2 * attemptTimeoutMs,
+    politeHandoverMs: (pushes ? 0 : retryPeriodMs) + 2 * attemptTimeoutMs,
+    outageToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
+    pauseToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
+    timeToStopMs: validForMs - renewDeadlineMs,
+    driftTolerated: SAFETY_MARGIN,
+  };
+  return Object.defineProperty(report, "toString", { value: () => table(report), enumerable: false }) as TimingReport;
+}
+
+/**
+ * Fills in what was left out and checks that everything fits.
+ * @throws {ConfigurationError} with the numbers.
+ */
+export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
+  const leaseDurationMs = duration("leaseDurationMs", options.leaseDurationMs ?? 15_000);
+  checkLease(leaseDurationMs, capabilities);
+  const renewIntervalMs = duration("renewIntervalMs", options.renewIntervalMs ?? leaseDurationMs / 3);
+  const renewDeadlineMs = duration("renewDeadlineMs", options.renewDeadlineMs ?? (leaseDurationMs * 2) / 3);
+  const retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? 2_000);
+  const attemptTimeoutMs = duration(
+    "attemptTimeoutMs",
+    options.attemptTimeoutMs ?? Math.min(Math.max((renewDeadlineMs - renewIntervalMs) / 2, 1), DEFAULT_REQUEST_TIMEOUT_MS),
+  );
+  const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);
+  const decided: Timing = {
+    leaseDurationMs,
+    renewIntervalMs,
+    renewDeadlineMs,
+    validForMs,
+    retryPeriodMs,
+    attemptTimeoutMs,
+    drainTimeoutMs: duration("drainTimeoutMs", options.drainTimeoutMs ?? leaseDurationMs),
+    stallTimeoutMs: options.stallTimeoutMs === undefined ? undefined : duration("stallTimeoutMs", options.stallTimeoutMs),
+    cooldownMs: duration("cooldownMs", options.cooldownMs ?? 2 * retryPeriodMs, 0),
+  };
+  const numbers = `renewIntervalMs ${renewIntervalMs}, attemptTimeoutMs ${attemptTimeoutMs}, renewDeadlineMs ${renewDeadlineMs}, valid until ${validForMs} (leaseDurationMs ${leaseDurationMs} less a margin of ${SAFETY_MARGIN * 100}%)`;
+  if (renewDeadlineMs >= validForMs) {
+    throw new ConfigurationError(
+      `renewDeadlineMs must be less than ${validForMs}, so that a task has time to stop while the lease still stands: ${numbers}. Lower renewDeadlineMs or raise leaseDurationMs.`,
+    );
+  }
+  if (renewIntervalMs + 2 * attemptTimeoutMs > renewDeadlineMs) {
+    throw new ConfigurationError(
+      `A renewal and its retry do not fit before the renew deadline: renewIntervalMs + 2 * attemptTimeoutMs is ${renewIntervalMs + 2 * attemptTimeoutMs}, more than renewDeadlineMs: ${numbers}. Lower renewIntervalMs or attemptTimeoutMs, or raise leaseDurationMs.`,
+    );
+  }
+  return decided;
+}
+
+function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
+  if (!capabilities) return;
+  const { minLeaseMs, maxLeaseMs, leaseGranularityMs } = capabilities;
+  if (leaseDurationMs < minLeaseMs || leaseDurationMs > maxLeaseMs) {
+    throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes ${minLeaseMs} to ${maxLeaseMs}.`);
+  }
+  if (leaseDurationMs % leaseGranularityMs !== 0) {
+    throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes multiples of ${leaseGranularityMs}.`);
+  }
+}
+
+/** @throws {ConfigurationError} unless `value` is a finite number of milliseconds, from `min` to 2^31 - 1. */
+export function duration(name: string, value: unknown, min = 1): number {
+  if (typeof value !== "number" || Number.isNaN(value)) {
+    throw new ConfigurationError(`${name} must be a number of milliseconds, not ${String(value)}.`);
+  }
+  if (value === Infinity && name === "leaseDurationMs") {
+    throw new ConfigurationError("leaseDurationMs is Infinity; a leader that crashed could then never be replaced. Give it an end.");
+  }
+  if (value < min || value > MAX_TIMER_MS) {
+    throw new ConfigurationError(`${name} is ${value} ms; it must be from ${min} to ${MAX_TIMER_MS}.`);
+  }
+  return value;
+}
+
+function table(report: Omit<TimingReport, "toString">): string {
+  const rows: ReadonlyArray<readonly [string, string, string]> = [
+    ["leaseDurationMs", ms(report.leaseDurationMs), "rivals wait this long after the last renewal"],
+    ["renewIntervalMs", ms(report.renewIntervalMs), "the leader renews this often"],
+    ["attemptTimeoutMs", ms(report.attemptTimeoutMs), "one request to the store takes no longer"],
+    ["renewDeadlineMs", ms(report.renewDeadlineMs), "no renewal by then: the task's signal aborts"],
+    ["validForMs", ms(report.validForMs), "the leader counts itself out, whatever happens"],
+    ["crashFailoverMs", ms(report.crashFailoverMs), "from a crashed leader's last renewal to the next leader"],
+    ["politeHandoverMs", ms(report.politeHandoverMs), "from a release to the next leader (drain comes on top)"],
+    ["outageToleratedMs", ms(report.outageToleratedMs), "a store outage this long never deposes the leader"],
+    ["pauseToleratedMs", ms(report.pauseToleratedMs), "a frozen process this long never loses its lease"],
+    ["timeToStopMs", ms(report.timeToStopMs), "the task has this long to stop while still the only leader"],
+    ["driftTolerated", `${report.driftTolerated * 100} %`, "clock rates may differ by this much"],
+  ];
+  return rows.map(([name, value, meaning]) => `${name.padEnd(18)} ${value.padStart(10)}  ${meaning}`).join("\n");
+}
+
+function ms(value: number): string {
+  return `${Math.round(value).toLocaleString("en-US")} ms`;
+}
