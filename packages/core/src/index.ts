@@ -29,7 +29,7 @@ export {
   type StoreErrorCode,
   type StoreErrorDetails,
 } from "./errors.ts";
-export { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "./interval.ts";
+export type { Interval } from "./interval.ts";
 export type { HeldLeadership, Leader, Leadership, LeaderTask } from "./leadership.ts";
 export {
   mayAcquire,
@@ -64,6 +64,7 @@ export type {
   StoredRecord,
 } from "./record-store.ts";
 export { sendRequest, type RequestOptions } from "./request.ts";
+export { ServiceClock } from "./service-clock.ts";
 export {
   DEFAULT_REQUEST_TIMEOUT_MS,
   DEFAULT_TRANSFER_TIMEOUT_MS,

@@ -1,0 +1,52 @@
+import { Elector, type ElectorOptions, type Leadership, type WaitOptions } from "@leasehold/core";
+import { BlobLeaseStore } from "./blob-lease-store.ts";
+import type { BlobLeaseStoreOptions } from "./options.ts";
+
+/** Where the mutex's blob is, its name, and what an `Elector` can be told beside. */
+export interface BlobMutexSettings extends BlobLeaseStoreOptions, Omit<ElectorOptions, "store" | "election" | "clock"> {
+  /** The blob's name, which is the election's too; with `blob` it is that blob's. */
+  readonly blobName?: string | undefined;
+}
+
+/** What runs while this instance has the mutex. Its signal is linked to the caller's and to the lease; it should settle soon after that aborts. */
+export type MutexTask = (signal: AbortSignal, leadership: Leadership) => Promise<void> | void;
+
+/**
+ * The leader election pattern of the Azure Architecture Center, by its own names: the instance that has the lease of
+ * a blob runs the task; the others wait for it.
+ *
+ * It is an {@link Elector} over a {@link BlobLeaseStore}, and keeps its guarantees. In particular the task's signal
+ * aborts while the lease still stands, and the lease is not released before the task has settled.
+ *
+ * @example
+ * ```ts
+ * const mutex = new BlobDistributedMutex({ container, blobName: "nightly-billing" }, async (signal) => {
+ *   while (!signal.aborted) await billNext(signal);
+ * });
+ * await mutex.runTaskWhenMutexAcquired(signal);
+ * ```
+ */
+export class BlobDistributedMutex {
+  /** For `seal` and `fencedUpload`, and to read or break the lease. */
+  readonly store: BlobLeaseStore;
+  /** For events, `isLeader`, `resign` and all else that an elector can do. */
+  readonly elector: Elector;
+  readonly #task: MutexTask;
+
+  /** @throws {ConfigurationError} for settings that cannot work, before any request. */
+  constructor(settings: BlobMutexSettings, taskToRunWhenLeaseAcquired: MutexTask) {
+    const { blobName, ...options } = settings;
+    this.store = new BlobLeaseStore(options);
+    this.elector = new Elector({ ...options, store: this.store, election: blobName ?? settings.blob?.name ?? "" });
+    this.#task = taskToRunWhenLeaseAcquired;
+  }
+
+  /**
+   * Waits for the mutex, runs the task while it is held, and does so again, until `signal` aborts; then it waits for
+   * the task, releases and resolves. Throws what {@link Elector.run} throws.
+   */
+  async runTaskWhenMutexAcquired(signal?: AbortSignal): Promise<void> {
+    const options: WaitOptions = signal ? { signal } : {};
+    await this.elector.run((leadership) => this.#task(leadership.signal, leadership), options);
+  }
+}

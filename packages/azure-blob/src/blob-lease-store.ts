@@ -1,0 +1,605 @@
+import type { BlobClient, BlockBlobClient } from "@azure/storage-blob";
+import {
+  checkName,
+  checkValue,
+  ConfigurationError,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  DEFAULT_TRANSFER_TIMEOUT_MS,
+  ForeignRecordError,
+  instantOf,
+  sendRequest,
+  ServiceClock,
+  sleep,
+  systemClock,
+  TermRegressedError,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type BreakOptions,
+  type BreakOutcome,
+  type Clock,
+  type Leadership,
+  type Lease,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+  type ReadOptions,
+  type ReleaseOutcome,
+  type RenewOutcome,
+  type RequestLimits,
+  type TransferOptions,
+  type TransferOutcome,
+} from "@leasehold/core";
+import {
+  conditionFailed,
+  failureOf,
+  isContainerGone,
+  isGone,
+  isTaken,
+  lossOf,
+  mayHaveBeenApplied,
+  STORE_NAME,
+  toStoreError,
+  unlessItExists,
+} from "./azure-blob-errors.ts";
+import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
+import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
+import { resolvePlace, type BlobLeaseStoreOptions, type BlobPlace } from "./options.ts";
+import { decodeNote, decodeTerm, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
+
+/** What the service takes: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
+const MIN_LEASE_MS = 15_000;
+const MAX_LEASE_MS = 60_000;
+/** Metadata may have 8 KiB in all; a value of 2 KiB takes three times that at worst, percent-encoded. */
+const MAX_VALUE_BYTES = 2_048;
+/** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
+const BREAK_AT_EXPIRY_S = 60;
+const BREAK_NOW_S = 0;
+/** How often a waiting transfer looks. */
+const TRANSFER_LOOK_MS = 500;
+/** The most requests that one term spends on learning the service's clock. */
+const MAX_PROBES = 8;
+
+interface CallLimits extends RequestLimits {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What one HEAD of an election's blob told. */
+interface Look {
+  readonly leaseState: "available" | "leased" | "expired" | "breaking" | "broken";
+  readonly infinite: boolean;
+  readonly term: TermMetadata;
+  readonly metadata: Metadata;
+  readonly etag: string;
+  readonly note: BreakNote | undefined;
+}
+
+/** What this process has seen of one election, beyond its last look. */
+interface Memory {
+  look: Look;
+  /** Since when every look showed this term under a lease, by the monotonic clock; undefined once one did not. */
+  leasedSinceMs: number | undefined;
+  /** When a look first showed this term's lease broken. */
+  brokenSinceMs: number | undefined;
+}
+
+/** What the holder of a lease remembers of it. The lease id is the key to the lease: it goes nowhere but to the service. */
+interface Holding {
+  readonly leaseId: string;
+  term: TermMetadata;
+  others: Metadata;
+  etag: string;
+  /** An administrator has broken it in favour of somebody: then it is left to run out, so that the note stays in force. */
+  transferring: boolean;
+  probing: AbortController | undefined;
+  /** Metadata writes, one at a time, each conditional on the ETag of the one before. */
+  writes: Promise<unknown>;
+}
+
+/**
+ * A {@link LeaseStore} on Azure Blob Storage: one blob per election, whose native lease is the election's lease. The
+ * service itself ends it; its term, holder and value are metadata, written under the lease.
+ *
+ * The first candidate creates the container and the blob; the blob is never deleted. Every request is sent once: the
+ * SDK's own retries are off, whatever the given client does otherwise. Candidates need *Storage Blob Data Contributor*
+ * on the container, observers *Storage Blob Data Reader*.
+ *
+ * @example
+ * ```ts
+ * const store = new BlobLeaseStore({ accountUrl: "https://acme.blob.core.windows.net", containerName: "leases" });
+ * const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 15_000 });
+ * ```
+ */
+export class BlobLeaseStore implements LeaseStore {
+  readonly name: string = STORE_NAME;
+  readonly capabilities: LeaseStoreCapabilities = {
+    expiry: "native",
+    watch: "poll",
+    minLeaseMs: MIN_LEASE_MS,
+    maxLeaseMs: MAX_LEASE_MS,
+    leaseGranularityMs: 1_000,
+    maxValueBytes: MAX_VALUE_BYTES,
+    fence: "after-seal",
+    transfer: { drain: "remaining-lease" },
+    storeClock: undefined,
+  };
+  readonly #place: BlobPlace;
+  readonly #clock: Clock;
+  readonly #serviceClock = new ServiceClock();
+  readonly #memories = new Map<string, Memory>();
+  readonly #holdings = new WeakMap<Lease, Holding>();
+  /** The term that an elector of this process holds, by election. */
+  readonly #held = new Map<string, string>();
+
+  /** @throws {ConfigurationError} unless exactly one way to reach the container is given, and given well. */
+  constructor(options: BlobLeaseStoreOptions) {
+    this.#place = resolvePlace(options);
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
+    const { election } = request;
+    checkName("election", election);
+    checkName("candidateId", request.candidateId);
+    if (request.value !== undefined) checkValue(request.value, MAX_VALUE_BYTES);
+    const { leaseDurationMs } = request;
+    if (leaseDurationMs < MIN_LEASE_MS || leaseDurationMs > MAX_LEASE_MS || leaseDurationMs % 1_000 !== 0) {
+      throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; Azure leases a blob for 15,000 to 60,000 ms, in whole seconds.`);
+    }
+    const look = this.#memories.get(election)?.look ?? (await this.#look(election, request)) ?? (await this.#create(election, request));
+    const current = this.#snapshot(election, look);
+    if (current.reservedFor !== undefined && current.reservedFor !== request.candidateId) return { acquired: false, current };
+    this.#nextTerm(look, request);
+
+    const leaseId = this.#clock.randomUuid();
+    const grantedAt = instantOf(this.#clock);
+    try {
+      await this.#send("acquire", election, request, true, (signal) =>
+        this.#blob(election).getBlobLeaseClient(leaseId).acquireLease(leaseDurationMs / 1_000, { abortSignal: signal }),
+      );
+    } catch (error) {
+      const failure = failureOf(error);
+      if (isTaken(failure) || isGone(failure)) {
+        this.#memories.delete(election);
+        return { acquired: false };
+      }
+      // It may have been granted all the same: a lease that nobody knows of would bar everyone until it expires.
+      if (mayHaveBeenApplied(error)) await this.#releaseById(election, leaseId, request);
+      throw error;
+    }
+    try {
+      const holding = await this.#writeTerm(election, leaseId, look, grantedAt.monotonicMs, request);
+      return { acquired: true, lease: this.#hold(request, holding, grantedAt) };
+    } catch (error) {
+      this.#memories.delete(election);
+      await this.#releaseById(election, leaseId, request);
+      // Somebody broke the lease, or it ran out, before the term was written: a lost race.
+      if (lossOf(failureOf(error))) return { acquired: false };
+      throw error;
+    }
+  }
+
+  async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
+    const holding = this.#holding(lease);
+    const extendedAt = instantOf(this.#clock);
+    try {
+      await this.#send("renew", lease.election, limits, true, (signal) =>
+        this.#blob(lease.election).getBlobLeaseClient(holding.leaseId).renewLease({ abortSignal: signal }),
+      );
+      this.#probe(lease, holding);
+      return { held: true, extendedAt };
+    } catch (error) {
+      return await this.#explainLoss(lease, holding, error, limits);
+    }
+  }
+
+  async publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome> {
+    checkValue(value, MAX_VALUE_BYTES);
+    const holding = this.#holding(lease);
+    try {
+      await this.#rewrite(lease.election, holding, (term) => ({ ...term, value }), limits);
+      return { held: true };
+    } catch (error) {
+      return await this.#explainLoss(lease, holding, error, limits);
+    }
+  }
+
+  async release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome> {
+    const holding = this.#holding(lease);
+    this.#letGo(lease, holding);
+    if (holding.transferring) return "not-held";
+    try {
+      await this.#send("release", lease.election, limits, true, (signal) =>
+        this.#blob(lease.election).getBlobLeaseClient(holding.leaseId).releaseLease({ abortSignal: signal }),
+      );
+      return "released";
+    } catch (error) {
+      if (lossOf(failureOf(error))) return "not-held";
+      throw error;
+    }
+  }
+
+  async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
+    checkName("election", election);
+    const look = await this.#look(election, {
+      timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+      signal: options.signal,
+    });
+    return look && this.#snapshot(election, look);
+  }
+
+  nextLookMs(election: string, retryPeriodMs: number): number {
+    const look = this.#memories.get(election)?.look;
+    const { grid, leaseDurationMs } = look?.term ?? {};
+    const aimMs =
+      look?.leaseState === "leased" && grid && leaseDurationMs !== undefined
+        ? nextLookAtGridMs({ clock: this.#clock, serviceClock: this.#serviceClock, grid, leaseDurationMs, retryPeriodMs })
+        : undefined;
+    return aimMs ?? retryPeriodMs * (0.8 + this.#clock.random() / 5);
+  }
+
+  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
+    checkName("election", election);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
+    const look = await this.#look(election, limits);
+    const term = options.ifTerm ?? look?.term.term;
+    const holds = look?.leaseState === "leased" || look?.leaseState === "breaking";
+    if (!look || !holds || look.term.term !== term) {
+      return { broken: false, ...(look ? { current: this.#snapshot(election, look) } : {}) };
+    }
+    const broken = await this.#breakLease(election, look, { term, reason: options.reason }, limits, options.immediate ?? false);
+    return broken ? { broken: true, term } : { broken: false };
+  }
+
+  async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
+    checkName("election", election);
+    checkName("candidateId", candidateId);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    const look = await this.#look(election, limits);
+    const term = options.ifTerm ?? look?.term.term;
+    // Released leases have nothing to break, and so no place for a note; an expired one still has.
+    if (!look || look.term.term !== term || look.leaseState === "available" || look.leaseState === "broken") return "lost";
+    const note = { term, transferTo: candidateId, transferTimeoutMs: options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS };
+    if (!(await this.#breakLease(election, look, note, limits, false))) return "lost";
+    for (;;) {
+      await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
+      const now = await this.#look(election, limits);
+      if (now?.term.term !== term) return now?.term.candidateId === candidateId ? "accepted" : "lost";
+      const { state, reservedFor } = this.#snapshot(election, now);
+      if ((state === "vacant" || state === "expired") && reservedFor === undefined) return "expired";
+    }
+  }
+
+  /** See {@link sealBlob}. */
+  async seal(leadership: Leadership, blob: BlobClient, options: FenceOptions = {}): Promise<void> {
+    await sealBlob(this.#clock, leadership, blob, options);
+  }
+
+  /** See {@link uploadFenced}. */
+  async fencedUpload(
+    leadership: Leadership,
+    blob: BlobClient,
+    content: string | Uint8Array,
+    options: FencedUploadOptions = {},
+  ): Promise<void> {
+    await uploadFenced(this.#clock, leadership, blob, content, options);
+  }
+
+  #blob(election: string): BlobClient {
+    return this.#place.container.getBlobClient(this.#place.blobName(election));
+  }
+
+  #note(election: string): BlockBlobClient {
+    return this.#place.container.getBlockBlobClient(this.#place.blobName(election) + NOTE_SUFFIX);
+  }
+
+  /** @throws {TermRegressedError} if the next term would not be above what this process has seen. */
+  #nextTerm(look: Look, { election, minTerm, aboveTerm }: AcquireRequest): number {
+    const term = Math.max(look.term.term + 1, minTerm ?? 1);
+    if (term <= (aboveTerm ?? 0)) throw new TermRegressedError(election, look.term.term, aboveTerm ?? 0);
+    return term;
+  }
+
+  /** Creates the container, if it is missing, and the blob. Losing that race to another candidate is as good as winning it. */
+  async #create(election: string, limits: CallLimits): Promise<Look> {
+    try {
+      await this.#createBlob(election, limits);
+    } catch (error) {
+      if (!isContainerGone(failureOf(error))) throw error;
+      await this.#send("create-container", election, limits, true, (signal) => this.#place.container.create({ abortSignal: signal })).catch(
+        unlessItExists,
+      );
+      await this.#createBlob(election, limits);
+    }
+    const look = await this.#look(election, limits);
+    if (!look) throw new ForeignRecordError(election, this.#describe(election), "it vanished right after it was created");
+    return look;
+  }
+
+  async #createBlob(election: string, limits: CallLimits): Promise<void> {
+    await this.#send("create-blob", election, limits, true, (signal) =>
+      this.#place.container.getBlockBlobClient(this.#place.blobName(election)).upload("", 0, {
+        abortSignal: signal,
+        conditions: { ifNoneMatch: "*" },
+        metadata: encodeTerm({ term: 0 }, {}),
+      }),
+    ).catch(unlessItExists);
+  }
+
+  /** The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is confirmed. */
+  async #writeTerm(election: string, leaseId: string, before: Look, grantedMs: number, request: AcquireRequest): Promise<Holding> {
+    let look = before;
+    for (let tries = 0; ; tries += 1) {
+      const term: TermMetadata = {
+        term: this.#nextTerm(look, request),
+        termId: this.#clock.randomUuid(),
+        candidateId: request.candidateId,
+        value: request.value,
+        leaseDurationMs: request.leaseDurationMs,
+        grid: this.#grid(grantedMs, request.renewIntervalMs),
+      };
+      try {
+        const etag = await this.#setMetadata("write-term", election, leaseId, look, term, request);
+        return { leaseId, term, others: look.metadata, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
+      } catch (error) {
+        const stale = conditionFailed(failureOf(error));
+        if ((!stale && !mayHaveBeenApplied(error)) || tries > 0) throw error;
+        // Another's whole term lay between our look and our lease, or the reply was lost: read under our own lease, which nobody can write past.
+        const found = await this.#look(election, request);
+        if (!found) throw error;
+        const { metadata, etag } = found;
+        if (found.term.termId === term.termId) {
+          return { leaseId, term, others: metadata, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
+        }
+        look = found;
+      }
+    }
+  }
+
+  #hold(request: AcquireRequest, holding: Holding, grantedAt: Lease["grantedAt"]): Lease {
+    const { election, candidateId, leaseDurationMs } = request;
+    const { term, termId = "" } = holding.term;
+    const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
+    this.#holdings.set(lease, holding);
+    this.#held.set(election, termId);
+    this.#memories.delete(election);
+    return lease;
+  }
+
+  #holding(lease: Lease): Holding {
+    const holding = this.#holdings.get(lease);
+    if (!holding) throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);
+    return holding;
+  }
+
+  #letGo(lease: Lease, holding: Holding): void {
+    holding.probing?.abort();
+    if (this.#held.get(lease.election) === lease.termId) this.#held.delete(lease.election);
+    this.#memories.delete(lease.election);
+  }
+
+  /** Tells a lost lease from a passing failure, which is thrown. */
+  async #explainLoss(lease: Lease, holding: Holding, error: unknown, limits: RequestLimits): Promise<RenewOutcome> {
+    const reason = lossOf(failureOf(error));
+    if (!reason) throw error;
+    this.#letGo(lease, holding);
+    if (reason !== "broken") {
+      const explanation = reason === "missing" ? `${this.#describe(lease.election)} is gone` : "another candidate has the lease, or it was released";
+      return { held: false, reason, barredUntilExpiry: false, explanation };
+    }
+    const look = await this.#look(lease.election, limits).catch(() => undefined);
+    const note = look?.note?.term === lease.term ? look.note : undefined;
+    holding.transferring = note?.transferTo !== undefined;
+    return {
+      held: false,
+      reason,
+      // Only a break of ours is known to wait for what remains of the lease; another tool may have cut it short.
+      barredUntilExpiry: look?.leaseState === "breaking" && note !== undefined,
+      explanation: holding.transferring
+        ? `an administrator asked to hand over to '${note?.transferTo}'`
+        : `an administrator broke it: ${note?.reason ?? "no reason was left"}`,
+    };
+  }
+
+  async #breakLease(election: string, look: Look, note: BreakNote, limits: CallLimits, now: boolean): Promise<boolean> {
+    const sibling = this.#note(election);
+    await this.#send("write-note", election, limits, true, (signal) =>
+      sibling.upload("", 0, { abortSignal: signal, metadata: encodeNote(note) }),
+    );
+    try {
+      const period = now ? BREAK_NOW_S : BREAK_AT_EXPIRY_S;
+      // A successor's term write changes the ETag: it cannot be broken by mistake.
+      const conditions = { ifMatch: look.etag };
+      await this.#send("break", election, limits, true, (signal) =>
+        this.#blob(election).getBlobLeaseClient().breakLease(period, { abortSignal: signal, conditions }),
+      );
+      return true;
+    } catch (error) {
+      const failure = failureOf(error);
+      if (conditionFailed(failure) || lossOf(failure)) return false;
+      throw error;
+    }
+  }
+
+  async #releaseById(election: string, leaseId: string, limits: RequestLimits): Promise<void> {
+    await this.#send("release", election, limits, true, (signal) =>
+      this.#blob(election).getBlobLeaseClient(leaseId).releaseLease({ abortSignal: signal }),
+    ).catch(() => undefined);
+  }
+
+  /** Changes the metadata of a term that is held. A reply that was lost is resolved by reading once. */
+  async #rewrite(election: string, holding: Holding, change: (term: TermMetadata) => TermMetadata, limits: CallLimits): Promise<void> {
+    const write = async (): Promise<void> => {
+      const term = change(holding.term);
+      try {
+        holding.etag = await this.#setMetadata("publish", election, holding.leaseId, { metadata: holding.others, etag: holding.etag }, term, limits);
+      } catch (error) {
+        if (!conditionFailed(failureOf(error))) throw error;
+        const found = await this.#look(election, limits);
+        if (!found || found.term.termId !== holding.term.termId) throw error;
+        holding.etag = await this.#setMetadata("publish", election, holding.leaseId, found, term, limits);
+      }
+      holding.term = term;
+    };
+    const written = holding.writes.then(write);
+    holding.writes = written.catch(() => undefined);
+    await written;
+  }
+
+  async #setMetadata(
+    operation: string,
+    election: string,
+    leaseId: string,
+    { metadata, etag }: Pick<Look, "metadata" | "etag">,
+    term: TermMetadata,
+    limits: CallLimits,
+  ): Promise<string> {
+    const response = await this.#send(operation, election, limits, true, (signal) =>
+      this.#blob(election).setMetadata(encodeTerm(term, metadata), { abortSignal: signal, conditions: { leaseId, ifMatch: etag } }),
+    );
+    return response.etag ?? "";
+  }
+
+  #grid(tickMs: number, intervalMs: number): Grid | undefined {
+    const tick = this.#serviceClock.toService(tickMs, this.#clock.monotonicMs());
+    return tick && { tick, intervalMs };
+  }
+
+  /**
+   * Makes the published grid sharp, once the term has lasted for one renewal: standbys can only aim as well as the
+   * holder knew the service's clock. A holder that stood by before knows it already, and sends nothing.
+   */
+  #probe(lease: Lease, holding: Holding): void {
+    const { grid } = holding.term;
+    if (holding.probing || !grid || grid.tick.hi - grid.tick.lo <= SHARP_MS) return;
+    const probing = new AbortController();
+    holding.probing = probing;
+    const { signal } = probing;
+    const limits = { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, signal };
+    const { election } = lease;
+    const run = async (): Promise<void> => {
+      for (let probes = 0; probes < MAX_PROBES; probes += 1) {
+        const nowMs = this.#clock.monotonicMs();
+        if (this.#serviceClock.uncertaintyMs(nowMs) <= SHARP_MS) break;
+        await sleep(this.#clock, this.#serviceClock.sharpeningMs(nowMs + 1) - nowMs, signal);
+        await this.#look(election, limits);
+      }
+      const sharper = this.#grid(lease.grantedAt.monotonicMs, grid.intervalMs);
+      if (sharper) await this.#rewrite(election, holding, (term) => ({ ...term, grid: sharper }), limits);
+    };
+    // An aim that stays blunt costs standbys some time, and nobody anything else.
+    run().catch(() => undefined);
+  }
+
+  async #look(election: string, limits: CallLimits): Promise<Look | undefined> {
+    const properties = await this.#head(election, limits);
+    if (!properties) {
+      this.#memories.delete(election);
+      return undefined;
+    }
+    const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = properties;
+    const term = decodeTerm(metadata, contentLength);
+    if ("problem" in term) {
+      this.#memories.delete(election);
+      throw new ForeignRecordError(election, this.#describe(election), term.problem);
+    }
+    const broken = leaseState === "breaking" || leaseState === "broken";
+    const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
+    const look: Look = { leaseState, infinite: leaseDuration === "infinite", term, metadata, etag, note };
+    this.#remember(election, look);
+    return look;
+  }
+
+  async #head(election: string, limits: CallLimits): Promise<Awaited<ReturnType<BlobClient["getProperties"]>> | undefined> {
+    try {
+      return await this.#send("head", election, limits, false, (signal) => this.#blob(election).getProperties({ abortSignal: signal }));
+    } catch (error) {
+      if (isGone(failureOf(error))) return undefined;
+      throw error;
+    }
+  }
+
+  /** A note counts only for the term that it names: it may be left from an earlier one. */
+  async #readNote(election: string, term: number, limits: CallLimits): Promise<BreakNote | undefined> {
+    try {
+      const { metadata = {} } = await this.#send("read-note", election, limits, false, (signal) =>
+        this.#note(election).getProperties({ abortSignal: signal }),
+      );
+      const note = decodeNote(metadata);
+      return note?.term === term ? note : undefined;
+    } catch (error) {
+      if (isGone(failureOf(error))) return undefined;
+      throw error;
+    }
+  }
+
+  #remember(election: string, look: Look): void {
+    const nowMs = this.#clock.monotonicMs();
+    const before = this.#memories.get(election);
+    const sameTerm = before?.look.term.term === look.term.term;
+    const leased = look.leaseState === "leased";
+    this.#memories.set(election, {
+      look,
+      // Once a look has shown this term without its lease, it never counts as led again.
+      leasedSinceMs: !leased ? undefined : sameTerm && before ? before.leasedSinceMs : nowMs,
+      brokenSinceMs: look.leaseState === "broken" ? ((sameTerm ? before?.brokenSinceMs : undefined) ?? nowMs) : undefined,
+    });
+  }
+
+  #snapshot(election: string, look: Look): LeaseSnapshot {
+    const memory = this.#memories.get(election);
+    const { term, candidateId, value, leaseDurationMs, termId } = look.term;
+    const nowMs = this.#clock.monotonicMs();
+    const state = this.#state(election, look, memory, nowMs);
+    // Under a lease that is not this term's, the term's holder is not even a guess.
+    const over = look.leaseState === "leased" && (memory?.leasedSinceMs === undefined || look.infinite) && this.#held.get(election) !== termId;
+    const shown = state !== "vacant" && !over;
+    const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
+    const reserved = look.note?.transferTo !== undefined && brokenForMs < (look.note.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
+    return {
+      election,
+      state,
+      term,
+      ...(shown && candidateId !== undefined ? { holder: candidateId } : {}),
+      ...(shown && value !== undefined ? { value } : {}),
+      ...(leaseDurationMs === undefined ? {} : { leaseDurationMs }),
+      ...(reserved ? { reservedFor: look.note?.transferTo } : {}),
+      ...(look.note?.reason === undefined ? {} : { endingReason: look.note.reason }),
+    };
+  }
+
+  #state(election: string, { leaseState, infinite, term }: Look, memory: Memory | undefined, nowMs: number): LeaseSnapshot["state"] {
+    if (leaseState === "available") return "vacant";
+    if (leaseState === "expired" || leaseState === "broken") return "expired";
+    if (leaseState === "breaking") return "ending";
+    if (term.termId !== undefined && this.#held.get(election) === term.termId) return "held";
+    // A lease is acquired in one step and its term written in a second. Between the two, and after a crash there, the
+    // metadata still names the term before; such a lease is never renewed, so one seen for longer than the longest
+    // lease belongs to the term that is named.
+    const leasedForMs = memory?.leasedSinceMs === undefined || infinite ? 0 : nowMs - memory.leasedSinceMs;
+    return leasedForMs > MAX_LEASE_MS ? "held" : "unknown";
+  }
+
+  async #send<T extends { readonly date?: Date }>(
+    operation: string,
+    election: string,
+    { timeoutMs, signal }: CallLimits,
+    writes: boolean,
+    send: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const sentMs = this.#clock.monotonicMs();
+    const request = { clock: this.#clock, store: STORE_NAME, election, operation, timeoutMs, writes, signal };
+    const response = await sendRequest(request, async (attempt) => {
+      try {
+        return await send(attempt);
+      } catch (error) {
+        throw toStoreError(error, operation, election, writes);
+      }
+    });
+    if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
+    return response;
+  }
+
+  #describe(election: string): string {
+    return `The blob '${this.#place.blobName(election)}' in container '${this.#place.container.containerName}'`;
+  }
+}

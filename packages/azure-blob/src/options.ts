@@ -1,0 +1,159 @@
+import {
+  BlobClient,
+  ContainerClient,
+  newPipeline,
+  type AnonymousCredential,
+  type StoragePipelineOptions,
+  type StorageSharedKeyCredential,
+} from "@azure/storage-blob";
+import { ConfigurationError, type Clock } from "@leasehold/core";
+
+/** Something that gives out tokens, such as those of `@azure/identity`. */
+export interface TokenCredential {
+  getToken(scopes: string | string[], options?: object): Promise<{ token: string; expiresOnTimestamp: number } | null>;
+}
+
+/** Where the leases are, in one of four ways, and how they are reached. */
+export interface BlobLeaseStoreOptions {
+  /** A container client of yours; it is only read for its URL and credential, never changed. */
+  readonly container?: ContainerClient | undefined;
+  /** One blob of yours: then the only election is the one named like it. */
+  readonly blob?: BlobClient | undefined;
+  /** A connection string; needs `containerName`. */
+  readonly connectionString?: string | undefined;
+  /** `https://<account>.blob.core.windows.net`; needs `containerName`. */
+  readonly accountUrl?: string | undefined;
+  /** With `connectionString` or `accountUrl`. */
+  readonly containerName?: string | undefined;
+  /** With `accountUrl`. @defaultValue `DefaultAzureCredential` of `@azure/identity`, which must then be installed */
+  readonly credential?: TokenCredential | StorageSharedKeyCredential | AnonymousCredential | undefined;
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** What the store works on: a container reached with one try per request, and the names of its blobs. */
+export interface BlobPlace {
+  readonly container: ContainerClient;
+  /** The blob of an election. @throws {ConfigurationError} if it has no place here. */
+  blobName(election: string): string;
+}
+
+/** Blob names have at most 1,024 characters, and a sibling adds a few. */
+const MAX_BLOB_NAME = 1_000;
+const WAYS = "a container (ContainerClient), a blob (BlobClient), connectionString with containerName, or accountUrl with containerName";
+
+/** @throws {ConfigurationError} unless exactly one way is given, and given well. */
+export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
+  const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter((name) => options?.[name] !== undefined);
+  if (given.length !== 1) {
+    throw new ConfigurationError(`BlobLeaseStore needs exactly one of ${WAYS}; it was given ${given.join(" and ") || "none"}.`);
+  }
+  const { container, blob, connectionString, accountUrl } = options;
+  if (blob !== undefined) return placeOfBlob(blob);
+  if (container !== undefined) return { container: oneTry(checkClient(container, "container")), blobName };
+  const containerName = checkContainerName(options.containerName);
+  if (connectionString !== undefined) return { container: fromConnectionString(connectionString, containerName), blobName };
+  return { container: fromAccountUrl(accountUrl, containerName, options.credential), blobName };
+}
+
+/**
+ * The blob of an election: its name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8, so that
+ * every name has a blob of its own and none is a path.
+ */
+function blobName(election: string): string {
+  const name = encodeURIComponent(election).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  if (name.length > MAX_BLOB_NAME) {
+    throw new ConfigurationError(`election takes ${name.length} characters as a blob's name; at most ${MAX_BLOB_NAME} fit.`, { election });
+  }
+  return name;
+}
+
+function placeOfBlob(blob: BlobClient): BlobPlace {
+  const { name, containerName } = checkClient(blob, "blob");
+  const url = new URL(blob.url);
+  url.pathname = url.pathname.slice(0, url.pathname.lastIndexOf(`/${containerName}/`) + containerName.length + 1);
+  return {
+    container: new ContainerClient(url.href, oneTryPipeline(blob)),
+    blobName(election) {
+      if (election === name) return name;
+      throw new ConfigurationError(`This store holds one blob, '${name}', and so one election of that name; pass a container for others.`, {
+        election,
+      });
+    },
+  };
+}
+
+function fromConnectionString(connectionString: string, containerName: string): ContainerClient {
+  try {
+    return new ContainerClient(connectionString, containerName, { retryOptions: { maxTries: 1 } });
+  } catch {
+    // The SDK's message may quote the string, which holds a key.
+    throw new ConfigurationError("connectionString is not a storage connection string; take it from the account's access keys page.");
+  }
+}
+
+function fromAccountUrl(
+  accountUrl: string | undefined,
+  containerName: string,
+  credential: BlobLeaseStoreOptions["credential"],
+): ContainerClient {
+  if (!accountUrl || !URL.canParse(accountUrl)) {
+    throw new ConfigurationError("accountUrl is not a URL; it looks like https://<account>.blob.core.windows.net.");
+  }
+  const url = new URL(accountUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${containerName}`;
+  return new ContainerClient(url.href, newPipeline(credential ?? defaultCredential(), { retryOptions: { maxTries: 1 } }));
+}
+
+/** `DefaultAzureCredential`, loaded at the first request: most users bring a client, and do not need the package. */
+function defaultCredential(): TokenCredential {
+  let loaded: Promise<TokenCredential> | undefined;
+  const load = async (): Promise<TokenCredential> => {
+    try {
+      const { DefaultAzureCredential } = await import("@azure/identity");
+      return new DefaultAzureCredential();
+    } catch (cause) {
+      throw new ConfigurationError("accountUrl without a credential needs the package @azure/identity: install it, or pass a credential.", {
+        cause,
+      });
+    }
+  };
+  return {
+    async getToken(scopes, options) {
+      loaded ??= load();
+      return await (await loaded).getToken(scopes, options);
+    },
+  };
+}
+
+/** The same container with the SDK's retries off: four tries with waits of 0, 4 and 12 s outlive a lease of 15 s. */
+function oneTry(container: ContainerClient): ContainerClient {
+  return new ContainerClient(container.url, oneTryPipeline(container));
+}
+
+function oneTryPipeline(client: ContainerClient | BlobClient): ReturnType<typeof newPipeline> {
+  // The client's own options (proxy, user agent, HTTP client) live on its pipeline, which the SDK keeps protected.
+  const { pipeline } = client as unknown as { pipeline?: { options?: StoragePipelineOptions } };
+  return newPipeline(client.credential, { ...pipeline?.options, retryOptions: { maxTries: 1 } });
+}
+
+/** Tells a client by what it can do: two copies of the SDK may be installed. */
+function checkClient<T extends ContainerClient | BlobClient>(client: T, what: "container" | "blob"): T {
+  const { url, credential } = (client ?? {}) as Partial<ContainerClient>;
+  const method = what === "container" ? "getBlobClient" : "getBlobLeaseClient";
+  const fits = typeof url === "string" && typeof credential === "object" && method in client;
+  if (!fits) {
+    throw new ConfigurationError(
+      `${what} is not a ${what === "container" ? "ContainerClient" : "BlobClient"} of @azure/storage-blob. Pass ${WAYS}.`,
+    );
+  }
+  return client;
+}
+
+function checkContainerName(name: string | undefined): string {
+  // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
+  if (typeof name === "string" && (name === "$root" || /^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(name))) return name;
+  throw new ConfigurationError(
+    `containerName is ${JSON.stringify(name) ?? "missing"}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,
+  );
+}
