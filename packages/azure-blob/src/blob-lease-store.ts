@@ -1,4 +1,4 @@
-import type { BlobClient, BlockBlobClient } from "@azure/storage-blob";
+import type { BlobClient } from "@azure/storage-blob";
 import {
   checkName,
   checkValue,
@@ -7,7 +7,6 @@ import {
   DEFAULT_TRANSFER_TIMEOUT_MS,
   ForeignRecordError,
   instantOf,
-  sendRequest,
   ServiceClock,
   sleep,
   systemClock,
@@ -38,53 +37,28 @@ import {
   lossOf,
   mayHaveBeenApplied,
   STORE_NAME,
-  toStoreError,
-  unlessItExists,
 } from "./azure-blob-errors.ts";
+import { BlobRequests, type CallLimits } from "./blob-requests.ts";
+import { MAX_LEASE_MS, remember, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
-import { resolvePlace, type BlobLeaseStoreOptions, type BlobPlace } from "./options.ts";
-import { decodeNote, decodeTerm, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
+import { resolvePlace, type BlobLeaseStoreOptions } from "./options.ts";
+import { decodeNote, decodeTerm, encodeNote, encodeTerm, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
 
 /** What the service takes: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;
-const MAX_LEASE_MS = 60_000;
 /** Metadata may have 8 KiB in all; a value of 2 KiB takes three times that at worst, percent-encoded. */
 const MAX_VALUE_BYTES = 2_048;
-/** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
-const BREAK_AT_EXPIRY_S = 60;
-const BREAK_NOW_S = 0;
 /** How often a waiting transfer looks. */
 const TRANSFER_LOOK_MS = 500;
 /** The most requests that one term spends on learning the service's clock. */
 const MAX_PROBES = 8;
 
-interface CallLimits extends RequestLimits {
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What one HEAD of an election's blob told. */
-interface Look {
-  readonly leaseState: "available" | "leased" | "expired" | "breaking" | "broken";
-  readonly infinite: boolean;
-  readonly term: TermMetadata;
-  readonly metadata: Metadata;
-  readonly etag: string;
-  readonly note: BreakNote | undefined;
-}
-
-/** What this process has seen of one election, beyond its last look. */
-interface Memory {
-  look: Look;
-  /** Since when every look showed this term under a lease, by the monotonic clock; undefined once one did not. */
-  leasedSinceMs: number | undefined;
-  /** When a look first showed this term's lease broken. */
-  brokenSinceMs: number | undefined;
-}
-
 /** What the holder of a lease remembers of it. The lease id is the key to the lease: it goes nowhere but to the service. */
 interface Holding {
   readonly leaseId: string;
+  /** Before the last request that extended it was sent, by the monotonic clock. */
+  extendedMs: number;
   term: TermMetadata;
   others: Metadata;
   etag: string;
@@ -122,18 +96,21 @@ export class BlobLeaseStore implements LeaseStore {
     transfer: { drain: "remaining-lease" },
     storeClock: undefined,
   };
-  readonly #place: BlobPlace;
+  readonly #requests: BlobRequests;
   readonly #clock: Clock;
   readonly #serviceClock = new ServiceClock();
   readonly #memories = new Map<string, Memory>();
   readonly #holdings = new WeakMap<Lease, Holding>();
-  /** The term that an elector of this process holds, by election. */
-  readonly #held = new Map<string, string>();
+  /** Leases that may be granted yet, by requests whose reply was lost; nobody leads on them. */
+  readonly #orphans = new Map<string, { readonly leaseId: string; readonly untilMs: number }>();
+  /** What electors of this process hold, by election. */
+  readonly #held = new Map<string, Holding>();
 
   /** @throws {ConfigurationError} unless exactly one way to reach the container is given, and given well. */
   constructor(options: BlobLeaseStoreOptions) {
-    this.#place = resolvePlace(options);
+    const place = resolvePlace(options);
     this.#clock = options.clock ?? systemClock;
+    this.#requests = new BlobRequests(place, this.#clock, this.#serviceClock);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
@@ -153,24 +130,22 @@ export class BlobLeaseStore implements LeaseStore {
     const leaseId = this.#clock.randomUuid();
     const grantedAt = instantOf(this.#clock);
     try {
-      await this.#send("acquire", election, request, true, (signal) =>
-        this.#blob(election).getBlobLeaseClient(leaseId).acquireLease(leaseDurationMs / 1_000, { abortSignal: signal }),
-      );
+      await this.#requests.acquire(election, leaseId, leaseDurationMs, request);
     } catch (error) {
       const failure = failureOf(error);
-      if (isTaken(failure) || isGone(failure)) {
-        this.#memories.delete(election);
-        return { acquired: false };
-      }
+      if (isGone(failure)) this.#memories.delete(election);
+      if (isTaken(failure) || isGone(failure)) return { acquired: false };
       // It may have been granted all the same: a lease that nobody knows of would bar everyone until it expires.
-      if (mayHaveBeenApplied(error)) await this.#releaseById(election, leaseId, request);
+      if (mayHaveBeenApplied(error)) {
+        this.#orphans.set(election, { leaseId, untilMs: grantedAt.monotonicMs + leaseDurationMs });
+        await this.#releaseById(election, leaseId, request);
+      }
       throw error;
     }
     try {
       const holding = await this.#writeTerm(election, leaseId, look, grantedAt.monotonicMs, request);
       return { acquired: true, lease: this.#hold(request, holding, grantedAt) };
     } catch (error) {
-      this.#memories.delete(election);
       await this.#releaseById(election, leaseId, request);
       // Somebody broke the lease, or it ran out, before the term was written: a lost race.
       if (lossOf(failureOf(error))) return { acquired: false };
@@ -182,9 +157,8 @@ export class BlobLeaseStore implements LeaseStore {
     const holding = this.#holding(lease);
     const extendedAt = instantOf(this.#clock);
     try {
-      await this.#send("renew", lease.election, limits, true, (signal) =>
-        this.#blob(lease.election).getBlobLeaseClient(holding.leaseId).renewLease({ abortSignal: signal }),
-      );
+      await this.#requests.renew(lease.election, holding.leaseId, limits);
+      holding.extendedMs = extendedAt.monotonicMs;
       this.#probe(lease, holding);
       return { held: true, extendedAt };
     } catch (error) {
@@ -208,9 +182,7 @@ export class BlobLeaseStore implements LeaseStore {
     this.#letGo(lease, holding);
     if (holding.transferring) return "not-held";
     try {
-      await this.#send("release", lease.election, limits, true, (signal) =>
-        this.#blob(lease.election).getBlobLeaseClient(holding.leaseId).releaseLease({ abortSignal: signal }),
-      );
+      await this.#requests.release(lease.election, holding.leaseId, limits);
       return "released";
     } catch (error) {
       if (lossOf(failureOf(error))) return "not-held";
@@ -220,10 +192,9 @@ export class BlobLeaseStore implements LeaseStore {
 
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
-    const look = await this.#look(election, {
-      timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
-      signal: options.signal,
-    });
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    let look = await this.#look(election, limits);
+    if (look?.leaseState === "leased" && (await this.#freeOrphan(election, limits))) look = await this.#look(election, limits);
     return look && this.#snapshot(election, look);
   }
 
@@ -284,14 +255,6 @@ export class BlobLeaseStore implements LeaseStore {
     await uploadFenced(this.#clock, leadership, blob, content, options);
   }
 
-  #blob(election: string): BlobClient {
-    return this.#place.container.getBlobClient(this.#place.blobName(election));
-  }
-
-  #note(election: string): BlockBlobClient {
-    return this.#place.container.getBlockBlobClient(this.#place.blobName(election) + NOTE_SUFFIX);
-  }
-
   /** @throws {TermRegressedError} if the next term would not be above what this process has seen. */
   #nextTerm(look: Look, { election, minTerm, aboveTerm }: AcquireRequest): number {
     const term = Math.max(look.term.term + 1, minTerm ?? 1);
@@ -301,28 +264,17 @@ export class BlobLeaseStore implements LeaseStore {
 
   /** Creates the container, if it is missing, and the blob. Losing that race to another candidate is as good as winning it. */
   async #create(election: string, limits: CallLimits): Promise<Look> {
+    const metadata = encodeTerm({ term: 0 }, {});
     try {
-      await this.#createBlob(election, limits);
+      await this.#requests.createBlob(election, metadata, limits);
     } catch (error) {
       if (!isContainerGone(failureOf(error))) throw error;
-      await this.#send("create-container", election, limits, true, (signal) => this.#place.container.create({ abortSignal: signal })).catch(
-        unlessItExists,
-      );
-      await this.#createBlob(election, limits);
+      await this.#requests.createContainer(election, limits);
+      await this.#requests.createBlob(election, metadata, limits);
     }
     const look = await this.#look(election, limits);
-    if (!look) throw new ForeignRecordError(election, this.#describe(election), "it vanished right after it was created");
+    if (!look) throw new ForeignRecordError(election, this.#requests.describe(election), "it vanished right after it was created");
     return look;
-  }
-
-  async #createBlob(election: string, limits: CallLimits): Promise<void> {
-    await this.#send("create-blob", election, limits, true, (signal) =>
-      this.#place.container.getBlockBlobClient(this.#place.blobName(election)).upload("", 0, {
-        abortSignal: signal,
-        conditions: { ifNoneMatch: "*" },
-        metadata: encodeTerm({ term: 0 }, {}),
-      }),
-    ).catch(unlessItExists);
   }
 
   /** The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is confirmed. */
@@ -339,7 +291,7 @@ export class BlobLeaseStore implements LeaseStore {
       };
       try {
         const etag = await this.#setMetadata("write-term", election, leaseId, look, term, request);
-        return { leaseId, term, others: look.metadata, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
+        return newHolding(leaseId, grantedMs, term, look.metadata, etag);
       } catch (error) {
         const stale = conditionFailed(failureOf(error));
         if ((!stale && !mayHaveBeenApplied(error)) || tries > 0) throw error;
@@ -348,7 +300,7 @@ export class BlobLeaseStore implements LeaseStore {
         if (!found) throw error;
         const { metadata, etag } = found;
         if (found.term.termId === term.termId) {
-          return { leaseId, term, others: metadata, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
+          return newHolding(leaseId, grantedMs, term, metadata, etag);
         }
         look = found;
       }
@@ -360,8 +312,7 @@ export class BlobLeaseStore implements LeaseStore {
     const { term, termId = "" } = holding.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
     this.#holdings.set(lease, holding);
-    this.#held.set(election, termId);
-    this.#memories.delete(election);
+    this.#held.set(election, holding);
     return lease;
   }
 
@@ -373,8 +324,11 @@ export class BlobLeaseStore implements LeaseStore {
 
   #letGo(lease: Lease, holding: Holding): void {
     holding.probing?.abort();
-    if (this.#held.get(lease.election) === lease.termId) this.#held.delete(lease.election);
-    this.#memories.delete(lease.election);
+    if (this.#held.get(lease.election) === holding) this.#held.delete(lease.election);
+    // This process knows best that the term is over: should the next look find a lease, it is not this term's.
+    const { term, others: metadata, etag } = holding;
+    const look: Look = { leaseState: "available", infinite: false, contentLength: 0, metadata, etag, term, note: undefined };
+    this.#memories.set(lease.election, remember(undefined, look, this.#clock.monotonicMs()));
   }
 
   /** Tells a lost lease from a passing failure, which is thrown. */
@@ -383,7 +337,7 @@ export class BlobLeaseStore implements LeaseStore {
     if (!reason) throw error;
     this.#letGo(lease, holding);
     if (reason !== "broken") {
-      const explanation = reason === "missing" ? `${this.#describe(lease.election)} is gone` : "another candidate has the lease, or it was released";
+      const explanation = reason === "missing" ? `${this.#requests.describe(lease.election)} is gone` : "another candidate has the lease, or it was released";
       return { held: false, reason, barredUntilExpiry: false, explanation };
     }
     const look = await this.#look(lease.election, limits).catch(() => undefined);
@@ -401,17 +355,9 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   async #breakLease(election: string, look: Look, note: BreakNote, limits: CallLimits, now: boolean): Promise<boolean> {
-    const sibling = this.#note(election);
-    await this.#send("write-note", election, limits, true, (signal) =>
-      sibling.upload("", 0, { abortSignal: signal, metadata: encodeNote(note) }),
-    );
+    await this.#requests.writeNote(election, encodeNote(note), limits);
     try {
-      const period = now ? BREAK_NOW_S : BREAK_AT_EXPIRY_S;
-      // A successor's term write changes the ETag: it cannot be broken by mistake.
-      const conditions = { ifMatch: look.etag };
-      await this.#send("break", election, limits, true, (signal) =>
-        this.#blob(election).getBlobLeaseClient().breakLease(period, { abortSignal: signal, conditions }),
-      );
+      await this.#requests.break(election, look.etag, now, limits);
       return true;
     } catch (error) {
       const failure = failureOf(error);
@@ -421,9 +367,24 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   async #releaseById(election: string, leaseId: string, limits: RequestLimits): Promise<void> {
-    await this.#send("release", election, limits, true, (signal) =>
-      this.#blob(election).getBlobLeaseClient(leaseId).releaseLease({ abortSignal: signal }),
-    ).catch(() => undefined);
+    await this.#requests.release(election, leaseId, limits).catch(() => undefined);
+  }
+
+  /** A request to acquire that was given up may arrive late: its lease is freed as soon as one is seen. */
+  async #freeOrphan(election: string, limits: CallLimits): Promise<boolean> {
+    const orphan = this.#orphans.get(election);
+    if (!orphan) return false;
+    if (this.#clock.monotonicMs() > orphan.untilMs) {
+      this.#orphans.delete(election);
+      return false;
+    }
+    try {
+      await this.#requests.release(election, orphan.leaseId, limits);
+      this.#orphans.delete(election);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Changes the metadata of a term that is held. A reply that was lost is resolved by reading once. */
@@ -446,17 +407,14 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   async #setMetadata(
-    operation: string,
+    operation: "write-term" | "publish",
     election: string,
     leaseId: string,
     { metadata, etag }: Pick<Look, "metadata" | "etag">,
     term: TermMetadata,
     limits: CallLimits,
   ): Promise<string> {
-    const response = await this.#send(operation, election, limits, true, (signal) =>
-      this.#blob(election).setMetadata(encodeTerm(term, metadata), { abortSignal: signal, conditions: { leaseId, ifMatch: etag } }),
-    );
-    return response.etag ?? "";
+    return await this.#requests.setMetadata(operation, election, leaseId, etag, encodeTerm(term, metadata), limits);
   }
 
   #grid(tickMs: number, intervalMs: number): Grid | undefined {
@@ -491,115 +449,42 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   async #look(election: string, limits: CallLimits): Promise<Look | undefined> {
-    const properties = await this.#head(election, limits);
+    const properties = await this.#requests.head(election, limits);
     if (!properties) {
       this.#memories.delete(election);
       return undefined;
     }
-    const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = properties;
-    const term = decodeTerm(metadata, contentLength);
+    const term = decodeTerm(properties.metadata, properties.contentLength);
     if ("problem" in term) {
       this.#memories.delete(election);
-      throw new ForeignRecordError(election, this.#describe(election), term.problem);
+      throw new ForeignRecordError(election, this.#requests.describe(election), term.problem);
     }
-    const broken = leaseState === "breaking" || leaseState === "broken";
-    const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
-    const look: Look = { leaseState, infinite: leaseDuration === "infinite", term, metadata, etag, note };
-    this.#remember(election, look);
+    const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
+    const look: Look = { ...properties, term, note: broken ? await this.#readNote(election, term.term, limits) : undefined };
+    this.#memories.set(election, remember(this.#memories.get(election), look, this.#clock.monotonicMs()));
     return look;
-  }
-
-  async #head(election: string, limits: CallLimits): Promise<Awaited<ReturnType<BlobClient["getProperties"]>> | undefined> {
-    try {
-      return await this.#send("head", election, limits, false, (signal) => this.#blob(election).getProperties({ abortSignal: signal }));
-    } catch (error) {
-      if (isGone(failureOf(error))) return undefined;
-      throw error;
-    }
   }
 
   /** A note counts only for the term that it names: it may be left from an earlier one. */
   async #readNote(election: string, term: number, limits: CallLimits): Promise<BreakNote | undefined> {
-    try {
-      const { metadata = {} } = await this.#send("read-note", election, limits, false, (signal) =>
-        this.#note(election).getProperties({ abortSignal: signal }),
-      );
-      const note = decodeNote(metadata);
-      return note?.term === term ? note : undefined;
-    } catch (error) {
-      if (isGone(failureOf(error))) return undefined;
-      throw error;
-    }
-  }
-
-  #remember(election: string, look: Look): void {
-    const nowMs = this.#clock.monotonicMs();
-    const before = this.#memories.get(election);
-    const sameTerm = before?.look.term.term === look.term.term;
-    const leased = look.leaseState === "leased";
-    this.#memories.set(election, {
-      look,
-      // Once a look has shown this term without its lease, it never counts as led again.
-      leasedSinceMs: !leased ? undefined : sameTerm && before ? before.leasedSinceMs : nowMs,
-      brokenSinceMs: look.leaseState === "broken" ? ((sameTerm ? before?.brokenSinceMs : undefined) ?? nowMs) : undefined,
-    });
+    const metadata = await this.#requests.readNote(election, limits);
+    const note = metadata && decodeNote(metadata);
+    return note?.term === term ? note : undefined;
   }
 
   #snapshot(election: string, look: Look): LeaseSnapshot {
-    const memory = this.#memories.get(election);
-    const { term, candidateId, value, leaseDurationMs, termId } = look.term;
     const nowMs = this.#clock.monotonicMs();
-    const state = this.#state(election, look, memory, nowMs);
-    // Under a lease that is not this term's, the term's holder is not even a guess.
-    const over = look.leaseState === "leased" && (memory?.leasedSinceMs === undefined || look.infinite) && this.#held.get(election) !== termId;
-    const shown = state !== "vacant" && !over;
-    const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
-    const reserved = look.note?.transferTo !== undefined && brokenForMs < (look.note.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
-    return {
-      election,
-      state,
-      term,
-      ...(shown && candidateId !== undefined ? { holder: candidateId } : {}),
-      ...(shown && value !== undefined ? { value } : {}),
-      ...(leaseDurationMs === undefined ? {} : { leaseDurationMs }),
-      ...(reserved ? { reservedFor: look.note?.transferTo } : {}),
-      ...(look.note?.reason === undefined ? {} : { endingReason: look.note.reason }),
-    };
+    return snapshotOf(election, look, this.#memories.get(election), this.#isOurs(election, look.term, nowMs), nowMs);
   }
 
-  #state(election: string, { leaseState, infinite, term }: Look, memory: Memory | undefined, nowMs: number): LeaseSnapshot["state"] {
-    if (leaseState === "available") return "vacant";
-    if (leaseState === "expired" || leaseState === "broken") return "expired";
-    if (leaseState === "breaking") return "ending";
-    if (term.termId !== undefined && this.#held.get(election) === term.termId) return "held";
-    // A lease is acquired in one step and its term written in a second. Between the two, and after a crash there, the
-    // metadata still names the term before; such a lease is never renewed, so one seen for longer than the longest
-    // lease belongs to the term that is named.
-    const leasedForMs = memory?.leasedSinceMs === undefined || infinite ? 0 : nowMs - memory.leasedSinceMs;
-    return leasedForMs > MAX_LEASE_MS ? "held" : "unknown";
+  /** Whether an elector of this process holds that term, by what it knows itself. */
+  #isOurs(election: string, { termId }: TermMetadata, nowMs: number): boolean {
+    const holding = this.#held.get(election);
+    const { leaseDurationMs = 0 } = holding?.term ?? {};
+    return holding !== undefined && holding.term.termId === termId && nowMs - holding.extendedMs < leaseDurationMs;
   }
+}
 
-  async #send<T extends { readonly date?: Date }>(
-    operation: string,
-    election: string,
-    { timeoutMs, signal }: CallLimits,
-    writes: boolean,
-    send: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const sentMs = this.#clock.monotonicMs();
-    const request = { clock: this.#clock, store: STORE_NAME, election, operation, timeoutMs, writes, signal };
-    const response = await sendRequest(request, async (attempt) => {
-      try {
-        return await send(attempt);
-      } catch (error) {
-        throw toStoreError(error, operation, election, writes);
-      }
-    });
-    if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
-    return response;
-  }
-
-  #describe(election: string): string {
-    return `The blob '${this.#place.blobName(election)}' in container '${this.#place.container.containerName}'`;
-  }
+function newHolding(leaseId: string, extendedMs: number, term: TermMetadata, others: Metadata, etag: string): Holding {
+  return { leaseId, extendedMs, term, others, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
 }

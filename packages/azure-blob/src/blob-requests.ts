@@ -1,0 +1,155 @@
+import type { BlobClient, BlockBlobClient } from "@azure/storage-blob";
+import { sendRequest, type Clock, type RequestLimits, type ServiceClock } from "@leasehold/core";
+import { failureOf, isGone, STORE_NAME, toStoreError, unlessItExists } from "./azure-blob-errors.ts";
+import type { BlobPlace } from "./options.ts";
+import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
+
+/** Bounds of one request. */
+export interface CallLimits extends RequestLimits {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a HEAD of a blob tells. */
+export interface BlobProperties {
+  readonly leaseState: "available" | "leased" | "expired" | "breaking" | "broken";
+  readonly infinite: boolean;
+  readonly metadata: Metadata;
+  readonly etag: string;
+  readonly contentLength: number;
+}
+
+/** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
+const BREAK_AT_EXPIRY_S = 60;
+const BREAK_NOW_S = 0;
+
+/**
+ * The requests that a lease on a blob takes, one method for each: each is sent once, bounded in time, published on the
+ * diagnostics channel, and fails with errors of ours. Every reply teaches the service's clock.
+ */
+export class BlobRequests {
+  readonly #place: BlobPlace;
+  readonly #clock: Clock;
+  readonly #serviceClock: ServiceClock;
+
+  constructor(place: BlobPlace, clock: Clock, serviceClock: ServiceClock) {
+    this.#place = place;
+    this.#clock = clock;
+    this.#serviceClock = serviceClock;
+  }
+
+  /** For messages. */
+  describe(election: string): string {
+    return `the blob '${this.#place.blobName(election)}' in container '${this.#place.container.containerName}'`;
+  }
+
+  async head(election: string, limits: CallLimits): Promise<BlobProperties | undefined> {
+    return await this.#properties("head", this.#blob(election), election, limits);
+  }
+
+  async readNote(election: string, limits: CallLimits): Promise<Metadata | undefined> {
+    return (await this.#properties("read-note", this.#note(election), election, limits))?.metadata;
+  }
+
+  async writeNote(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
+    await this.#send("write-note", election, limits, true, (abortSignal) => this.#note(election).upload("", 0, { abortSignal, metadata }));
+  }
+
+  /** Creates the container unless it exists. */
+  async createContainer(election: string, limits: CallLimits): Promise<void> {
+    await this.#send("create-container", election, limits, true, (abortSignal) => this.#place.container.create({ abortSignal })).catch(
+      unlessItExists,
+    );
+  }
+
+  /** Creates the blob unless it exists. */
+  async createBlob(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
+    const blob = this.#place.container.getBlockBlobClient(this.#place.blobName(election));
+    const conditions = { ifNoneMatch: "*" };
+    await this.#send("create-blob", election, limits, true, (abortSignal) => blob.upload("", 0, { abortSignal, conditions, metadata })).catch(
+      unlessItExists,
+    );
+  }
+
+  async acquire(election: string, leaseId: string, leaseDurationMs: number, limits: CallLimits): Promise<void> {
+    const client = this.#blob(election).getBlobLeaseClient(leaseId);
+    await this.#send("acquire", election, limits, true, (abortSignal) => client.acquireLease(leaseDurationMs / 1_000, { abortSignal }));
+  }
+
+  async renew(election: string, leaseId: string, limits: CallLimits): Promise<void> {
+    const client = this.#blob(election).getBlobLeaseClient(leaseId);
+    await this.#send("renew", election, limits, true, (abortSignal) => client.renewLease({ abortSignal }));
+  }
+
+  async release(election: string, leaseId: string, limits: CallLimits): Promise<void> {
+    const client = this.#blob(election).getBlobLeaseClient(leaseId);
+    await this.#send("release", election, limits, true, (abortSignal) => client.releaseLease({ abortSignal }));
+  }
+
+  /** Breaks the lease if the blob's ETag is still `etag`: a successor's term write has changed it. */
+  async break(election: string, etag: string, now: boolean, limits: CallLimits): Promise<void> {
+    const client = this.#blob(election).getBlobLeaseClient();
+    const period = now ? BREAK_NOW_S : BREAK_AT_EXPIRY_S;
+    const conditions = { ifMatch: etag };
+    await this.#send("break", election, limits, true, (abortSignal) => client.breakLease(period, { abortSignal, conditions }));
+  }
+
+  /** Replaces the metadata under the lease, if the ETag is still `etag`. Returns the new one. */
+  async setMetadata(
+    operation: "write-term" | "publish",
+    election: string,
+    leaseId: string,
+    etag: string,
+    metadata: Record<string, string>,
+    limits: CallLimits,
+  ): Promise<string> {
+    const conditions = { leaseId, ifMatch: etag };
+    const response = await this.#send(operation, election, limits, true, (abortSignal) =>
+      this.#blob(election).setMetadata(metadata, { abortSignal, conditions }),
+    );
+    return response.etag ?? "";
+  }
+
+  async #properties(operation: string, blob: BlobClient, election: string, limits: CallLimits): Promise<BlobProperties | undefined> {
+    try {
+      const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = await this.#send(
+        operation,
+        election,
+        limits,
+        false,
+        (abortSignal) => blob.getProperties({ abortSignal }),
+      );
+      return { leaseState, infinite: leaseDuration === "infinite", metadata, etag, contentLength };
+    } catch (error) {
+      if (isGone(failureOf(error))) return undefined;
+      throw error;
+    }
+  }
+
+  #blob(election: string): BlobClient {
+    return this.#place.container.getBlobClient(this.#place.blobName(election));
+  }
+
+  #note(election: string): BlockBlobClient {
+    return this.#place.container.getBlockBlobClient(this.#place.blobName(election) + NOTE_SUFFIX);
+  }
+
+  async #send<T extends { readonly date?: Date }>(
+    operation: string,
+    election: string,
+    { timeoutMs, signal }: CallLimits,
+    writes: boolean,
+    send: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const sentMs = this.#clock.monotonicMs();
+    const request = { clock: this.#clock, store: STORE_NAME, election, operation, timeoutMs, writes, signal };
+    const response = await sendRequest(request, async (attempt) => {
+      try {
+        return await send(attempt);
+      } catch (error) {
+        throw toStoreError(error, operation, election, writes);
+      }
+    });
+    if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
+    return response;
+  }
+}

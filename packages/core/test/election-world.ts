@@ -1,0 +1,69 @@
+import { Elector, RecordLeaseStore, type Clock, type ElectorOptions, type LeaderTask } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { EventLog } from "./event-log.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+import { untilAborted } from "./leader-tasks.ts";
+
+/** The election that every candidate of an {@link ElectionWorld} competes in. */
+export const ELECTION = "nightly-billing";
+/** The default lease, and what follows from it. */
+export const LEASE_MS = 15_000;
+export const RENEW_INTERVAL_MS = 5_000;
+export const RENEW_DEADLINE_MS = 10_000;
+export const VALID_FOR_MS = 13_500;
+export const ATTEMPT_TIMEOUT_MS = 2_500;
+export const RETRY_PERIOD_MS = 2_000;
+
+export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {
+  /** That of its process. @defaultValue the world's */
+  readonly clock?: Clock;
+  readonly latencyMs?: number;
+}
+
+/** A virtual clock, one record service that can only be polled, and the candidates that reach it. */
+export class ElectionWorld {
+  readonly clock: VirtualClock;
+  readonly service: RecordService;
+
+  constructor(seed = 1) {
+    this.clock = new VirtualClock(seed);
+    this.service = new RecordService(this.clock);
+  }
+
+  candidate(candidateId: string, options: CandidateOptions = {}): Candidate {
+    return new Candidate(this, candidateId, options);
+  }
+}
+
+/** A candidate in a process of its own: its store shares no memory with anybody's. */
+export class Candidate {
+  readonly clock: Clock;
+  /** Its connection, for faults. */
+  readonly records: FaultyRecordStore;
+  readonly store: RecordLeaseStore;
+  readonly elector: Elector;
+  readonly events: EventLog;
+
+  constructor(world: ElectionWorld, candidateId: string, { clock = world.clock, latencyMs = 0, ...options }: CandidateOptions) {
+    this.clock = clock;
+    this.records = world.service.connect(candidateId, { clock, latencyMs });
+    this.store = new RecordLeaseStore(this.records, { clock });
+    this.elector = new Elector({ election: ELECTION, ...options, store: this.store, candidateId, clock });
+    this.events = new EventLog(this.elector, clock);
+  }
+
+  /** Runs a task until it is stopped. */
+  run(task: LeaderTask<unknown> = untilAborted): Run {
+    const stopping = new AbortController();
+    const settled = this.elector.run(task, { signal: stopping.signal });
+    // A test looks at how it settled when it is done with the rest.
+    settled.catch(() => undefined);
+    return { signal: stopping.signal, settled, stop: (reason) => stopping.abort(reason) };
+  }
+}
+
+export interface Run {
+  readonly signal: AbortSignal;
+  readonly settled: Promise<void>;
+  readonly stop: (reason?: unknown) => void;
+}

@@ -1,0 +1,45 @@
+import type { Clock, Elector, ElectorEvents } from "@leasehold/core";
+
+const NAMES: ReadonlyArray<keyof ElectorEvents> = [
+  "standby",
+  "startedLeading",
+  "ending",
+  "stoppedLeading",
+  "newLeader",
+  "renewed",
+  "renewFailed",
+  "releaseFailed",
+  "overrun",
+  "storeFailed",
+  "callbackFailed",
+];
+
+interface LoggedEvent {
+  readonly name: keyof ElectorEvents;
+  readonly atMs: number;
+  readonly event: unknown;
+}
+
+/** Everything that an elector has told since. */
+export class EventLog {
+  readonly #events: LoggedEvent[] = [];
+
+  constructor(elector: Elector, clock: Clock) {
+    for (const name of NAMES) elector.on(name, (event) => this.#events.push({ name, atMs: clock.monotonicMs(), event }));
+  }
+
+  /** The names of the events, in order; only those asked for, if any are. */
+  names(...only: ReadonlyArray<keyof ElectorEvents>): Array<keyof ElectorEvents> {
+    return this.#events.map(({ name }) => name).filter((name) => only.length === 0 || only.includes(name));
+  }
+
+  /** The events of one name, in order. */
+  all<Name extends keyof ElectorEvents>(name: Name): Array<ElectorEvents[Name]> {
+    return this.#events.filter((logged) => logged.name === name).map(({ event }) => event as ElectorEvents[Name]);
+  }
+
+  /** When events of one name came, by the monotonic clock. */
+  timesMs(name: keyof ElectorEvents): number[] {
+    return this.#events.filter((logged) => logged.name === name).map(({ atMs }) => atMs);
+  }
+}

@@ -1,0 +1,167 @@
+import {
+  StoreError,
+  type Clock,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "@leasehold/core";
+import type { VirtualClock } from "@leasehold/core/testing";
+
+/** What becomes of a request that does not go well. */
+export type Fault =
+  /** Never arrives, and is never answered. */
+  | { readonly kind: "lost" }
+  /** Is carried out; the reply is lost. */
+  | { readonly kind: "unanswered" }
+  /** Arrives that much later than usual; the reply is lost. */
+  | { readonly kind: "late"; readonly byMs: number }
+  /** Goes well, but takes this long. */
+  | { readonly kind: "slow"; readonly latencyMs: number }
+  /** Fails without having arrived, and says so. */
+  | { readonly kind: "unavailable" }
+  /** Breaks off in a way that does not tell whether it was carried out. */
+  | { readonly kind: "reset"; readonly applied: boolean }
+  | { readonly kind: "throttled"; readonly retryAfterMs: number };
+
+/** One request as it was sent. */
+export interface LoggedRequest {
+  readonly candidate: string;
+  readonly operation: "get" | "put";
+  readonly election: string;
+  /** By the virtual clock. */
+  readonly sentMs: number;
+  /** What a put was to write. */
+  readonly record?: LeaseRecord;
+}
+
+/** One service that many candidates reach, each by a connection with faults of its own. It does not push, and tells no time. */
+export class RecordService {
+  readonly log: LoggedRequest[] = [];
+  readonly #clock: VirtualClock;
+  /** Kept as JSON, as most services would: nothing that JSON cannot hold survives. */
+  readonly #entries = new Map<string, { readonly json: string; readonly version: string }>();
+  #writes = 0;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  /** @param options.clock that of the candidate's process, by which replies are delivered. @param options.latencyMs of a whole request. */
+  connect(candidate: string, options: { readonly clock?: Clock; readonly latencyMs?: number } = {}): FaultyRecordStore {
+    return new FaultyRecordStore(this, candidate, this.#clock, options.clock ?? this.#clock, options.latencyMs ?? 0);
+  }
+
+  /** The election's record as it lies in the store. */
+  record(election: string): LeaseRecord | undefined {
+    return this.get(election)?.data as LeaseRecord | undefined;
+  }
+
+  /** How many requests the candidate has sent, of one kind or of any. */
+  count(candidate: string, operation?: "get" | "put"): number {
+    return this.log.filter((sent) => sent.candidate === candidate && (operation === undefined || sent.operation === operation)).length;
+  }
+
+  get(election: string): StoredRecord | undefined {
+    const entry = this.#entries.get(election);
+    return entry && { data: JSON.parse(entry.json) as unknown, version: entry.version };
+  }
+
+  put(election: string, record: LeaseRecord, ifVersion: string | undefined): PutOutcome {
+    if (this.#entries.get(election)?.version !== ifVersion) return { stored: false };
+    return { stored: true, version: this.overwrite(election, record) };
+  }
+
+  /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. */
+  overwrite(election: string, data: unknown): string {
+    this.#writes += 1;
+    const version = `v${this.#writes}`;
+    this.#entries.set(election, { json: JSON.stringify(data), version });
+    return version;
+  }
+
+  /** Deletes the record, which Leasehold itself never does. */
+  remove(election: string): void {
+    this.#entries.delete(election);
+  }
+}
+
+/** One candidate's connection to a {@link RecordService}. */
+export class FaultyRecordStore implements RecordStore {
+  readonly name: string = "faulty";
+  readonly capabilities: RecordStoreCapabilities = { maxValueBytes: 1_024, fence: "none", storeClock: undefined };
+  latencyMs: number;
+  readonly #service: RecordService;
+  readonly #candidate: string;
+  readonly #serviceClock: Clock;
+  readonly #ownClock: Clock;
+  readonly #next: { readonly get: Fault[]; readonly put: Fault[] } = { get: [], put: [] };
+  #always: Fault | undefined;
+
+  constructor(service: RecordService, candidate: string, serviceClock: Clock, ownClock: Clock, latencyMs: number) {
+    this.#service = service;
+    this.#candidate = candidate;
+    this.#serviceClock = serviceClock;
+    this.#ownClock = ownClock;
+    this.latencyMs = latencyMs;
+  }
+
+  /** What becomes of the next requests of this kind, in order. */
+  failNext(operation: "get" | "put", ...faults: readonly Fault[]): void {
+    this.#next[operation].push(...faults);
+  }
+
+  /** What becomes of every request from now on, until {@link heal}. */
+  failAll(fault: Fault): void {
+    this.#always = fault;
+  }
+
+  heal(): void {
+    this.#always = undefined;
+  }
+
+  get(election: string): Promise<StoredRecord | undefined> {
+    return this.#send({ operation: "get", election }, () => this.#service.get(election));
+  }
+
+  put(election: string, record: LeaseRecord, { ifVersion }: PutOptions): Promise<PutOutcome> {
+    return this.#send({ operation: "put", election, record }, () => this.#service.put(election, record, ifVersion));
+  }
+
+  async #send<T>(request: Pick<LoggedRequest, "operation" | "election" | "record">, apply: () => T): Promise<T> {
+    this.#service.log.push({ ...request, candidate: this.#candidate, sentMs: this.#serviceClock.monotonicMs() });
+    const fault = this.#next[request.operation].shift() ?? this.#always;
+    const latencyMs = fault?.kind === "slow" ? fault.latencyMs : this.latencyMs;
+    if (fault?.kind === "lost") return await silence();
+    await pass(this.#serviceClock, latencyMs / 2 + (fault?.kind === "late" ? fault.byMs : 0));
+    if (fault?.kind === "unavailable") throw this.#error("STORE_UNAVAILABLE", request.operation, false);
+    if (fault?.kind === "throttled") throw this.#error("STORE_THROTTLED", request.operation, false, fault.retryAfterMs);
+    if (fault?.kind === "reset" && !fault.applied) throw this.#error("STORE_UNAVAILABLE", request.operation, true);
+    const result = apply();
+    if (fault?.kind === "unanswered" || fault?.kind === "late") return await silence();
+    await pass(this.#ownClock, latencyMs / 2);
+    if (fault?.kind === "reset") throw this.#error("STORE_UNAVAILABLE", request.operation, true);
+    return result;
+  }
+
+  #error(
+    code: "STORE_UNAVAILABLE" | "STORE_THROTTLED",
+    operation: "get" | "put",
+    mayHaveBeenApplied: boolean,
+    retryAfterMs?: number,
+  ): StoreError {
+    const applied = mayHaveBeenApplied && operation === "put";
+    return new StoreError(code, `${operation} failed: ${code}`, { store: this.name, operation, mayHaveBeenApplied: applied, retryAfterMs });
+  }
+}
+
+/** Waits without taking a turn where there is nothing to wait for. */
+async function pass(clock: Clock, ms: number): Promise<void> {
+  if (ms > 0) await new Promise<void>((resolve) => void clock.setTimer(resolve, ms));
+}
+
+function silence(): Promise<never> {
+  return new Promise(() => undefined);
+}

@@ -1,0 +1,94 @@
+import { fc, test } from "@fast-check/vitest";
+import { checkName, checkValue, ConfigurationError, MAX_NAME_BYTES, MemoryLeaseStore, utf8Bytes } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { describe, expect } from "vitest";
+
+const SEEDED = { seed: 20_261_120 };
+const anyText = fc.string({ unit: "binary", maxLength: 300 });
+const goodName = fc
+  .string({ unit: "binary", minLength: 1, maxLength: 60 })
+  .filter((name) => !/\p{Cc}/u.test(name) && utf8Bytes(name) <= MAX_NAME_BYTES);
+const FAMILY = "👩‍👩‍👧‍👦";
+
+describe("rule 12: names", () => {
+  test.prop([goodName], SEEDED)("any printable Unicode of at most 255 bytes is a name", (name) => {
+    expect(() => checkName("election", name)).not.toThrow();
+  });
+
+  test.prop([anyText], SEEDED)("a name is refused for its length or a control character, and for nothing else", (name) => {
+    const fits = name !== "" && utf8Bytes(name) <= 255 && !/\p{Cc}/u.test(name);
+    let refused = false;
+    try {
+      checkName("candidateId", name);
+    } catch (error) {
+      refused = error instanceof ConfigurationError;
+    }
+
+    expect(refused).toBe(!fits);
+  });
+
+  test.each(["", undefined, null, 7, {}])("%j is no name", (name) => {
+    expect(() => checkName("election", name)).toThrow(ConfigurationError);
+  });
+
+  test("length counts in bytes of UTF-8, and the message tells it", () => {
+    expect(() => checkName("election", "é".repeat(127))).not.toThrow();
+    expect(() => checkName("election", "é".repeat(128))).toThrow("election has 256 bytes of UTF-8; at most 255 fit.");
+  });
+
+  test.each([
+    ["a\u0000b", "U+0000 at index 1"],
+    ["line\n", "U+000A at index 4"],
+    ["\u007f", "U+007F at index 0"],
+    ["a\u0085", "U+0085 at index 1"],
+  ])("the control character in %j is named, with its place", (name, message) => {
+    expect(() => checkName("election", name)).toThrow(message);
+  });
+
+  test.each(["\ud800", "a\udc00", "\udc00\ud800", `${FAMILY}\ud83d`])("the lone surrogate in %j is refused", (name) => {
+    expect(() => checkName("election", name)).toThrow("lone surrogate");
+    expect(() => checkValue(name, 1_024)).toThrow("lone surrogate");
+  });
+
+  test("names that differ only in normalization are different elections", async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryLeaseStore({ clock });
+    const composed = "caf\u00e9";
+    const decomposed = "cafe\u0301";
+
+    const first = await acquire(store, composed);
+    const second = await acquire(store, decomposed);
+
+    expect([first.acquired, second.acquired]).toEqual([true, true]);
+  });
+
+  test.prop([goodName, goodName, fc.string({ unit: "binary", maxLength: 100 })], SEEDED)(
+    "election, candidateId and value round-trip through a store",
+    async (election, candidateId, value) => {
+      const store = new MemoryLeaseStore({ clock: new VirtualClock() });
+
+      await acquire(store, election, candidateId, value);
+
+      expect(await store.read(election)).toMatchObject({ state: "held", election, holder: candidateId, value });
+    },
+  );
+});
+
+describe("checkValue", () => {
+  test("takes the empty text and control characters, which names may not have", () => {
+    expect(() => checkValue("", 10)).not.toThrow();
+    expect(() => checkValue("a\nb\u0000", 10)).not.toThrow();
+  });
+
+  test("refuses what does not fit, with the numbers", () => {
+    expect(() => checkValue("😀😀😀", 11)).toThrow("value has 12 bytes of UTF-8; at most 11 fit.");
+  });
+
+  test("refuses what is no text", () => {
+    expect(() => checkValue(null, 10)).toThrow("value must be a string, not null.");
+  });
+});
+
+async function acquire(store: MemoryLeaseStore, election: string, candidateId = "a", value?: string): Promise<{ readonly acquired: boolean }> {
+  return await store.acquire({ election, candidateId, value, leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 });
+}

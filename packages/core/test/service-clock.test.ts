@@ -1,0 +1,72 @@
+import { fc, test } from "@fast-check/vitest";
+import { ServiceClock } from "@leasehold/core";
+import { describe, expect } from "vitest";
+
+const SEEDED = { seed: 20_261_120 };
+/** Service time minus monotonic time: what a `ServiceClock` is to find out. */
+const offset = fc.integer({ min: -1_000_000_000, max: 1_000_000_000 });
+const exchange = fc.record({ pauseMs: fc.nat(60_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) });
+
+describe("ServiceClock", () => {
+  test("knows nothing before the first reply", () => {
+    const service = new ServiceClock();
+
+    expect(service.uncertaintyMs(0)).toBe(Infinity);
+    expect(service.toService(0, 0)).toBeUndefined();
+    expect(service.toMonotonic({ lo: 0, hi: 0 }, 0)).toBeUndefined();
+  });
+
+  test.prop([offset, fc.array(exchange, { minLength: 1, maxLength: 30 })], SEEDED)(
+    "always holds the true time, however slow the replies are",
+    (offsetMs, exchanges) => {
+      const service = new ServiceClock();
+      let nowMs = 0;
+      for (const { pauseMs, thereMs, backMs } of exchanges) {
+        const sentMs = nowMs + pauseMs;
+        nowMs = sentMs + thereMs + backMs;
+        const dateMs = Math.floor((sentMs + thereMs + offsetMs) / 1_000) * 1_000;
+        service.sample(dateMs, sentMs, nowMs);
+
+        const { lo, hi } = service.toService(nowMs, nowMs)!;
+        expect(lo).toBeLessThanOrEqual(nowMs + offsetMs);
+        expect(hi).toBeGreaterThanOrEqual(nowMs + offsetMs);
+      }
+    },
+  );
+
+  test("each reply around the turn of a second sharpens it", () => {
+    const service = new ServiceClock();
+    service.sample(10_000, 500, 510);
+    const atFirstMs = service.uncertaintyMs(510);
+
+    // Asked right where the second should turn, half of the doubt is gone either way.
+    const atMs = service.sharpeningMs(510);
+    service.sample(11_000, atMs, atMs + 10);
+
+    expect(atFirstMs).toBeCloseTo(1_010, 5);
+    expect(service.uncertaintyMs(atMs + 10)).toBeLessThan(atFirstMs * 0.55);
+  });
+
+  test("what is known widens with time, since clocks drift", () => {
+    const service = new ServiceClock();
+    service.sample(10_000, 500, 510);
+
+    expect(service.uncertaintyMs(1_000_510) - service.uncertaintyMs(510)).toBeCloseTo(2 * 1_000_000 * 0.0005, 5);
+  });
+
+  test("a reply that contradicts the others starts it anew: the service's clock was stepped", () => {
+    const service = new ServiceClock();
+    service.sample(10_000, 500, 510);
+    service.sample(3_610_000, 600, 610);
+
+    expect(service.toService(610, 610)!.lo).toBe(3_610_000);
+  });
+
+  test("tells at which monotonic instants the service shows a time", () => {
+    const service = new ServiceClock();
+    service.sample(10_000, 500, 510);
+
+    // The service was between 9,490 and 10,500 ms ahead.
+    expect(service.toMonotonic({ lo: 20_000, hi: 20_000 }, 510)).toEqual({ lo: 9_500, hi: 10_510 });
+  });
+});

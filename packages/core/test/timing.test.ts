@@ -1,0 +1,134 @@
+import { fc, test } from "@fast-check/vitest";
+import { ConfigurationError, MemoryLeaseStore, timing, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
+import { describe, expect } from "vitest";
+
+const SEEDED = { seed: 20_261_120 };
+const capabilities: LeaseStoreCapabilities = {
+  expiry: "native",
+  watch: "poll",
+  minLeaseMs: 15_000,
+  maxLeaseMs: 60_000,
+  leaseGranularityMs: 1_000,
+  maxValueBytes: 100,
+  fence: "none",
+  transfer: undefined,
+  storeClock: undefined,
+};
+
+describe("timing", () => {
+  test("the defaults", () => {
+    expect(timing()).toMatchObject({
+      leaseDurationMs: 15_000,
+      renewIntervalMs: 5_000,
+      renewDeadlineMs: 10_000,
+      validForMs: 13_500,
+      retryPeriodMs: 2_000,
+      attemptTimeoutMs: 2_500,
+      drainTimeoutMs: 15_000,
+      stallTimeoutMs: undefined,
+      cooldownMs: 4_000,
+    });
+  });
+
+  test("everything follows from the lease, but no request takes more than five seconds", () => {
+    expect(timing({ leaseDurationMs: 90_000 })).toMatchObject({
+      renewIntervalMs: 30_000,
+      renewDeadlineMs: 60_000,
+      validForMs: 81_000,
+      attemptTimeoutMs: 5_000,
+      drainTimeoutMs: 90_000,
+    });
+  });
+
+  test("a store that pushes is handed over at once, and one that must be polled within retryPeriodMs", () => {
+    const polled = timing({ retryPeriodMs: 3_000 });
+    const pushed = timing({ retryPeriodMs: 3_000 }, new MemoryLeaseStore().capabilities);
+
+    expect(polled.politeHandoverMs - pushed.politeHandoverMs).toBe(3_000);
+  });
+
+  test("reads as a table", () => {
+    const table = String(timing());
+
+    expect(table.split("\n")).toHaveLength(11);
+    expect(table).toContain("leaseDurationMs     15,000 ms  rivals wait this long after the last renewal");
+    expect(Object.keys(timing())).not.toContain("toString");
+  });
+});
+
+describe("rule 4: three instants in order, or an error with the numbers", () => {
+  const anyDuration = fc.option(fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 1, max: 100_000, noNaN: true })), {
+    nil: undefined,
+  });
+
+  test.prop([anyDuration, anyDuration, anyDuration, anyDuration], { ...SEEDED, numRuns: 1_000 })(
+    "whatever is accepted leaves two attempts before the renew deadline, and time to stop before validity ends",
+    (leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs) => {
+      const report = attempt({ leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs });
+      if (report instanceof ConfigurationError) return;
+
+      expect(report.renewIntervalMs + 2 * report.attemptTimeoutMs).toBeLessThanOrEqual(report.renewDeadlineMs);
+      expect(report.renewDeadlineMs).toBeLessThan(report.validForMs);
+      expect(report.validForMs).toBeLessThanOrEqual(report.leaseDurationMs * 0.9);
+    },
+  );
+
+  test("a renew deadline too near to the end of validity is refused", () => {
+    expect(() => timing({ leaseDurationMs: 15_000, renewDeadlineMs: 13_500 })).toThrow(
+      /renewDeadlineMs must be less than 13500.*renewDeadlineMs 13500, valid until 13500 \(leaseDurationMs 15000/s,
+    );
+  });
+
+  test("a renew interval that cannot fit is refused", () => {
+    expect(() => timing({ renewIntervalMs: 9_999 })).toThrow(/renewIntervalMs 9999,.*renewDeadlineMs 10000/s);
+    expect(() => timing({ renewIntervalMs: 12_000 })).toThrow(/renewIntervalMs 12000,.*renewDeadlineMs 10000/s);
+  });
+
+  test("an attempt that would leave no time for a second one is refused", () => {
+    expect(() => timing({ attemptTimeoutMs: 2_501 })).toThrow("renewIntervalMs + 2 * attemptTimeoutMs is 10002, more than renewDeadlineMs");
+  });
+});
+
+describe("rule 11: durations that cannot work", () => {
+  const names = ["leaseDurationMs", "renewIntervalMs", "renewDeadlineMs", "retryPeriodMs", "attemptTimeoutMs", "drainTimeoutMs", "stallTimeoutMs"] as const;
+
+  test.each(names.flatMap((name) => [NaN, -1, 0, Infinity, 2 ** 31].map((value) => [name, value] as const)))("%s of %d", (name, value) => {
+    const refused = attempt({ [name]: value });
+
+    expect(refused).toBeInstanceOf(ConfigurationError);
+    expect((refused as Error).message).toContain(name);
+    expect((refused as Error).message).toContain(String(value));
+  });
+
+  test.each(["15000", null, {}, 15_000n])("%s is not a number of milliseconds", (value) => {
+    const refused = attempt({ cooldownMs: value as number });
+
+    if (value === null) expect(refused).not.toBeInstanceOf(Error);
+    else expect(refused).toBeInstanceOf(ConfigurationError);
+  });
+
+  test("an infinite lease is refused, and the error says why", () => {
+    expect(() => timing({ leaseDurationMs: Infinity })).toThrow("a leader that crashed could then never be replaced");
+  });
+
+  test("a cooldown of nothing is allowed", () => {
+    expect(timing({ cooldownMs: 0 }).cooldownMs).toBe(0);
+  });
+
+  test.each([
+    [14_999, "leaseDurationMs is 14999; this store takes 15000 to 60000."],
+    [61_000, "leaseDurationMs is 61000; this store takes 15000 to 60000."],
+    [15_500, "leaseDurationMs is 15500; this store takes multiples of 1000."],
+  ])("a lease of %d ms on a store that cannot have it", (leaseDurationMs, message) => {
+    expect(() => timing({ leaseDurationMs }, capabilities)).toThrow(message);
+  });
+});
+
+function attempt(options: TimingOptions): ReturnType<typeof timing> | ConfigurationError {
+  try {
+    return timing(options);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,84 @@
+import { VirtualClock } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+
+describe("VirtualClock", () => {
+  test("runs timers in the order of their time, then of their making, each at its own instant", async () => {
+    const clock = new VirtualClock();
+    const startMs = clock.monotonicMs();
+    const ran: Array<readonly [string, number]> = [];
+    const note = (name: string) => () => void ran.push([name, clock.monotonicMs() - startMs]);
+    clock.setTimer(note("third"), 20);
+    clock.setTimer(note("first"), 10);
+    clock.setTimer(note("second"), 10);
+
+    await clock.advance(25);
+
+    expect(ran).toEqual([
+      ["first", 10],
+      ["second", 10],
+      ["third", 20],
+    ]);
+    expect(clock.monotonicMs() - startMs).toBe(25);
+  });
+
+  test("runs everything that a timer sets off before the next timer", async () => {
+    const clock = new VirtualClock();
+    const ran: string[] = [];
+    clock.setTimer(() => void Promise.resolve().then(() => ran.push("set off")), 10);
+    clock.setTimer(() => ran.push("next"), 10);
+
+    await clock.advance(10);
+
+    expect(ran).toEqual(["set off", "next"]);
+  });
+
+  test("a cancelled timer does not run", async () => {
+    const clock = new VirtualClock();
+    let ran = false;
+    clock.setTimer(() => (ran = true), 10).cancel();
+
+    await clock.advance(20);
+
+    expect(ran).toBe(false);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("a frozen process runs its timers late, when it thaws", async () => {
+    const clock = new VirtualClock();
+    const startMs = clock.monotonicMs();
+    let ranMs = 0;
+    clock.setTimer(() => (ranMs = clock.monotonicMs() - startMs), 10);
+
+    clock.freeze(500);
+    expect(ranMs).toBe(0);
+
+    await clock.advance(0);
+    expect(ranMs).toBe(500);
+  });
+
+  test("a suspension moves the wall clock alone", () => {
+    const clock = new VirtualClock();
+    const before = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+
+    clock.suspend(500);
+
+    expect(clock.monotonicMs()).toBe(before.monotonicMs);
+    expect(clock.wallMs()).toBe(before.wallMs + 500);
+  });
+
+  test("runUntil gives the result, throws the rejection, and tells of a promise that stays pending", async () => {
+    const clock = new VirtualClock();
+    const inAWhile = new Promise<string>((resolve) => void clock.setTimer(() => resolve("done"), 1_000));
+
+    await expect(clock.runUntil(inAWhile)).resolves.toBe("done");
+    await expect(clock.runUntil(Promise.reject(new Error("no")))).rejects.toThrow("no");
+    await expect(clock.runUntil(new Promise(() => undefined), 50)).rejects.toThrow("still pending after 50 virtual ms");
+  });
+
+  test("gives the same random numbers for the same seed, and others for another", () => {
+    const numbers = (seed: number): string => new VirtualClock(seed).randomUuid();
+
+    expect(numbers(1)).toBe(numbers(1));
+    expect(numbers(1)).not.toBe(numbers(2));
+  });
+});
