@@ -1,5 +1,5 @@
 import {
-  BlobClient,
+  type BlobClient,
   ContainerClient,
   newPipeline,
   type AnonymousCredential,

@@ -1,0 +1,26 @@
+/** One line per check, and how many failed. */
+export class Report {
+  #passed = 0;
+  #failed = 0;
+
+  /** Runs a check: it fails by throwing. Gives what it returns, or `undefined` where it failed. */
+  check<T>(name: string, run: () => T): T | undefined {
+    try {
+      const result = run();
+      this.#passed += 1;
+      console.log(`ok    ${name}`);
+      return result;
+    } catch (error) {
+      this.#failed += 1;
+      const reason = error instanceof Error ? error.message : String(error);
+      console.log(`FAIL  ${name}\n${reason.trimEnd().replace(/^/gm, "      ")}`);
+      return undefined;
+    }
+  }
+
+  /** Prints the counts; gives the exit code. */
+  summarize(): number {
+    console.log(`packaging: ${this.#passed + this.#failed} checks, ${this.#failed} failed`);
+    return this.#failed === 0 ? 0 : 1;
+  }
+}

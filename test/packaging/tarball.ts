@@ -1,0 +1,101 @@
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "./command.ts";
+import type { Report } from "./report.ts";
+
+/** What matters here of a package.json. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly exports?: unknown;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** A package of this repository. */
+export interface Workspace {
+  readonly folder: string;
+  readonly manifest: Manifest;
+}
+
+/** A workspace as npm would publish it. */
+export interface Tarball extends Workspace {
+  /** The absolute path of the .tgz file. */
+  readonly path: string;
+  /** The paths of the files inside, relative to the package. */
+  readonly files: ReadonlySet<string>;
+}
+
+/** Packs a workspace into `folder`. */
+export function pack(workspace: Workspace, folder: string): Tarball {
+  const output = run("npm", ["pack", "--json", "--pack-destination", folder], workspace.folder);
+  const [packed] = JSON.parse(output) as readonly { filename: string; files: readonly { path: string }[] }[];
+  if (!packed) throw new Error(`npm pack reported nothing:\n${output}`);
+  return { ...workspace, path: join(folder, packed.filename), files: new Set(packed.files.map(({ path }) => path)) };
+}
+
+/** Checks what is in a tarball, by itself. */
+export function checkTarball(report: Report, tarball: Tarball, workspaces: readonly Workspace[], root: string): void {
+  const { name } = tarball.manifest;
+  const tool = (command: string): string => join(root, "node_modules/.bin", command);
+  report.check(`${name}: publint --strict`, () => run(tool("publint"), ["run", tarball.path, "--strict"], root));
+  report.check(`${name}: attw --profile esm-only`, () => run(tool("attw"), [tarball.path, "--profile", "esm-only"], root));
+  report.check(`${name}: holds LICENSE and README.md`, () => {
+    none(
+      "missing",
+      ["LICENSE", "README.md"].filter((file) => !tarball.files.has(file)),
+    );
+  });
+  report.check(`${name}: dist is the build of src, no more and no less`, () => checkBuild(tarball));
+  report.check(`${name}: holds no tests`, () => {
+    none(
+      "should not be there",
+      [...tarball.files].filter((file) => /(^|\/)(tests?|__tests__)\/|\.(test|spec)\./.test(file)),
+    );
+  });
+  report.check(`${name}: every target of exports is there`, () => {
+    const targets = exportTargets(tarball.manifest.exports);
+    if (targets.length === 0) throw new Error("exports names no file.");
+    none(
+      "missing",
+      targets.filter((target) => !tarball.files.has(target.replace(/^\.\//, ""))),
+    );
+  });
+  report.check(`${name}: depends on nothing private, and on our own packages as they are`, () => {
+    none("wrong", wrongDependencies(tarball.manifest, workspaces));
+  });
+}
+
+/** `tsc -b` leaves the output of a deleted source where it is, and it would be published. */
+function checkBuild({ folder, files }: Tarball): void {
+  const sources = new Set(globSync("src/**/*.ts", { cwd: folder }).map((file) => file.slice("src/".length, -".ts".length)));
+  const built = [...files].flatMap((file) => /^dist\/(.+)\.js$/.exec(file)?.[1] ?? []);
+  if (built.length === 0) throw new Error("There is no dist in it; build first: npm run types");
+  const missing = [...sources]
+    .flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`])
+    .filter((file) => !files.has(file));
+  const stale = built.filter((source) => !sources.has(source)).map((source) => `dist/${source}.js`);
+  none("missing, or without a source; npm run clean && npm run types", [...missing, ...stale]);
+}
+
+/** Every file that `exports` names, under whatever conditions. */
+function exportTargets(exports: unknown): string[] {
+  if (typeof exports === "string") return [exports];
+  return typeof exports === "object" && exports !== null ? Object.values(exports).flatMap(exportTargets) : [];
+}
+
+function wrongDependencies(manifest: Manifest, workspaces: readonly Workspace[]): string[] {
+  const wanted = { ...manifest.peerDependencies, ...manifest.optionalDependencies, ...manifest.dependencies };
+  return workspaces.flatMap(({ manifest: ours }) => {
+    const range = wanted[ours.name];
+    if (range === undefined) return [];
+    if (ours.private === true) return [`${ours.name} is private`];
+    return range.replace(/^[~^]/, "") === ours.version ? [] : [`${ours.name} is wanted as ${range}, and is ${ours.version}`];
+  });
+}
+
+function none(what: string, files: readonly string[]): void {
+  if (files.length > 0) throw new Error(`${what}: ${files.join(", ")}`);
+}
