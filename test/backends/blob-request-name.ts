@@ -1,0 +1,24 @@
+import type { ReceivedRequest } from "./request-log.ts";
+
+/**
+ * What a request means to Azure Blob Storage, in a word that a rule can compare: `lease:acquire`, `lease:renew`,
+ * `lease:change`, `lease:release`, `lease:break`; `put-blob`, `head`, `get`, `delete`; `metadata` for setting it; and for
+ * everything else the method and the `comp` parameter, such as `get-list`. An operation on a container ends in
+ * `-container`; making one is `create-container`.
+ */
+export function blobRequestName(request: ReceivedRequest): string {
+  const onContainer = request.query.get("restype") === "container";
+  return onContainer ? `${containerOperation(request)}-container` : blobOperation(request);
+}
+
+function containerOperation(request: ReceivedRequest): string {
+  return request.method === "PUT" && !request.query.has("comp") ? "create" : blobOperation(request);
+}
+
+function blobOperation({ method, query, headers }: ReceivedRequest): string {
+  const component = query.get("comp");
+  if (component === "lease") return `lease:${String(headers["x-ms-lease-action"])}`;
+  if (method === "PUT" && component === "metadata") return "metadata";
+  if (method === "PUT" && component === null) return "put-blob";
+  return component === null ? method.toLowerCase() : `${method.toLowerCase()}-${component}`;
+}

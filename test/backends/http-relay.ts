@@ -1,0 +1,87 @@
+import { request as httpRequest } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { buffer } from "node:stream/consumers";
+
+/** A request that has been received whole, and does not need its client any more. */
+export interface WholeRequest {
+  readonly method: string;
+  /** The path and query as they came: signatures cover their exact bytes. */
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+/** A reply that has been received whole. */
+export interface WholeReply {
+  readonly status: number;
+  readonly statusText: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+/** Reads a request to its end; `undefined` if the client goes away before that. */
+export async function receive(incoming: IncomingMessage): Promise<WholeRequest | undefined> {
+  const body = await wholeBody(incoming);
+  if (body === undefined) return undefined;
+  return { method: incoming.method!, target: incoming.url!, rawHeaders: incoming.rawHeaders, body };
+}
+
+/**
+ * Sends `request` to `origin` and reads the reply to its end; `undefined` if the service cannot be reached, hangs up, or
+ * `signal` aborts first. Every header goes through as it came, `Host` too, except those that concern one connection. The
+ * connection is a new one each time, so that none is ever found to have been closed while it was idle.
+ */
+export async function relay(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<WholeReply | undefined> {
+  const { promise, resolve } = Promise.withResolvers<IncomingMessage | undefined>();
+  const { hostname, port } = origin;
+  const { method, target: path } = request;
+  const headers = headersByName(request.rawHeaders);
+  httpRequest({ hostname, port, method, path, headers, agent: false, setHost: false, signal }, resolve)
+    .on("error", () => resolve(undefined))
+    .end(request.body);
+  const incoming = await promise;
+  if (incoming === undefined) return undefined;
+  const body = await wholeBody(incoming);
+  if (body === undefined) return undefined;
+  const rawHeaders = endToEnd(incoming.rawHeaders).flat();
+  return { status: incoming.statusCode!, statusText: incoming.statusMessage!, rawHeaders, body };
+}
+
+/** What is seen of a reply whose connection breaks in its middle: half of the body, or half of the head if it has none. */
+export function firstHalf(reply: WholeReply): Buffer {
+  const lines = [`HTTP/1.1 ${reply.status} ${reply.statusText}`];
+  for (const [name, value] of endToEnd(reply.rawHeaders)) {
+    if (!/^transfer-encoding$/i.test(name)) lines.push(`${name}: ${value}`);
+    else lines.push(`Content-Length: ${reply.body.length}`);
+  }
+  const head = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+  if (reply.body.length === 0) return head.subarray(0, head.length / 2);
+  return Buffer.concat([head, reply.body.subarray(0, reply.body.length / 2)]);
+}
+
+/** Name and value of every header that is not about one connection only. */
+function endToEnd(rawHeaders: readonly string[]): Array<[name: string, value: string]> {
+  const kept: Array<[string, string]> = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (!/^(connection|keep-alive|proxy-connection)$/i.test(name)) kept.push([name, rawHeaders[index + 1]!]);
+  }
+  return kept;
+}
+
+function headersByName(rawHeaders: readonly string[]): OutgoingHttpHeaders {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of endToEnd(rawHeaders)) {
+    const earlier = headers[name];
+    headers[name] = earlier === undefined ? value : [earlier, value].flat();
+  }
+  return headers;
+}
+
+async function wholeBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
+  try {
+    return await buffer(incoming);
+  } catch {
+    return undefined;
+  }
+}
