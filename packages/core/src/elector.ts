@@ -138,16 +138,14 @@ export class Elector {
   async run(task: LeaderTask<unknown>, options: WaitOptions = {}): Promise<void> {
     const { signal } = options;
     const done = this.#begin("run", signal);
-    let tenure: Tenure | undefined;
     try {
-      for (;;) {
-        tenure = await this.#campaign(signal);
-        if (!tenure) return;
-        await this.#lead(tenure, task, signal);
-        if (signal?.aborted) return;
+      while (!signal?.aborted) {
+        const lease = await this.#campaign(signal);
+        if (lease && signal?.aborted) await this.#giveBack(lease);
+        else if (lease) await this.#lead(lease, task, signal);
       }
     } finally {
-      done(tenure);
+      done();
     }
   }
 
@@ -160,15 +158,18 @@ export class Elector {
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership> {
     const { signal } = options;
     const done = this.#begin("campaign", signal);
-    let tenure: Tenure | undefined;
     try {
-      tenure = await this.#campaign(signal);
-      signal?.throwIfAborted();
-      if (!tenure) throw new TypeError("a campaign without a signal cannot end without a leadership");
-      void this.#hold(tenure, tenure.disposed, signal);
-      return tenure.leadership;
+      for (;;) {
+        const lease = await this.#campaign(signal);
+        if (lease && signal?.aborted) await this.#giveBack(lease);
+        signal?.throwIfAborted();
+        if (!lease) continue;
+        const tenure = this.#makeTenure(lease);
+        void this.#hold(tenure, tenure.disposed, signal);
+        return tenure.leadership;
+      }
     } finally {
-      done(tenure);
+      done();
     }
   }
 
@@ -183,16 +184,15 @@ export class Elector {
   async tryRun<T>(task: LeaderTask<T>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     const { signal } = options;
     const done = this.#begin("tryRun", signal);
-    let tenure: Tenure | undefined;
     try {
       const snapshot = await this.#look("store-clock", signal);
-      tenure = await this.#attempt(snapshot, "store-clock", signal);
+      const lease = await this.#attempt(snapshot, "store-clock", signal);
+      if (lease && signal?.aborted) await this.#giveBack(lease);
       signal?.throwIfAborted();
-      if (!tenure) return { elected: false, ...(this.#leader ? { leader: this.#leader } : {}) };
-      const { term } = tenure;
-      return { elected: true, term, result: await this.#lead(tenure, task, signal) };
+      if (!lease) return { elected: false, ...(this.#leader ? { leader: this.#leader } : {}) };
+      return { elected: true, term: lease.term, result: await this.#lead(lease, task, signal) };
     } finally {
-      done(tenure);
+      done();
     }
   }
 
@@ -215,25 +215,29 @@ export class Elector {
   }
 
   /** Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more. */
-  #begin(call: string, signal: AbortSignal | undefined): (tenure: Tenure | undefined) => void {
+  #begin(call: string, signal: AbortSignal | undefined): () => void {
     if (this.#busyWith) throw new ElectorBusyError(this.election, call, this.#busyWith);
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new ConfigurationError(`The signal given to ${call} is not an AbortSignal.`, { election: this.election });
     }
     if (signal?.aborted) throw new AlreadyAbortedError(call, signal, this.election);
     this.#busyWith = call;
-    return (tenure) => {
+    return () => {
       const free = (): void => {
         this.#busyWith = undefined;
         this.#setState("stopped");
       };
-      if (this.#tenure && this.#tenure === tenure) void tenure.finished.then(free);
+      // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
+      if (this.#tenure) void this.#tenure.finished.then(free);
       else free();
     };
   }
 
-  /** Waits until this candidate leads. Returns `undefined` once the signal has aborted. */
-  async #campaign(signal: AbortSignal | undefined): Promise<Tenure | undefined> {
+  /**
+   * Waits until this candidate has the lease. Returns `undefined` once the signal has aborted; it may still abort until
+   * the caller goes on, who then gives the lease back.
+   */
+  async #campaign(signal: AbortSignal | undefined): Promise<Lease | undefined> {
     this.#setState("standby");
     this.#listeners.emit("standby", { election: this.election });
     const { retryPeriodMs, leaseDurationMs } = this.#timing;
@@ -246,8 +250,8 @@ export class Elector {
         try {
           const snapshot = seen ? this.#learn(seen.snapshot) : await this.#look(expiry, signal);
           const standBackMs = this.#standBackMs(snapshot);
-          const tenure = standBackMs > 0 ? undefined : await this.#attempt(snapshot, expiry, signal);
-          if (tenure || signal?.aborted) return tenure;
+          const lease = standBackMs > 0 ? undefined : await this.#attempt(snapshot, expiry, signal);
+          if (lease || signal?.aborted) return lease;
           waitMs = this.#store.nextLookMs(this.election, retryPeriodMs);
           if (!looks.watching) waitMs = Math.min(waitMs, retryPeriodMs);
           if (standBackMs > 0) waitMs = Math.min(Math.max(waitMs, 1), standBackMs);
@@ -269,16 +273,17 @@ export class Elector {
 
   async #look(expiry: "observed" | "store-clock", signal: AbortSignal | undefined): Promise<LeaseSnapshot | undefined> {
     const { attemptTimeoutMs } = this.#timing;
-    return this.#learn(await this.#store.read(this.election, { timeoutMs: attemptTimeoutMs, signal, expiry }));
+    // Only a term seen before this look was asked for must show in it: looks overtake one another.
+    const highest = highestTermSeen(this.#store, this.election);
+    const snapshot = this.#learn(await this.#store.read(this.election, { timeoutMs: attemptTimeoutMs, signal, expiry }));
+    const term = snapshot?.term ?? 0;
+    if (term < highest && (this.#options.minTerm ?? 0) <= highest) throw new TermRegressedError(this.election, term, highest);
+    return snapshot;
   }
 
-  /** @throws {TermRegressedError} if the store's record has gone back, and `minTerm` does not make up for it. */
   #learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
-    const term = snapshot?.term ?? 0;
-    const highest = highestTermSeen(this.#store, this.election);
-    noteTerm(this.#store, this.election, term);
+    noteTerm(this.#store, this.election, snapshot?.term ?? 0);
     this.#setLeader(leaderOf(snapshot));
-    if (term < highest && (this.#options.minTerm ?? 0) <= highest) throw new TermRegressedError(this.election, term, highest);
     return snapshot;
   }
 
@@ -287,7 +292,7 @@ export class Elector {
     snapshot: LeaseSnapshot | undefined,
     expiry: "observed" | "store-clock",
     signal: AbortSignal | undefined,
-  ): Promise<Tenure | undefined> {
+  ): Promise<Lease | undefined> {
     if (!mayAcquire(snapshot, this.candidateId) || signal?.aborted) return undefined;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = this.#timing;
     // Not given the signal: once it is sent, only its answer tells whether there is anything to release.
@@ -308,13 +313,16 @@ export class Elector {
     }
     const { lease } = outcome;
     noteTerm(this.#store, this.election, lease.term);
-    if (signal?.aborted || holderElapsedMs(this.#clock, lease.grantedAt) >= renewDeadlineMs) {
-      await this.#store.release(lease, { timeoutMs: attemptTimeoutMs }).catch((error: unknown) => {
-        this.#listeners.emit("releaseFailed", { election: this.election, term: lease.term, error });
-      });
-      return undefined;
-    }
-    return this.#makeTenure(lease);
+    if (holderElapsedMs(this.#clock, lease.grantedAt) < renewDeadlineMs) return lease;
+    await this.#giveBack(lease);
+    return undefined;
+  }
+
+  /** Releases a lease on which nobody is to lead: won too late, or after the signal aborted. */
+  async #giveBack(lease: Lease): Promise<void> {
+    await this.#store.release(lease, { timeoutMs: this.#timing.attemptTimeoutMs }).catch((error: unknown) => {
+      this.#listeners.emit("releaseFailed", { election: this.election, term: lease.term, error });
+    });
   }
 
   #makeTenure(lease: Lease): Tenure {
@@ -341,19 +349,21 @@ export class Elector {
   }
 
   /** Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough. */
-  async #lead<T>(tenure: Tenure, task: LeaderTask<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  async #lead<T>(lease: Lease, task: LeaderTask<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+    const tenure = this.#makeTenure(lease);
+    const { leadership } = tenure;
     const started = Promise.withResolvers<void>();
-    // The task starts after the tenure does, and settles the tenure even if it throws at once.
-    const work = started.promise.then(() => task(tenure.leadership));
+    // The task starts after the tenure does, and settles the tenure even if it throws at once. What its rejection means
+    // is decided at that moment: the tenure's own end aborts the signal, too.
+    const work = started.promise
+      .then(() => task(leadership))
+      .catch((error: unknown): undefined => {
+        if (!countsAsReturn(error, leadership.signal)) throw error;
+      });
     const held = this.#hold(tenure, work, signal);
     started.resolve();
     await Promise.race([held, tenure.stopOverran]);
-    try {
-      return await work;
-    } catch (error) {
-      if (countsAsReturn(error, tenure.leadership.signal)) return undefined;
-      throw error;
-    }
+    return await work;
   }
 
   /** Keeps a term going until its work has settled and the lease is given up. */

@@ -51,7 +51,7 @@ export {
   type WatchOptions,
 } from "./lease-store.ts";
 export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
-export { checkName, checkValue, MAX_NAME_BYTES, utf8Bytes } from "./names.ts";
+export { checkBreak, checkName, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
 export { Observer, type ObserverOptions } from "./observer.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 export type {
@@ -68,6 +68,7 @@ export { ServiceClock } from "./service-clock.ts";
 export {
   DEFAULT_REQUEST_TIMEOUT_MS,
   DEFAULT_TRANSFER_TIMEOUT_MS,
+  duration,
   SAFETY_MARGIN,
   timing,
   type Timing,

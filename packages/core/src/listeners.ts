@@ -16,7 +16,7 @@ export class Listeners<Events extends object> {
     this.#byName.set(name, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0) this.#byName.delete(name);
+      if (listeners.size === 0 && this.#byName.get(name) === listeners) this.#byName.delete(name);
     };
   }
 

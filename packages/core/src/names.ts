@@ -3,6 +3,9 @@ import { ConfigurationError } from "./errors.ts";
 /** The longest election name and candidateId, in bytes of UTF-8; every store can hold that much. */
 export const MAX_NAME_BYTES: number = 255;
 
+/** The longest reason of a break, in bytes of UTF-8. */
+const MAX_REASON_BYTES = 500;
+
 /**
  * Checks the name of an election or a candidate: 1 to 255 bytes of UTF-8, no control characters, no lone surrogates.
  * Names are compared by code point, never normalized.
@@ -27,6 +30,26 @@ export function checkName(what: "election" | "candidateId", name: unknown): asse
 export function checkValue(value: unknown, maxBytes: number): asserts value is string {
   if (typeof value !== "string") throw new ConfigurationError(`value must be a string, not ${describe(value)}.`);
   checkText("value", value, maxBytes);
+}
+
+/**
+ * Checks a term that a caller gives: a whole number from 1, or nothing.
+ * @throws {ConfigurationError} saying what is wrong with it.
+ */
+export function checkTerm(what: string, term: unknown): void {
+  if (term === undefined || (Number.isSafeInteger(term) && (term as number) >= 1)) return;
+  throw new ConfigurationError(`${what} is ${String(term)}; it must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
+}
+
+/**
+ * Checks what an administrator gives with a break: a reason of at most 500 bytes, and a term or nothing.
+ * @throws {ConfigurationError} saying what is wrong with it.
+ */
+export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: unknown }): void {
+  const { reason, ifTerm } = options;
+  if (typeof reason !== "string") throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
+  checkText("reason", reason, MAX_REASON_BYTES);
+  checkTerm("ifTerm", ifTerm);
 }
 
 /** The number of bytes of `text` in UTF-8. */

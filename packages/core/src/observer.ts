@@ -65,7 +65,7 @@ export class Observer {
           if (key !== yielded) yield leader;
           yielded = key;
         }
-        const nextMs = this.#store.nextLookMs(this.#election, this.#retryPeriodMs);
+        const nextMs = seen ? this.#store.nextLookMs(this.#election, this.#retryPeriodMs) : this.#retryPeriodMs;
         seen = await looks.wait(looks.watching ? nextMs : Math.min(nextMs, this.#retryPeriodMs));
       }
     } catch (error) {

@@ -19,11 +19,11 @@ import {
   type TransferOutcome,
   type WatchOptions,
 } from "./lease-store.ts";
-import { checkName, checkValue } from "./names.ts";
+import { checkBreak, checkName, checkTerm, checkValue } from "./names.ts";
 import { parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
-import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, MAX_LEASE_MS } from "./timing.ts";
+import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, duration, MAX_LEASE_MS } from "./timing.ts";
 
 /** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
 const CONFLICT_TRIES = 4;
@@ -69,9 +69,8 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #abandoned = new Map<string, Map<string, string | undefined>>();
 
   constructor(records: RecordStore, options: RecordLeaseStoreOptions = {}) {
-    if (typeof records?.get !== "function" || typeof records.put !== "function") {
-      throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get and put.");
-    }
+    const complete = typeof records?.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object";
+    if (!complete) throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
     this.#records = records;
     this.#clock = options.clock ?? systemClock;
     this.name = records.name;
@@ -94,9 +93,13 @@ export class RecordLeaseStore implements LeaseStore {
     checkName("election", election);
     checkName("candidateId", request.candidateId);
     if (request.value !== undefined) checkValue(request.value, this.capabilities.maxValueBytes);
-    // What this process saw last is good enough to try on: the write is conditional on its version.
+    duration("leaseDurationMs", request.leaseDurationMs);
+    duration("renewIntervalMs", request.renewIntervalMs);
+    checkTerm("minTerm", request.minTerm);
+    // What this process saw last is good enough to try on, unless it is known to be old: the write is conditional on its version.
     const remembered = this.#sightings.get(election);
-    const sighting = remembered && !remembered.outdated ? remembered : await this.#look(election, request);
+    const usable = remembered && !remembered.outdated && remembered.record.term >= (request.aboveTerm ?? 0);
+    const sighting = usable ? remembered : await this.#look(election, request);
     const useStoreClock = request.expiry === "store-clock" || this.#clockIsExact;
     const current = sighting && this.#snapshot(election, sighting, useStoreClock);
     if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };
@@ -105,6 +108,7 @@ export class RecordLeaseStore implements LeaseStore {
     if (term <= (request.aboveTerm ?? 0)) {
       throw new TermRegressedError(election, term - 1, request.aboveTerm ?? 0);
     }
+    checkTerm("the next term", term);
     const record: LeaseRecord = {
       schema: 1,
       term,
@@ -163,6 +167,8 @@ export class RecordLeaseStore implements LeaseStore {
     if (sighting.record.termId === null) return retryPeriodMs * (0.5 + this.#clock.random() / 2);
     const [ageMs] = sighting.ageMs(this.#clockIsExact);
     const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
+    // Expired all the same: somebody else's turn, or nobody competes here.
+    if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.#clock.random() / 2);
     if (this.watch) return untilExpiryMs;
     const untilRenewalMs = sighting.nextRenewalLookMs();
     const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
@@ -171,6 +177,7 @@ export class RecordLeaseStore implements LeaseStore {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     checkName("election", election);
+    checkBreak(options);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
     let ifTerm = options.ifTerm;
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
@@ -192,7 +199,8 @@ export class RecordLeaseStore implements LeaseStore {
     checkName("election", election);
     checkName("candidateId", candidateId);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
-    const timeoutMs = options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS;
+    checkTerm("ifTerm", options.ifTerm);
+    const timeoutMs = duration("transferTimeoutMs", options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
     const term = await this.#requestTransfer(election, { candidateId, timeoutMs }, options.ifTerm, limits);
     if (term === undefined) return "lost";
     for (;;) {
@@ -216,12 +224,12 @@ export class RecordLeaseStore implements LeaseStore {
       if (!holding.certain) {
         const gone = await this.#reconcile(lease, holding, limits);
         if (gone) return gone;
-        const { broken } = holding.record;
-        if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
-        // A renewal believed lost had arrived: that one counts, from its own send.
-        const arrived = holding.record.nonce === holding.toldNonce ? undefined : holding.sent.get(holding.record.nonce);
-        if (arrived && change(holding.record) === holding.record) return this.#extended(holding, arrived);
       }
+      const { broken } = holding.record;
+      if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
+      // A renewal believed lost had arrived: that one counts, from its own send.
+      const arrived = holding.record.nonce === holding.toldNonce ? undefined : holding.sent.get(holding.record.nonce);
+      if (arrived && change(holding.record) === holding.record) return this.#extended(holding, arrived);
       const extendedAt = instantOf(this.#clock);
       const record = { ...change(holding.record), nonce: this.#clock.randomUuid() };
       holding.sent.set(record.nonce, extendedAt);
@@ -266,15 +274,15 @@ export class RecordLeaseStore implements LeaseStore {
     unknown: unknown,
   ): Promise<AcquireOutcome> {
     const { election } = request;
-    const termId = record.termId ?? "";
-    const abandoned = this.#abandoned.get(election) ?? new Map<string, string | undefined>();
-    this.#abandoned.set(election, abandoned.set(termId, ifVersion));
     const sighting = await this.#look(election, request).catch(() => undefined);
+    if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
+      return { acquired: true, lease: this.#hold(sighting.record, sighting.version, grantedAt, election) };
+    }
+    // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
+    const abandoned = this.#abandoned.get(election) ?? new Map<string, string | undefined>();
+    this.#abandoned.set(election, abandoned.set(record.termId ?? "", ifVersion));
     if (!sighting) throw unknown;
-    // Not ours now, but the write may still be under way; should it arrive, it is known as abandoned.
-    if (sighting.record.termId !== termId) return { acquired: false, current: this.#known(election, false) };
-    abandoned.delete(termId);
-    return { acquired: true, lease: this.#hold(sighting.record, sighting.version, grantedAt, election) };
+    return { acquired: false, current: this.#known(election, false) };
   }
 
   /** Returns the term that was asked to end, or `undefined` where there was nothing to ask. */
@@ -341,6 +349,8 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   #saw(election: string, stored: StoredRecord | undefined, sentAt?: Instant): Sighting | undefined {
+    const known = this.#sightings.get(election);
+    if (known?.overtook(sentAt)) return known;
     if (!stored) {
       this.#sightings.delete(election);
       return undefined;
@@ -357,12 +367,11 @@ export class RecordLeaseStore implements LeaseStore {
     }
     if (abandoned?.size === 0) this.#abandoned.delete(election);
     const reading = { record, version: stored.version, sentAt, nonceAgeMs: stored.nonceAgeMs };
-    const known = this.#sightings.get(election);
     if (known) {
       known.update(reading);
       return known;
     }
-    const sighting = new Sighting(this.#clock, reading);
+    const sighting = new Sighting(this.#clock, this.capabilities.storeClock?.toleranceMs ?? 0, reading);
     this.#sightings.set(election, sighting);
     return sighting;
   }

@@ -17,19 +17,24 @@ export interface Reading {
  */
 export class Sighting {
   readonly #clock: Clock;
+  readonly #toleranceMs: number;
   #record: LeaseRecord;
   #version: string;
   #firstSeenMs: number;
   /** The nonce was written after this: the last reading that showed another one was sent then. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
-  /** Bounds of the nonce's age by the store's clock, and when they held. */
-  #storeAge: { readonly min: number; readonly max: number; readonly at: Instant } | undefined;
+  /** Bounds of the nonce's age by the store's clock: at least `min` when the reply was in, at most `max` when it was asked for. */
+  #storeAge: { readonly min: number; readonly max: number; readonly askedAt: Instant; readonly inAt: Instant } | undefined;
+  /** The store's clock has been seen to step since this nonce was written: until the next one only what we observed counts. */
+  #stepped = false;
   #phase: RenewalPhase;
   #outdated = false;
 
-  constructor(clock: Clock, reading: Reading) {
+  /** @param toleranceMs how far readings of the store's clock may disagree with our own before it counts as stepped. */
+  constructor(clock: Clock, toleranceMs: number, reading: Reading) {
     this.#clock = clock;
+    this.#toleranceMs = toleranceMs;
     this.#record = reading.record;
     this.#version = reading.version;
     this.#firstSeenMs = clock.monotonicMs();
@@ -54,8 +59,14 @@ export class Sighting {
     this.#outdated = true;
   }
 
-  /** Takes in a newer reading. */
+  /** Whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
+  overtook(sentAt: Instant | undefined): boolean {
+    return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
+  }
+
+  /** Takes in a reading, unless it was overtaken. */
   update(reading: Reading): void {
+    if (this.overtook(reading.sentAt)) return;
     const nowMs = this.#clock.monotonicMs();
     const changed = reading.record.nonce !== this.#record.nonce;
     const sameTerm = reading.record.termId === this.#record.termId;
@@ -63,6 +74,7 @@ export class Sighting {
       this.#firstSeenMs = nowMs;
       this.#writtenAfter = this.#lastReadAt;
       this.#storeAge = undefined;
+      this.#stepped = false;
     }
     if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
@@ -86,8 +98,8 @@ export class Sighting {
     let min = nowMs - this.#firstSeenMs;
     let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
     if (useStoreClock && this.#storeAge) {
-      min = Math.max(min, this.#storeAge.min + nowMs - this.#storeAge.at.monotonicMs);
-      max = Math.min(max, this.#storeAge.max + holderElapsedMs(this.#clock, this.#storeAge.at));
+      min = Math.max(min, this.#storeAge.min + nowMs - this.#storeAge.inAt.monotonicMs);
+      max = Math.min(max, this.#storeAge.max + holderElapsedMs(this.#clock, this.#storeAge.askedAt));
     }
     return [min, Math.max(min, max)];
   }
@@ -98,9 +110,18 @@ export class Sighting {
   }
 
   #noteStoreAge(reading: Reading): void {
-    // A negative age means that the store's clock has stepped: then only what we observed counts.
-    if (!reading.nonceAgeMs || reading.nonceAgeMs[0] < 0) return;
+    if (!reading.nonceAgeMs) return;
     const [min, max] = reading.nonceAgeMs;
-    this.#storeAge = { min, max, at: instantOf(this.#clock) };
+    const inAt = instantOf(this.#clock);
+    // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
+    const askedAt = reading.sentAt ?? inAt;
+    const before = this.#storeAge;
+    if (before) {
+      const leastMs = before.min + askedAt.monotonicMs - before.inAt.monotonicMs - this.#toleranceMs;
+      const mostMs = before.max + holderElapsedMs(this.#clock, before.askedAt) + this.#toleranceMs;
+      if (max < leastMs || min > mostMs) this.#stepped = true;
+    }
+    if (min < 0) this.#stepped = true;
+    this.#storeAge = this.#stepped ? undefined : { min, max, askedAt, inAt };
   }
 }

@@ -261,6 +261,7 @@ export class Tenure {
   async #renew(): Promise<void> {
     this.#checkClock();
     if (!this.#renewable || this.#over) return;
+    const sentMs = this.#clock.monotonicMs();
     try {
       // A renewal never runs past the end of the lease's validity: what it would find is of no use by then.
       const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
@@ -274,16 +275,19 @@ export class Tenure {
     } catch (error) {
       this.#checkClock();
       this.#hooks.renewFailed(error);
-      this.#renewAt(this.#clock.monotonicMs() + this.#retryInMs(error));
+      this.#renewAt(this.#clock.monotonicMs() + this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
       this.#failures += 1;
     }
   }
 
-  /** Waits a little longer after each failure, or as long as the service asks, but keeps a last try before the deadline. */
-  #retryInMs(error: unknown): number {
+  /**
+   * Waits a little longer after each failure, or as long as the service asks, but keeps a last try before the deadline.
+   * The time that the attempt took counts: after one that timed out, the next goes out at once.
+   */
+  #retryInMs(error: unknown, tookMs: number): number {
     const { renewIntervalMs, attemptTimeoutMs, renewDeadlineMs, validForMs } = this.#timing;
     const asked = isLeaseholdError(error) ? (error as StoreError).retryAfterMs : undefined;
-    const backoffMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, renewIntervalMs / 4);
+    const backoffMs = Math.max(Math.min(FIRST_RETRY_MS * 2 ** this.#failures, renewIntervalMs / 4) - tookMs, 0);
     const deadlineMs = this.#endedAt ? validForMs : renewDeadlineMs;
     const lastTryInMs = deadlineMs - this.#elapsedMs() - attemptTimeoutMs;
     const wantedMs = asked ?? backoffMs;
@@ -332,9 +336,15 @@ export class Tenure {
   }
 
   async #publish(value: string): Promise<void> {
-    this.#assertValid();
-    const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
-    this.#take(await this.#exclusively(async () => await this.#store.publish(this.#lease, value, { timeoutMs })));
+    const outcome = await this.#exclusively(async () => {
+      this.#assertValid();
+      // On most stores it extends the lease, as a renewal does: where renewing is closed, so is this.
+      if (!this.#renewable) throw this.endReason as Error;
+      const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
+      return await this.#store.publish(this.#lease, value, { timeoutMs });
+    });
+    this.#take(outcome);
+    if (!outcome.held) throw this.endReason as Error;
     this.#assertValid();
   }
 

@@ -18,6 +18,8 @@ export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" |
   /** That of its process. @defaultValue the world's */
   readonly clock?: Clock;
   readonly latencyMs?: number;
+  /** Another candidate of the same process, whose store it shares. */
+  readonly beside?: Candidate;
 }
 
 /** A virtual clock, one record service that can only be polled, and the candidates that reach it. */
@@ -35,7 +37,7 @@ export class ElectionWorld {
   }
 }
 
-/** A candidate in a process of its own: its store shares no memory with anybody's. */
+/** A candidate, usually in a process of its own: its store shares no memory with anybody's. */
 export class Candidate {
   readonly clock: Clock;
   /** Its connection, for faults. */
@@ -44,11 +46,12 @@ export class Candidate {
   readonly elector: Elector;
   readonly events: EventLog;
 
-  constructor(world: ElectionWorld, candidateId: string, { clock = world.clock, latencyMs = 0, ...options }: CandidateOptions) {
+  constructor(world: ElectionWorld, candidateId: string, options: CandidateOptions) {
+    const { beside, clock = beside?.clock ?? world.clock, latencyMs = 0, ...electorOptions } = options;
     this.clock = clock;
-    this.records = world.service.connect(candidateId, { clock, latencyMs });
-    this.store = new RecordLeaseStore(this.records, { clock });
-    this.elector = new Elector({ election: ELECTION, ...options, store: this.store, candidateId, clock });
+    this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs });
+    this.store = beside?.store ?? new RecordLeaseStore(this.records, { clock });
+    this.elector = new Elector({ election: ELECTION, ...electorOptions, store: this.store, candidateId, clock });
     this.events = new EventLog(this.elector, clock);
   }
 

@@ -27,7 +27,16 @@ const everyError: ReadonlyArray<readonly [LeaseholdError, code: string]> = [
   [new FencedError("e", 3, 4, "the ledger", cause), "FENCED"],
   [new ForeignRecordError("e", "the record in memory", "its schema is 2"), "FOREIGN_RECORD"],
   [new UnsupportedError("no transactions", { election: "e" }), "UNSUPPORTED"],
-  [new StoreError("STORE_THROTTLED", "slow down", { store: "s", operation: "put", election: "e", mayHaveBeenApplied: false, cause }), "STORE_THROTTLED"],
+  [
+    new StoreError("STORE_THROTTLED", "slow down", {
+      store: "s",
+      operation: "put",
+      election: "e",
+      mayHaveBeenApplied: false,
+      cause,
+    }),
+    "STORE_THROTTLED",
+  ],
 ];
 
 describe("errors", () => {

@@ -61,7 +61,8 @@ export class RecordService {
 
   /** How many requests the candidate has sent, of one kind or of any. */
   count(candidate: string, operation?: "get" | "put"): number {
-    return this.log.filter((sent) => sent.candidate === candidate && (operation === undefined || sent.operation === operation)).length;
+    return this.log.filter((sent) => sent.candidate === candidate && (operation === undefined || sent.operation === operation))
+      .length;
   }
 
   get(election: string): StoredRecord | undefined {
@@ -153,7 +154,12 @@ export class FaultyRecordStore implements RecordStore {
     retryAfterMs?: number,
   ): StoreError {
     const applied = mayHaveBeenApplied && operation === "put";
-    return new StoreError(code, `${operation} failed: ${code}`, { store: this.name, operation, mayHaveBeenApplied: applied, retryAfterMs });
+    return new StoreError(code, `${operation} failed: ${code}`, {
+      store: this.name,
+      operation,
+      mayHaveBeenApplied: applied,
+      retryAfterMs,
+    });
   }
 }
 

@@ -4,9 +4,7 @@ import { intersect, middle, shift, widen, width, type Interval } from "../src/in
 
 const SEEDED = { seed: 20_261_120 };
 const millis = fc.integer({ min: -1_000_000, max: 1_000_000 });
-const interval: fc.Arbitrary<Interval> = fc
-  .tuple(millis, fc.nat(1_000_000))
-  .map(([lo, length]) => ({ lo, hi: lo + length }));
+const interval: fc.Arbitrary<Interval> = fc.tuple(millis, fc.nat(1_000_000)).map(([lo, length]) => ({ lo, hi: lo + length }));
 
 const holds = ({ lo, hi }: Interval, value: number): boolean => lo <= value && value <= hi;
 

@@ -1,7 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
-import { checkName, checkValue, ConfigurationError, MAX_NAME_BYTES, MemoryLeaseStore, utf8Bytes } from "@leasehold/core";
+import { checkName, checkValue, ConfigurationError, MAX_NAME_BYTES, MemoryLeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
+import { utf8Bytes } from "../src/names.ts";
 
 const SEEDED = { seed: 20_261_120 };
 const anyText = fc.string({ unit: "binary", maxLength: 300 });
@@ -89,6 +90,11 @@ describe("checkValue", () => {
   });
 });
 
-async function acquire(store: MemoryLeaseStore, election: string, candidateId = "a", value?: string): Promise<{ readonly acquired: boolean }> {
+async function acquire(
+  store: MemoryLeaseStore,
+  election: string,
+  candidateId = "a",
+  value?: string,
+): Promise<{ readonly acquired: boolean }> {
   return await store.acquire({ election, candidateId, value, leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 });
 }

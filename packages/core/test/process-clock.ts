@@ -1,6 +1,9 @@
 import type { Clock, Timer } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
 
+/** Keeps a timer from firing a rounding error before its time by the process's own clock. */
+const ROUNDING_MS = 1 / 1_024;
+
 /** How the clocks of one process differ from the true time. */
 export interface ProcessClockOptions {
   /** Milliseconds that pass on this process's clocks in one true millisecond. */
@@ -32,13 +35,16 @@ export class ProcessClock implements Clock {
 
   setTimer(callback: () => void, delayMs: number): Timer {
     let cancelled = false;
-    const timer = this.#world.setTimer(() => {
-      const run = (): void => {
-        if (!cancelled) callback();
-      };
-      if (this.#held) this.#held.push(run);
-      else if (this.#alive) run();
-    }, delayMs / this.#rate);
+    const timer = this.#world.setTimer(
+      () => {
+        const run = (): void => {
+          if (!cancelled) callback();
+        };
+        if (this.#held) this.#held.push(run);
+        else if (this.#alive) run();
+      },
+      delayMs / this.#rate + ROUNDING_MS,
+    );
     return {
       cancel: () => {
         cancelled = true;

@@ -1,6 +1,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
-import { isLeaseholdError, REQUEST_CHANNEL, sendRequest, StoreError, type RequestOptions, type StoreRequest } from "@leasehold/core";
+import {
+  isLeaseholdError,
+  REQUEST_CHANNEL,
+  sendRequest,
+  StoreError,
+  type RequestOptions,
+  type StoreRequest,
+} from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -40,11 +47,19 @@ describe("rule 5: one attempt, one request, with a time limit", () => {
   test("a service that never answers is given up at the limit, even if its SDK heeds no signal", async () => {
     const startMs = clock.monotonicMs();
 
-    const error: unknown = await clock.runUntil(sendRequest(options(), () => new Promise(() => undefined))).catch((thrown: unknown) => thrown);
+    const error: unknown = await clock
+      .runUntil(sendRequest(options(), () => new Promise(() => undefined)))
+      .catch((thrown: unknown) => thrown);
 
     expect(clock.monotonicMs() - startMs).toBe(1_000);
     expect(error).toBeInstanceOf(StoreError);
-    expect(error).toMatchObject({ code: "STORE_TIMEOUT", store: "memory", operation: "put", election: "e", mayHaveBeenApplied: true });
+    expect(error).toMatchObject({
+      code: "STORE_TIMEOUT",
+      store: "memory",
+      operation: "put",
+      election: "e",
+      mayHaveBeenApplied: true,
+    });
     expect(String(error)).toContain("within 1000 ms");
   });
 

@@ -57,9 +57,12 @@ describe("timing", () => {
 });
 
 describe("rule 4: three instants in order, or an error with the numbers", () => {
-  const anyDuration = fc.option(fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 1, max: 100_000, noNaN: true })), {
-    nil: undefined,
-  });
+  const anyDuration = fc.option(
+    fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 1, max: 100_000, noNaN: true })),
+    {
+      nil: undefined,
+    },
+  );
 
   test.prop([anyDuration, anyDuration, anyDuration, anyDuration], { ...SEEDED, numRuns: 1_000 })(
     "whatever is accepted leaves two attempts before the renew deadline, and time to stop before validity ends",
@@ -85,20 +88,33 @@ describe("rule 4: three instants in order, or an error with the numbers", () => 
   });
 
   test("an attempt that would leave no time for a second one is refused", () => {
-    expect(() => timing({ attemptTimeoutMs: 2_501 })).toThrow("renewIntervalMs + 2 * attemptTimeoutMs is 10002, more than renewDeadlineMs");
+    expect(() => timing({ attemptTimeoutMs: 2_501 })).toThrow(
+      "renewIntervalMs + 2 * attemptTimeoutMs is 10002, more than renewDeadlineMs",
+    );
   });
 });
 
 describe("rule 11: durations that cannot work", () => {
-  const names = ["leaseDurationMs", "renewIntervalMs", "renewDeadlineMs", "retryPeriodMs", "attemptTimeoutMs", "drainTimeoutMs", "stallTimeoutMs"] as const;
+  const names = [
+    "leaseDurationMs",
+    "renewIntervalMs",
+    "renewDeadlineMs",
+    "retryPeriodMs",
+    "attemptTimeoutMs",
+    "drainTimeoutMs",
+    "stallTimeoutMs",
+  ] as const;
 
-  test.each(names.flatMap((name) => [NaN, -1, 0, Infinity, 2 ** 31].map((value) => [name, value] as const)))("%s of %d", (name, value) => {
-    const refused = attempt({ [name]: value });
+  test.each(names.flatMap((name) => [NaN, -1, 0, Infinity, 2 ** 31].map((value) => [name, value] as const)))(
+    "%s of %d",
+    (name, value) => {
+      const refused = attempt({ [name]: value });
 
-    expect(refused).toBeInstanceOf(ConfigurationError);
-    expect((refused as Error).message).toContain(name);
-    expect((refused as Error).message).toContain(String(value));
-  });
+      expect(refused).toBeInstanceOf(ConfigurationError);
+      expect((refused as Error).message).toContain(name);
+      expect((refused as Error).message).toContain(String(value));
+    },
+  );
 
   test.each(["15000", null, {}, 15_000n])("%s is not a number of milliseconds", (value) => {
     const refused = attempt({ cooldownMs: value as number });

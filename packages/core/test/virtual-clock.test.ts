@@ -1,5 +1,6 @@
+import { fc, test } from "@fast-check/vitest";
 import { VirtualClock } from "@leasehold/core/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 describe("VirtualClock", () => {
   test("runs timers in the order of their time, then of their making, each at its own instant", async () => {
@@ -41,6 +42,21 @@ describe("VirtualClock", () => {
 
     expect(ran).toBe(false);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  // Else a deadline that is not quite reached when its timer runs would be set again for ever, at the very same instant.
+  test.prop([fc.double({ min: 0, max: 1e6, noNaN: true }), fc.double({ min: 0.001, max: 1e5, noNaN: true })], {
+    seed: 20_261_120,
+  })("a timer never runs before its delay has passed, not even by a rounding error", async (untilMs, delayMs) => {
+    const clock = new VirtualClock();
+    await clock.advance(untilMs);
+    const setMs = clock.monotonicMs();
+    let ranMs = Infinity;
+    clock.setTimer(() => (ranMs = clock.monotonicMs()), delayMs);
+
+    await clock.advance(2 * delayMs + 1);
+
+    expect(ranMs - setMs).toBeGreaterThanOrEqual(delayMs);
   });
 
   test("a frozen process runs its timers late, when it thaws", async () => {

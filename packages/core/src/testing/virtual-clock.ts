@@ -37,7 +37,10 @@ export class VirtualClock implements Clock {
 
   setTimer(callback: () => void, delayMs: number): Timer {
     this.#order += 1;
-    const pending = { atMs: this.#monotonicMs + Math.max(delayMs, 0), order: this.#order, callback };
+    let atMs = this.#monotonicMs + Math.max(delayMs, 0);
+    // Rounding must not make it early: a deadline not quite reached would be set again for ever, at the same instant.
+    if (atMs - this.#monotonicMs < delayMs) atMs += atMs * Number.EPSILON;
+    const pending = { atMs, order: this.#order, callback };
     this.#pending.add(pending);
     return { cancel: () => void this.#pending.delete(pending) };
   }

@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  ELECTION,
+  ElectionWorld,
+  LEASE_MS,
+  RENEW_INTERVAL_MS,
+  RETRY_PERIOD_MS,
+  VALID_FOR_MS,
+  type Candidate,
+  type Run,
+} from "./election-world.ts";
+import { StubbornTask } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+let b: Candidate;
+let admin: Candidate;
+let task: StubbornTask;
+let runA: Run;
+let runB: Run;
+
+beforeEach(async () => {
+  world = new ElectionWorld();
+  [a, b, admin] = [world.candidate("a"), world.candidate("b"), world.candidate("admin")];
+  task = new StubbornTask();
+  runA = a.run(task.run);
+  await world.clock.advance(1_000);
+  runB = b.run();
+  await world.clock.advance(3_000);
+});
+
+/** Runs on to the leader's next renewal. */
+async function nextRenewal(): Promise<void> {
+  await world.clock.advance(RENEW_INTERVAL_MS - 4_000);
+}
+
+async function stop(): Promise<void> {
+  runA.stop();
+  runB.stop();
+  task.settle();
+  await Promise.allSettled([runA.settled, runB.settled]);
+}
+
+describe("rule 15: a leader that is broken", () => {
+  test("is told at its next renewal, and uses what remains of its lease to drain", async () => {
+    await admin.store.break(ELECTION, { reason: "maintenance" });
+    await nextRenewal();
+    expect(task.leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "broken" });
+    expect(String(task.leadership.signal.reason)).toContain("maintenance");
+    expect(task.leadership.isValid()).toBe(true);
+
+    await world.clock.advance(VALID_FOR_MS - RENEW_INTERVAL_MS - 1);
+    expect(task.leadership.isValid()).toBe(true);
+    await world.clock.advance(1);
+    expect(task.leadership.isValid()).toBe(false);
+    await stop();
+  });
+
+  test("renews no more, and never leads beside its successor", async () => {
+    await admin.store.break(ELECTION, { reason: "maintenance" });
+    await nextRenewal();
+    const puts = world.service.count("a", "put");
+
+    for (let steps = 0; steps < 200; steps += 1) {
+      await world.clock.advance(100);
+      expect(a.elector.isLeader && b.elector.isLeader).toBe(false);
+    }
+
+    expect(world.service.count("a", "put")).toBe(puts);
+    expect(b.elector.isLeader).toBe(true);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "b" });
+    await stop();
+  });
+
+  test("shortens the wait by settling early", async () => {
+    await admin.store.break(ELECTION, { reason: "maintenance" });
+    await nextRenewal();
+
+    task.settle();
+    await world.clock.advance(RETRY_PERIOD_MS);
+
+    expect(b.elector.isLeader).toBe(true);
+    await stop();
+  });
+
+  test("cannot publish any more, and is told so", async () => {
+    await admin.store.break(ELECTION, { reason: "maintenance" });
+    await nextRenewal();
+    const { nonce } = world.service.record(ELECTION)!;
+
+    await expect(task.leadership.publish("still here")).rejects.toMatchObject({ code: "LEASE_LOST", reason: "broken" });
+
+    expect(world.service.record(ELECTION)!.nonce).toBe(nonce);
+    await stop();
+  });
+
+  test("finds out by publishing, too", async () => {
+    await admin.store.break(ELECTION, { reason: "maintenance" });
+
+    await expect(task.leadership.publish("still here")).rejects.toMatchObject({ code: "LEASE_LOST", reason: "broken" });
+
+    expect(task.leadership.signal.aborted).toBe(true);
+    await stop();
+  });
+
+  test("with immediate has nothing left to use", async () => {
+    await admin.store.break(ELECTION, { reason: "emergency", immediate: true });
+    await nextRenewal();
+
+    expect(task.leadership.isValid()).toBe(false);
+    expect(task.leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "taken" });
+    await stop();
+  });
+});
+
+describe("rule 16: a leader that is asked to hand over", () => {
+  test("drains in full, renewing as long as it takes, then the named candidate leads", async () => {
+    const c = world.candidate("c");
+    const runC = c.run();
+    const transfer = admin.store.transfer(ELECTION, "c", { transferTimeoutMs: 20_000 });
+    await world.clock.settle();
+    await nextRenewal();
+    expect(task.leadership.signal.reason).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "transferred" });
+
+    await world.clock.advance(12_000);
+    expect(task.leadership.isValid()).toBe(true);
+    task.settle();
+
+    expect(await world.clock.runUntil(transfer)).toBe("accepted");
+    expect([a.elector.isLeader, b.elector.isLeader, c.elector.isLeader]).toEqual([false, false, true]);
+    runC.stop();
+    await runC.settled;
+    await stop();
+  });
+
+  test("to a candidate that does not come: after the timeout anyone leads", async () => {
+    const transfer = admin.store.transfer(ELECTION, "nobody", { transferTimeoutMs: 20_000 });
+    await world.clock.settle();
+    await nextRenewal();
+    task.settle();
+
+    await world.clock.advance(19_000);
+    expect([a.elector.isLeader, b.elector.isLeader]).toEqual([false, false]);
+    await world.clock.advance(1_000 + 2 * RETRY_PERIOD_MS);
+
+    expect([a, b].filter(({ elector }) => elector.isLeader)).toHaveLength(1);
+    expect(["expired", "lost"]).toContain(await world.clock.runUntil(transfer));
+    await stop();
+  });
+
+  test("to itself drains, and leads on in a new term", async () => {
+    const transfer = admin.store.transfer(ELECTION, "a", { transferTimeoutMs: 30_000 });
+    await world.clock.settle();
+    await nextRenewal();
+    task.settle();
+
+    expect(await world.clock.runUntil(transfer)).toBe("accepted");
+    expect(task.leadership.term).toBe(2);
+    await stop();
+  });
+
+  test("dies before it can: the named candidate is first once the lease has run out", async () => {
+    a.records.failAll({ kind: "lost" });
+    const transfer = admin.store.transfer(ELECTION, "b", { transferTimeoutMs: 20_000 });
+
+    await world.clock.advance(LEASE_MS + 5_000);
+
+    expect(b.elector.isLeader).toBe(true);
+    expect(await world.clock.runUntil(transfer)).toBe("accepted");
+    await stop();
+  });
+});

@@ -1,0 +1,231 @@
+import { getEventListeners } from "node:events";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
+import { untilAborted } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  a = world.candidate("a");
+});
+
+describe("campaign", () => {
+  test("gives a leadership that is renewed until it is disposed of", async () => {
+    {
+      await using leadership = await a.elector.campaign();
+      await world.clock.advance(10 * LEASE_MS);
+      expect(leadership.isValid()).toBe(true);
+      expect(a.elector.isLeader).toBe(true);
+    }
+
+    expect(a.elector.isLeader).toBe(false);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("waits for its turn", async () => {
+    const leader = await world.candidate("leader").elector.campaign();
+    const campaigning = a.elector.campaign();
+    await world.clock.advance(LEASE_MS);
+    await leader.release();
+
+    const leadership = await world.clock.runUntil(campaigning);
+
+    expect(leadership.term).toBe(2);
+    await leadership.release();
+  });
+
+  test("releasing twice is harmless", async () => {
+    const leadership = await a.elector.campaign();
+
+    await Promise.all([leadership.release(), leadership.release(), leadership[Symbol.asyncDispose]()]);
+    const other = await world.candidate("b").elector.campaign();
+    await leadership.release();
+
+    expect(other.isValid()).toBe(true);
+    await other.release();
+  });
+
+  test("keeps the elector busy until the leadership is disposed of, and no longer", async () => {
+    const leadership = await a.elector.campaign();
+    await expect(a.elector.tryRun(untilAborted)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
+
+    await leadership.release();
+
+    expect(await a.elector.tryRun(() => "ran")).toMatchObject({ elected: true, result: "ran" });
+  });
+
+  test("is pending, and nothing else starts, even when the lease is lost (rule 8)", async () => {
+    const leadership = await a.elector.campaign();
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(LEASE_MS);
+    a.records.heal();
+    await world.clock.advance(10 * LEASE_MS);
+    expect(leadership.isValid()).toBe(false);
+
+    await expect(a.elector.run(untilAborted)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
+
+    await leadership.release();
+    expect(await a.elector.tryRun(() => "ran")).toMatchObject({ elected: true });
+  });
+
+  test("links the leadership to the signal that it was given, also after it has won", async () => {
+    const controller = new AbortController();
+    const leadership = await a.elector.campaign({ signal: controller.signal });
+    const reason = new Error("shutting down");
+
+    controller.abort(reason);
+
+    expect(leadership.signal.reason).toBe(reason);
+    expect(leadership.isValid()).toBe(true);
+    await leadership.release();
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+  });
+
+  test.each([new Error("enough"), "enough", 7])(
+    "rejects with the signal's own reason %s when it aborts while waiting",
+    async (reason) => {
+      const leader = await world.candidate("leader").elector.campaign();
+      const controller = new AbortController();
+      const campaigning = a.elector.campaign({ signal: controller.signal });
+      await world.clock.advance(10_000);
+
+      controller.abort(reason);
+
+      expect(await campaigning.catch((error: unknown) => error)).toBe(reason);
+      expect(world.service.count("a", "put")).toBe(0);
+      await leader.release();
+      expect(world.clock.pendingTimers).toBe(0);
+    },
+  );
+});
+
+describe("rule 6: a win that comes too late is released before the call settles", () => {
+  test("after the caller aborted: campaign", async () => {
+    a.records.latencyMs = 1_000;
+    const controller = new AbortController();
+    const campaigning = a.elector.campaign({ signal: controller.signal });
+    await sent("put");
+
+    controller.abort("enough");
+    const error = await world.clock.runUntil(campaigning).catch((thrown: unknown) => thrown);
+
+    expect(error).toBe("enough");
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("after the caller aborted: run", async () => {
+    a.records.latencyMs = 1_000;
+    const run = a.run();
+    await sent("put");
+
+    run.stop();
+    await world.clock.runUntil(run.settled);
+
+    expect(a.events.names("startedLeading")).toEqual([]);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("after the caller aborted: tryRun", async () => {
+    a.records.latencyMs = 1_000;
+    const controller = new AbortController();
+    const trying = a.elector.tryRun(untilAborted, { signal: controller.signal });
+    await sent("put");
+
+    controller.abort("enough");
+    const error = await world.clock.runUntil(trying).catch((thrown: unknown) => thrown);
+
+    expect(error).toBe("enough");
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("whose reply was lost, too", async () => {
+    a.records.failNext("put", { kind: "unanswered" });
+    const controller = new AbortController();
+    const campaigning = a.elector.campaign({ signal: controller.signal });
+    await world.clock.advance(1_000);
+
+    controller.abort("enough");
+    const error = await world.clock.runUntil(campaigning).catch((thrown: unknown) => thrown);
+
+    expect(error).toBe("enough");
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("after its own deadline had passed, because the process was frozen; the campaign goes on", async () => {
+    a.records.latencyMs = 1_000;
+    const campaigning = a.elector.campaign();
+    await sent("put");
+    await world.clock.advance(600);
+
+    world.clock.freeze(RENEW_DEADLINE_MS);
+    const leadership = await world.clock.runUntil(campaigning);
+
+    expect(leadership.term).toBe(2);
+    expect(leadership.isValid()).toBe(true);
+    const puts = world.service.log
+      .filter(({ operation }) => operation === "put")
+      .map(({ record }) => [record!.term, record!.termId === null]);
+    expect(puts).toEqual([
+      [1, false],
+      [1, true],
+      [2, false],
+    ]);
+    await world.clock.runUntil(leadership.release());
+  });
+
+  test("a win that could not be released is told, and the call still settles", async () => {
+    a.records.latencyMs = 1_000;
+    const controller = new AbortController();
+    const campaigning = a.elector.campaign({ signal: controller.signal });
+    await sent("put");
+    a.records.failNext("put", { kind: "unavailable" });
+
+    controller.abort("enough");
+
+    await expect(world.clock.runUntil(campaigning)).rejects.toBe("enough");
+    expect(a.events.all("releaseFailed")).toMatchObject([{ term: 1, error: { code: "STORE_UNAVAILABLE" } }]);
+  });
+
+  // Between the store's answer and the caller there are a few turns of the microtask queue; an abort may fall between any two.
+  test.each(["campaign", "tryRun"] as const)(
+    "an abort at any turn between the win and the end of %s leaves no lease behind",
+    async (call) => {
+      for (let turns = 0; turns < 40; turns += 1) {
+        const turning = new ElectionWorld();
+        const candidate = turning.candidate("a");
+        const controller = new AbortController();
+        abortAfterWin(candidate, controller, turns);
+
+        const calling =
+          call === "campaign" ? candidate.elector.campaign(controller) : candidate.elector.tryRun(untilAborted, controller);
+        const outcome = await calling.catch(() => undefined);
+        if (outcome && "release" in outcome) await outcome.release();
+        await turning.clock.settle();
+
+        expect(turning.service.record(ELECTION), `aborted after ${turns} turns`).toMatchObject({ termId: null });
+        expect(turning.clock.pendingTimers, `aborted after ${turns} turns`).toBe(0);
+      }
+    },
+  );
+});
+
+/** Aborts so many turns of the microtask queue after the store has given the lease out. */
+function abortAfterWin({ store }: Candidate, controller: AbortController, turns: number): void {
+  const acquire = store.acquire.bind(store);
+  store.acquire = async (request) => {
+    const outcome = await acquire(request);
+    void (async () => {
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      controller.abort("enough");
+    })();
+    return outcome;
+  };
+}
+
+/** Runs until a has sent a request of this kind. */
+async function sent(operation: "get" | "put"): Promise<void> {
+  while (world.service.count("a", operation) === 0) await world.clock.advance(100);
+}

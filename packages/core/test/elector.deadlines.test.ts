@@ -1,0 +1,323 @@
+import { LeaseLostError, type Leadership } from "@leasehold/core";
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  ATTEMPT_TIMEOUT_MS,
+  ElectionWorld,
+  LEASE_MS,
+  RENEW_DEADLINE_MS,
+  RENEW_INTERVAL_MS,
+  VALID_FOR_MS,
+  type Candidate,
+  type Run,
+} from "./election-world.ts";
+import { StubbornTask } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+let task: StubbornTask;
+let run: Run;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  a = world.candidate("a");
+  task = new StubbornTask();
+});
+
+/** Makes a lead. Gives the leadership, and when the request that won was sent. */
+async function lead(): Promise<{ readonly leadership: Leadership; readonly wonMs: number }> {
+  run = a.run(task.run);
+  while (task.leaderships.length === 0) await world.clock.advance(1);
+  return { leadership: task.leadership, wonMs: lastPutMs() };
+}
+
+function lastPutMs(): number {
+  return world.service.log.findLast(({ operation }) => operation === "put")!.sentMs;
+}
+
+/** When, by the monotonic clock, the leadership's signal aborted. */
+function abortTime({ signal }: Leadership): { ms: number | undefined } {
+  const time: { ms: number | undefined } = { ms: undefined };
+  signal.addEventListener("abort", () => (time.ms = world.clock.monotonicMs()), { once: true });
+  return time;
+}
+
+async function advanceTo(ms: number): Promise<void> {
+  await world.clock.advance(ms - world.clock.monotonicMs());
+}
+
+describe("rule 4: three instants, whatever the store is doing", () => {
+  test.each(["lost", "unanswered", "unavailable"] as const)(
+    "renewals that are %s: the signal aborts at the renew deadline exactly, and validity ends at 0.9 of the lease",
+    async (kind) => {
+      const { leadership, wonMs } = await lead();
+      const aborted = abortTime(leadership);
+      await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS);
+      const lastGoodMs = lastPutMs();
+      // A reply that is lost is found by reading; here reading fails, too.
+      a.records.failAll({ kind });
+
+      await advanceTo(lastGoodMs + RENEW_DEADLINE_MS - 1);
+      expect([leadership.signal.aborted, leadership.isValid()]).toEqual([false, true]);
+
+      await advanceTo(lastGoodMs + VALID_FOR_MS - 1);
+      expect(aborted.ms).toBe(lastGoodMs + RENEW_DEADLINE_MS);
+      expect(leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "renew-deadline", term: 1 });
+      expect([leadership.isValid(), leadership.remainingMs(), a.elector.isLeader]).toEqual([true, 1, true]);
+
+      await advanceTo(lastGoodMs + VALID_FOR_MS);
+      expect([leadership.isValid(), leadership.remainingMs(), a.elector.isLeader]).toEqual([false, 0, false]);
+      expect(() => leadership.assertValid()).toThrow(LeaseLostError);
+    },
+  );
+
+  test("the abort is for good: renewals that succeed afterwards only cover the drain", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.failAll({ kind: "unavailable" });
+    await advanceTo(wonMs + RENEW_DEADLINE_MS);
+    a.records.heal();
+
+    await advanceTo(wonMs + LEASE_MS + 5_000);
+
+    expect(leadership.signal.aborted).toBe(true);
+    expect(leadership.isValid()).toBe(true);
+    task.settle();
+    run.stop();
+    await run.settled;
+  });
+
+  test("remainingMs counts down to the end of validity, and up again with a renewal", async () => {
+    const { leadership, wonMs } = await lead();
+
+    await advanceTo(wonMs + 4_999);
+    expect(leadership.remainingMs()).toBe(VALID_FOR_MS - 4_999);
+    await advanceTo(wonMs + RENEW_INTERVAL_MS);
+    expect(leadership.remainingMs()).toBe(VALID_FOR_MS);
+  });
+
+  test("the deadlines follow from the options", async () => {
+    a = world.candidate("custom", {
+      leaseDurationMs: 60_000,
+      renewIntervalMs: 10_000,
+      renewDeadlineMs: 50_000,
+      attemptTimeoutMs: 1_000,
+    });
+    const { leadership, wonMs } = await lead();
+    const aborted = abortTime(leadership);
+    a.records.failAll({ kind: "lost" });
+
+    await advanceTo(wonMs + 53_999);
+
+    expect(aborted.ms).toBe(wonMs + 50_000);
+    expect(leadership.isValid()).toBe(true);
+    await world.clock.advance(1);
+    expect(leadership.isValid()).toBe(false);
+  });
+});
+
+describe("rule 1: holder's clock", () => {
+  test("the lease counts from before the winning request was sent, not from its reply", async () => {
+    a.records.latencyMs = 2_000;
+    const { leadership, wonMs } = await lead();
+    expect(world.clock.monotonicMs()).toBe(wonMs + 2_000);
+    const aborted = abortTime(leadership);
+    a.records.failAll({ kind: "lost" });
+
+    await advanceTo(wonMs + VALID_FOR_MS);
+
+    expect(aborted.ms).toBe(wonMs + RENEW_DEADLINE_MS);
+    expect(leadership.isValid()).toBe(false);
+  });
+
+  test("and from before a renewal was sent, not from its reply", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.latencyMs = 2_000;
+    await advanceTo(wonMs + RENEW_INTERVAL_MS + 2_000);
+    const aborted = abortTime(leadership);
+    a.records.failAll({ kind: "lost" });
+
+    await advanceTo(wonMs + RENEW_INTERVAL_MS + VALID_FOR_MS);
+
+    expect(aborted.ms).toBe(wonMs + RENEW_INTERVAL_MS + RENEW_DEADLINE_MS);
+    expect(leadership.isValid()).toBe(false);
+  });
+
+  test("a suspension, in which the monotonic clock stood still, counts in full", async () => {
+    const { leadership } = await lead();
+
+    world.clock.suspend(VALID_FOR_MS);
+
+    expect(leadership.isValid()).toBe(false);
+    expect(leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "expired" });
+  });
+
+  test("a suspension up to the renew deadline aborts the signal as soon as anybody looks", async () => {
+    const { leadership } = await lead();
+
+    world.clock.suspend(RENEW_DEADLINE_MS);
+
+    expect(leadership.isValid()).toBe(true);
+    expect(leadership.signal.aborted).toBe(true);
+  });
+
+  test("a suspension is noticed at the next renewal, even if nobody looks", async () => {
+    const { leadership } = await lead();
+    const puts = world.service.count("a", "put");
+
+    world.clock.suspend(LEASE_MS);
+    await world.clock.advance(RENEW_INTERVAL_MS);
+
+    expect(leadership.signal.aborted).toBe(true);
+    expect(world.service.count("a", "put")).toBe(puts);
+  });
+
+  test("a wall clock that is set back never prolongs the lease", async () => {
+    const { leadership, wonMs } = await lead();
+    const aborted = abortTime(leadership);
+    a.records.failAll({ kind: "lost" });
+
+    world.clock.jumpWall(-24 * 3_600_000);
+    await advanceTo(wonMs + VALID_FOR_MS);
+
+    expect(aborted.ms).toBe(wonMs + RENEW_DEADLINE_MS);
+    expect(leadership.isValid()).toBe(false);
+  });
+
+  test("a wall clock that is set forward ends it early, rather than late", async () => {
+    const { leadership } = await lead();
+
+    world.clock.jumpWall(3_600_000);
+
+    expect(leadership.isValid()).toBe(false);
+  });
+});
+
+describe("rule 14: a success may be late", () => {
+  test.each([true, false])(
+    "after a freeze the very first statement knows that the term is over (store reachable: %s)",
+    async (reachable) => {
+      const { leadership } = await lead();
+      if (!reachable) a.records.failAll({ kind: "unavailable" });
+
+      world.clock.freeze(2 * LEASE_MS);
+      expect(leadership.isValid()).toBe(false);
+      expect(a.elector.isLeader).toBe(false);
+      expect(leadership.remainingMs()).toBe(0);
+
+      // Nobody has taken the lease: the store would let the old holder renew.
+      await world.clock.advance(10 * LEASE_MS);
+      expect(leadership.isValid()).toBe(false);
+      expect(leadership.signal.aborted).toBe(true);
+    },
+  );
+
+  test("a renewal that was under way and succeeds after the freeze revives nothing", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.latencyMs = 1_000;
+    await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
+
+    // The renewal was carried out before the freeze; its reply is read after it, before any timer of ours runs.
+    world.clock.freeze(VALID_FOR_MS - RENEW_INTERVAL_MS - 800);
+    await world.clock.advance(0);
+
+    expect(world.service.count("a", "put")).toBe(2);
+    expect(leadership.isValid()).toBe(false);
+    expect(leadership.signal.reason).toMatchObject({ code: "LEASE_LOST" });
+  });
+
+  test("a renewal that succeeds between the renew deadline and the end of validity keeps the lease for the drain, not the task", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.latencyMs = 1_000;
+    await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
+
+    world.clock.freeze(RENEW_DEADLINE_MS - RENEW_INTERVAL_MS - 800);
+    await world.clock.advance(0);
+
+    expect(leadership.signal.aborted).toBe(true);
+    expect(leadership.remainingMs()).toBe(VALID_FOR_MS - RENEW_INTERVAL_MS);
+  });
+});
+
+describe("rule 5: attempts", () => {
+  test("a leader renews on a fixed grid, with exactly one put each time, however slow the replies are", async () => {
+    a.records.latencyMs = 700;
+    const { wonMs } = await lead();
+    const before = world.service.log.length;
+
+    await advanceTo(wonMs + 100 * RENEW_INTERVAL_MS + 1_000);
+
+    const sent = world.service.log.slice(before);
+    expect(sent.map(({ operation }) => operation)).toEqual(Array.from({ length: 100 }, () => "put"));
+    expect(sent.map(({ sentMs }) => sentMs)).toEqual(
+      Array.from({ length: 100 }, (_, tick) => wonMs + (tick + 1) * RENEW_INTERVAL_MS),
+    );
+  });
+
+  test("a renewal that hangs is given up in time for a second one, which saves the term", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.failNext("put", { kind: "lost" });
+    a.records.latencyMs = 1_000;
+
+    await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS + RENEW_DEADLINE_MS);
+
+    expect(leadership.signal.aborted).toBe(false);
+  });
+
+  test("two attempts fit before the renew deadline even if both take nearly all of their time", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.failNext("put", { kind: "unanswered" });
+    a.records.failNext("get", { kind: "slow", latencyMs: ATTEMPT_TIMEOUT_MS - 10 });
+
+    await advanceTo(wonMs + RENEW_DEADLINE_MS + 1_000);
+
+    expect(leadership.signal.aborted).toBe(false);
+  });
+
+  test("failures are tried again soon, then less often, and once more right before the deadline", async () => {
+    const { wonMs } = await lead();
+    a.records.failAll({ kind: "unavailable" });
+    const before = world.service.log.length;
+
+    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
+
+    const afterTick = world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs - RENEW_INTERVAL_MS);
+    expect(afterTick.slice(0, 5)).toEqual([0, 100, 300, 700, 1_500]);
+    expect(afterTick).toContain(RENEW_DEADLINE_MS - RENEW_INTERVAL_MS - ATTEMPT_TIMEOUT_MS);
+    expect(afterTick.length).toBeLessThan(12);
+  });
+
+  test("a throttled renewal waits as long as the service asks", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.failNext("put", { kind: "throttled", retryAfterMs: 1_700 });
+    const before = world.service.log.length;
+
+    await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS - 1);
+
+    expect(world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs)).toEqual([
+      RENEW_INTERVAL_MS,
+      RENEW_INTERVAL_MS + 1_700,
+    ]);
+    expect(leadership.signal.aborted).toBe(false);
+  });
+
+  test("but keeps a last try before the deadline, if the service asks for more than that leaves", async () => {
+    const { leadership, wonMs } = await lead();
+    a.records.failNext("put", { kind: "throttled", retryAfterMs: 60_000 });
+
+    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
+
+    expect(lastPutMs() - wonMs).toBe(RENEW_DEADLINE_MS - ATTEMPT_TIMEOUT_MS);
+    expect(leadership.signal.aborted).toBe(false);
+  });
+
+  test("no request outlasts the validity of the lease", async () => {
+    const { wonMs } = await lead();
+    a.records.failAll({ kind: "lost" });
+    run.stop();
+
+    await advanceTo(wonMs + VALID_FOR_MS);
+
+    // Nothing is being waited for any more but the task's grace.
+    expect(world.clock.pendingTimers).toBeLessThanOrEqual(1);
+    expect(world.service.log.every(({ sentMs }) => sentMs < wonMs + VALID_FOR_MS)).toBe(true);
+  });
+});

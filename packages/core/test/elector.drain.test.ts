@@ -1,0 +1,341 @@
+import { DrainTimeoutError, OVERRUN_EXIT_CODE } from "@leasehold/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  ELECTION,
+  ElectionWorld,
+  LEASE_MS,
+  RENEW_INTERVAL_MS,
+  VALID_FOR_MS,
+  type Candidate,
+  type CandidateOptions,
+  type Run,
+} from "./election-world.ts";
+import { StubbornTask } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+let task: StubbornTask;
+let run: Run;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  task = new StubbornTask();
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** Makes a candidate lead for a second. */
+async function lead(options: CandidateOptions = {}): Promise<void> {
+  a = world.candidate("a", options);
+  run = a.run(task.run);
+  await world.clock.advance(1_000);
+  if (!a.elector.isLeader) throw new Error("The candidate does not lead.");
+}
+
+/** Lets the task settle, and waits until everything has stopped. */
+async function end(): Promise<void> {
+  task.settle();
+  await world.clock.advance(LEASE_MS);
+  run.stop();
+  task.settle();
+  await run.settled.catch(() => undefined);
+}
+
+function released(): boolean {
+  return world.service.record(ELECTION)!.termId === null;
+}
+
+describe("rule 8: work is awaited", () => {
+  test("a stopping leader renews while its task drains, releases when it has settled, and resolves only then", async () => {
+    await lead();
+    let stopped = false;
+    void run.settled.then(() => (stopped = true));
+    run.stop();
+    const renewals = world.service.count("a", "put");
+
+    await world.clock.advance(LEASE_MS - 1);
+    expect([stopped, released(), task.leadership.isValid()]).toEqual([false, false, true]);
+    expect(world.service.count("a", "put") - renewals).toBe(3);
+
+    task.settle();
+    await run.settled;
+    expect(released()).toBe(true);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("the successor starts only after the task has settled", async () => {
+    await lead();
+    const b = world.candidate("b");
+    const runB = b.run();
+    await world.clock.advance(1_000);
+    run.stop();
+    await world.clock.advance(12_000);
+    expect(b.elector.isLeader).toBe(false);
+
+    task.settle();
+    await world.clock.advance(2_000);
+
+    expect(b.elector.isLeader).toBe(true);
+    runB.stop();
+    await runB.settled;
+  });
+
+  test("at drainTimeoutMs: no more renewals, no release, an overrun is reported, and run rejects", async () => {
+    await lead({ drainTimeoutMs: 7_000 });
+    run.stop();
+    await world.clock.advance(7_000);
+    const sent = world.service.log.length;
+
+    const error: unknown = await run.settled.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DrainTimeoutError);
+    expect(error).toMatchObject({ code: "DRAIN_TIMEOUT", election: ELECTION, term: 1 });
+    expect(String(error)).toContain("still pending 7000 ms after its signal aborted");
+    expect(a.events.all("overrun")).toEqual([{ election: ELECTION, term: 1, sinceSignalMs: 7_000 }]);
+
+    await world.clock.advance(10 * LEASE_MS);
+    expect(world.service.log).toHaveLength(sent);
+    expect(released()).toBe(false);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("an overrun lease runs out by itself, and only then does a successor start", async () => {
+    await lead({ drainTimeoutMs: 7_000 });
+    const b = world.candidate("b");
+    const runB = b.run();
+    run.stop();
+    await world.clock.advance(7_000);
+    const lastRenewalMs = world.service.log.findLast(({ operation }) => operation === "put")!.sentMs;
+
+    await world.clock.advance(lastRenewalMs + LEASE_MS - 1 - world.clock.monotonicMs());
+    expect(b.elector.isLeader).toBe(false);
+    await world.clock.advance(2_000);
+    expect(b.elector.isLeader).toBe(true);
+
+    runB.stop();
+    await runB.settled;
+    await end();
+  });
+
+  test("a task that settles after its overrun, but while the lease is valid: release", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    run.stop();
+    await world.clock.advance(4_000);
+
+    task.settle();
+    await world.clock.settle();
+
+    expect(released()).toBe(true);
+  });
+
+  test("a task that settles once the lease is no longer valid: never a release", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    run.stop();
+    await world.clock.advance(VALID_FOR_MS);
+    const sent = world.service.log.length;
+
+    task.settle();
+    await world.clock.advance(LEASE_MS);
+
+    expect(world.service.log).toHaveLength(sent);
+    expect(released()).toBe(false);
+  });
+
+  test("nothing that the task does after its overrun renews the lease", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    run.stop();
+    await world.clock.advance(3_000);
+    const { nonce } = world.service.record(ELECTION)!;
+
+    await task.leadership.publish("still here").catch(() => undefined);
+
+    expect(world.service.record(ELECTION)!.nonce).toBe(nonce);
+    await end();
+  });
+
+  test("the elector stays busy until the task has settled, though run has rejected", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    run.stop();
+    await expect(world.clock.runUntil(run.settled)).rejects.toBeInstanceOf(DrainTimeoutError);
+    await expect(a.elector.tryRun(() => "second")).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
+
+    task.settle();
+    await world.clock.settle();
+
+    expect(await a.elector.tryRun(() => "second")).toMatchObject({ elected: true, result: "second" });
+  });
+
+  test("a task that rejects after run has is nobody's unhandled rejection", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    const unhandled = vi.fn<(reason: unknown) => void>();
+    process.on("unhandledRejection", unhandled);
+    run.stop();
+    await world.clock.advance(4_000);
+
+    task.fail(new Error("too late"));
+    await world.clock.advance(1_000);
+
+    expect(unhandled).not.toHaveBeenCalled();
+    process.off("unhandledRejection", unhandled);
+  });
+
+  test("a resigning leader whose task overruns waits: it neither releases nor campaigns", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    let resigned = false;
+    const resigning = a.elector.resign().then(() => (resigned = true));
+    await world.clock.advance(3_000);
+    expect(a.events.all("overrun")).toMatchObject([{ sinceSignalMs: 3_000 }]);
+    const sent = world.service.log.length;
+
+    await world.clock.advance(10 * LEASE_MS);
+    expect([resigned, task.leaderships.length, world.service.log.length]).toEqual([false, 1, sent]);
+
+    task.settle();
+    await resigning;
+    await world.clock.advance(LEASE_MS);
+    expect(task.leaderships).toHaveLength(2);
+    await end();
+  });
+
+  test("stopping a leader that has overrun its resignation rejects at once", async () => {
+    await lead({ drainTimeoutMs: 3_000 });
+    void a.elector.resign();
+    await world.clock.advance(5_000);
+
+    run.stop();
+
+    await expect(run.settled).rejects.toBeInstanceOf(DrainTimeoutError);
+    await end();
+  });
+
+  test("a task that is still pending well after its lease was lost is an overrun, too, and only one", async () => {
+    await lead();
+    world.service.remove(ELECTION);
+    await world.clock.advance(RENEW_INTERVAL_MS);
+    expect(task.leadership.isValid()).toBe(false);
+
+    await world.clock.advance(10 * LEASE_MS);
+
+    expect(a.events.all("overrun")).toMatchObject([{ term: 1, sinceSignalMs: LEASE_MS / 10 }]);
+    expect(task.leaderships).toHaveLength(1);
+    await end();
+  });
+
+  test("a task that settles in time is no overrun", async () => {
+    await lead();
+    run.stop();
+    await world.clock.advance(LEASE_MS - 1);
+    task.settle();
+    await run.settled;
+    await world.clock.advance(LEASE_MS);
+
+    expect(a.events.names("overrun")).toEqual([]);
+  });
+
+  test("a leadership held by hand overruns until it is disposed of", async () => {
+    const controller = new AbortController();
+    const holder = world.candidate("holder", { drainTimeoutMs: 3_000 });
+    const leadership = await holder.elector.campaign(controller);
+    controller.abort();
+    await world.clock.advance(3_000);
+    const sent = world.service.log.length;
+
+    await world.clock.advance(LEASE_MS);
+    expect(holder.events.all("overrun")).toHaveLength(1);
+    expect(world.service.log).toHaveLength(sent);
+    expect(released()).toBe(false);
+
+    await leadership.release();
+    expect(released()).toBe(false);
+  });
+
+  test("with onOverrun 'exit' the process ends, and says why", async () => {
+    const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
+    const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    await lead({ drainTimeoutMs: 3_000, onOverrun: "exit" });
+
+    run.stop();
+    await world.clock.advance(2_999);
+    expect(exit).not.toHaveBeenCalled();
+    await world.clock.advance(1);
+
+    expect(exit).toHaveBeenCalledExactlyOnceWith(OVERRUN_EXIT_CODE);
+    expect(String(written.mock.calls[0]?.[0])).toContain(
+      "the task leading 'nightly-billing' (term 1) is still pending 3000 ms after its signal aborted",
+    );
+    await end();
+  });
+});
+
+describe("rule 7: the release", () => {
+  test("has a time limit of its own, though the caller's signal has aborted", async () => {
+    await lead();
+    a.records.latencyMs = 1_500;
+
+    run.stop();
+    task.settle();
+    await world.clock.runUntil(run.settled);
+
+    expect(released()).toBe(true);
+  });
+
+  test("that hangs is given up, told, and does not hold up the stop", async () => {
+    await lead();
+    a.records.failAll({ kind: "lost" });
+    const startMs = world.clock.monotonicMs();
+
+    run.stop();
+    task.settle();
+    await world.clock.runUntil(run.settled);
+
+    expect(world.clock.monotonicMs() - startMs).toBeLessThanOrEqual(2_500);
+    expect(a.events.all("releaseFailed")).toMatchObject([{ election: ELECTION, term: 1, error: { code: "STORE_TIMEOUT" } }]);
+  });
+
+  test("waits for a renewal that is under way, so that this one cannot bring the lease back", async () => {
+    await lead();
+    await world.clock.advance(3_999);
+    a.records.failNext("put", { kind: "late", byMs: 20_000 });
+    await world.clock.advance(1);
+
+    run.stop();
+    task.settle();
+    await world.clock.runUntil(run.settled);
+    expect(released()).toBe(true);
+
+    await world.clock.advance(60_000);
+    expect(released()).toBe(true);
+  });
+
+  test("makes isLeader false before the request is even sent: from then on a rival may lead", async () => {
+    await lead();
+    a.records.latencyMs = 1_000;
+    run.stop();
+    task.settle();
+    await world.clock.advance(0);
+
+    expect(released()).toBe(false);
+    expect(a.elector.isLeader).toBe(false);
+    expect(task.leadership.isValid()).toBe(false);
+    await world.clock.runUntil(run.settled);
+  });
+
+  test("is left out where releaseOnStop is false and the elector stops", async () => {
+    await lead({ releaseOnStop: false });
+    run.stop();
+    task.settle();
+    await run.settled;
+
+    expect(released()).toBe(false);
+    expect(a.elector.isLeader).toBe(false);
+  });
+
+  test("is not left out where it only resigns", async () => {
+    await lead({ releaseOnStop: false });
+    const resigning = a.elector.resign();
+    task.settle();
+    await resigning;
+
+    expect(released()).toBe(true);
+    run.stop();
+    await run.settled;
+  });
+});

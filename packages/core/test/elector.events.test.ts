@@ -1,0 +1,185 @@
+import { LeadershipEndedError, type ElectorEvents, type Leader } from "@leasehold/core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld, RENEW_INTERVAL_MS } from "./election-world.ts";
+import { StubbornTask } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+beforeEach(() => {
+  world = new ElectionWorld();
+});
+
+describe("events", () => {
+  test("tell the life of a candidate in order", async () => {
+    const a = world.candidate("a", { value: "http://a" });
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(RENEW_INTERVAL_MS);
+    void a.elector.resign();
+    task.settle();
+    await world.clock.settle();
+    run.stop();
+    await run.settled;
+
+    expect(a.events.names()).toEqual([
+      "standby",
+      "newLeader",
+      "startedLeading",
+      "renewed",
+      "ending",
+      "newLeader",
+      "stoppedLeading",
+      "standby",
+    ]);
+    const term = { election: ELECTION, term: 1 };
+    const reason = expect.any(LeadershipEndedError) as Error;
+    expect(a.events.all("startedLeading")).toEqual([term]);
+    expect(a.events.all("renewed")).toEqual([term]);
+    expect(a.events.all("ending")).toEqual([{ ...term, reason }]);
+    expect(a.events.all("stoppedLeading")).toEqual([{ ...term, reason }]);
+    expect(a.events.all("newLeader")).toEqual([
+      { election: ELECTION, leader: { candidateId: "a", term: 1, value: "http://a", state: "held" } },
+      { election: ELECTION, leader: undefined },
+    ]);
+  });
+
+  test("a task that returns by itself has ended for no reason", async () => {
+    const a = world.candidate("a");
+    await a.elector.tryRun(() => undefined);
+
+    expect(a.events.all("stoppedLeading")).toEqual([{ election: ELECTION, term: 1, reason: undefined }]);
+    expect(a.events.names("ending")).toEqual([]);
+  });
+
+  test("a renewal that fails is told, with the error", async () => {
+    const a = world.candidate("a");
+    const run = a.run();
+    await world.clock.advance(1_000);
+    a.records.failNext("put", { kind: "unavailable" });
+    await world.clock.advance(RENEW_INTERVAL_MS);
+
+    expect(a.events.all("renewFailed")).toMatchObject([{ election: ELECTION, term: 1, error: { code: "STORE_UNAVAILABLE" } }]);
+    expect(a.events.names("renewed", "renewFailed")).toEqual(["renewFailed", "renewed"]);
+    run.stop();
+    await run.settled;
+  });
+
+  test("a listener is deaf once it was removed", async () => {
+    const { elector } = world.candidate("a");
+    const heard: unknown[] = [];
+    const remove = elector.on("startedLeading", (event) => heard.push(event));
+    await elector.tryRun(() => undefined);
+    remove();
+    await elector.tryRun(() => undefined);
+
+    expect(heard).toEqual([{ election: ELECTION, term: 1 }]);
+  });
+});
+
+describe("callbacks", () => {
+  test("onStartedLeading comes before the task, onStoppedLeading after it has settled", async () => {
+    const order: string[] = [];
+    const task = new StubbornTask();
+    const a = world.candidate("a", {
+      onStartedLeading: ({ term }) => order.push(`started ${term}`),
+      onStoppedLeading: ({ term, reason }) => order.push(`stopped ${term} ${String(reason?.message)}`),
+    });
+    const run = a.run((leadership) => {
+      order.push("task");
+      leadership.signal.addEventListener("abort", () => order.push("signal"));
+      return task.run(leadership);
+    });
+    await world.clock.advance(1_000);
+
+    run.stop(new Error("shutting down"));
+    await world.clock.advance(3_000);
+    expect(order).toEqual(["started 1", "task", "signal"]);
+
+    task.settle();
+    await run.settled;
+    expect(order).toEqual(["started 1", "task", "signal", "stopped 1 shutting down"]);
+  });
+
+  test("onNewLeader tells of every change that is seen, of others and of oneself", async () => {
+    const seen: Array<Leader | undefined> = [];
+    const a = world.candidate("a");
+    const b = world.candidate("b", { onNewLeader: (leader) => seen.push(leader) });
+    const runA = a.run();
+    await world.clock.advance(1_000);
+    const runB = b.run();
+    await world.clock.advance(20_000);
+    runA.stop();
+    await runA.settled;
+    await world.clock.advance(5_000);
+    runB.stop();
+    await runB.settled;
+
+    expect(seen.map((leader) => leader && `${leader.candidateId} ${leader.term}`)).toEqual(["a 1", undefined, "b 2", undefined]);
+  });
+
+  test.each(["onStartedLeading", "onStoppedLeading", "onNewLeader"] as const)(
+    "%s that throws, at once or later, is an event and never a change of leadership",
+    async (callback) => {
+      for (const fail of [
+        () => {
+          throw new Error("mine");
+        },
+        () => Promise.reject(new Error("mine")),
+      ]) {
+        const calm = new ElectionWorld();
+        const a = calm.candidate("a", { [callback]: fail });
+        const run = a.run();
+        await calm.clock.advance(60_000);
+        expect(a.elector.isLeader).toBe(true);
+
+        run.stop();
+        await run.settled;
+        await calm.clock.settle();
+
+        const failures = a.events.all("callbackFailed");
+        expect(failures.length).toBeGreaterThan(0);
+        for (const failure of failures) expect(failure).toEqual({ election: ELECTION, callback, error: new Error("mine") });
+      }
+    },
+  );
+
+  test.each<keyof ElectorEvents>([
+    "standby",
+    "startedLeading",
+    "renewed",
+    "ending",
+    "stoppedLeading",
+    "newLeader",
+    "callbackFailed",
+  ])("a listener for %s that throws changes nothing", async (name) => {
+    const a = world.candidate("a", {
+      onStartedLeading: () => {
+        throw new Error("first");
+      },
+    });
+    a.elector.on(name, () => {
+      throw new Error("mine");
+    });
+    const run = a.run();
+    await world.clock.advance(60_000);
+
+    expect(a.elector.isLeader).toBe(true);
+    run.stop();
+    await expect(run.settled).resolves.toBeUndefined();
+  });
+
+  test("may resign, or stop the elector", async () => {
+    const stopping = new AbortController();
+    const a = world.candidate("a", { onStartedLeading: () => stopping.abort("enough") });
+
+    await a.elector.run(
+      async ({ signal }) => {
+        signal.throwIfAborted();
+        await new Promise(() => undefined);
+      },
+      { signal: stopping.signal },
+    );
+
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+});

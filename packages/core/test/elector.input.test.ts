@@ -1,0 +1,158 @@
+import {
+  AlreadyAbortedError,
+  ConfigurationError,
+  Elector,
+  MemoryLeaseStore,
+  MemoryRecordStore,
+  Observer,
+  type ElectorOptions,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld } from "./election-world.ts";
+import { untilAborted } from "./leader-tasks.ts";
+
+describe("rule 11: misconfiguration is an error at construction, with the numbers and without a request", () => {
+  const refused: ReadonlyArray<readonly [string, Partial<Record<keyof ElectorOptions, unknown>>, message: string]> = [
+    ["an empty election", { election: "" }, "election is empty; give it 1 to 255 bytes."],
+    ["an election that is too long", { election: "x".repeat(256) }, "election has 256 bytes of UTF-8; at most 255 fit."],
+    ["an election of too many bytes", { election: "😀".repeat(64) }, "election has 256 bytes of UTF-8; at most 255 fit."],
+    ["a control character", { election: "a\tb" }, "U+0009 at index 1"],
+    ["a lone surrogate", { election: "a\ud800" }, "lone surrogate"],
+    ["no election", { election: undefined }, "election must be a string, not undefined."],
+    ["an empty candidateId", { candidateId: "" }, "candidateId is empty"],
+    ["a candidateId with a line break", { candidateId: "a\n" }, "U+000A at index 1"],
+    ["a value that the store cannot hold", { value: "x".repeat(65_537) }, "value has 65537 bytes of UTF-8; at most 65536 fit."],
+    ["a value that is no text", { value: 8080 }, "value must be a string, not number."],
+    ["a lease that is not a number", { leaseDurationMs: NaN }, "leaseDurationMs must be a number of milliseconds, not NaN."],
+    ["a negative lease", { leaseDurationMs: -1 }, "leaseDurationMs is -1 ms; it must be from 1 to 2147483647."],
+    [
+      "an infinite lease",
+      { leaseDurationMs: Infinity },
+      "leaseDurationMs is Infinity; a leader that crashed could then never be replaced.",
+    ],
+    ["a lease in words", { leaseDurationMs: "15s" }, "leaseDurationMs must be a number of milliseconds, not 15s."],
+    [
+      "a renew interval that cannot fit",
+      { renewIntervalMs: 9_000, attemptTimeoutMs: 1_000 },
+      "is 11000, more than renewDeadlineMs",
+    ],
+    ["a renew deadline that cannot fit", { renewDeadlineMs: 14_000 }, "renewDeadlineMs must be less than 13500"],
+    ["a negative cooldown", { cooldownMs: -1 }, "cooldownMs is -1 ms; it must be from 0"],
+    ["no drain at all", { drainTimeoutMs: 0 }, "drainTimeoutMs is 0 ms; it must be from 1"],
+    [
+      "a stall timeout that is not a number",
+      { stallTimeoutMs: NaN },
+      "stallTimeoutMs must be a number of milliseconds, not NaN.",
+    ],
+    ["minTerm zero", { minTerm: 0 }, "minTerm is 0; it must be a whole number from 1."],
+    ["a fraction of a term", { minTerm: 2.5 }, "minTerm is 2.5; it must be a whole number from 1."],
+    ["an unknown onOverrun", { onOverrun: "abort" }, "onOverrun is \"abort\"; it must be 'report' or 'exit'."],
+  ];
+
+  test.each(refused)("%s", (_, options, message) => {
+    const world = new ElectionWorld();
+    const store = new MemoryLeaseStore({ clock: world.clock });
+
+    const make = (): unknown => new Elector({ store, election: ELECTION, clock: world.clock, ...options } as ElectorOptions);
+
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(message);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["an empty object", {}],
+    ["the class instead of an object of it", MemoryLeaseStore],
+    ["a record store, which is only half of it", new MemoryRecordStore()],
+    ["a URL", "postgres://localhost"],
+  ])("%s for a store", (_, store) => {
+    expect(() => new Elector({ store: store as never, election: ELECTION })).toThrow("store is not a LeaseStore. Make one first");
+    expect(() => new Observer({ store: store as never, election: ELECTION })).toThrow(ConfigurationError);
+  });
+
+  test("a bad duration for an observer", () => {
+    const store = new MemoryLeaseStore();
+
+    expect(() => new Observer({ store, election: ELECTION, retryPeriodMs: 0 })).toThrow("retryPeriodMs is 0 ms");
+    expect(() => new Observer({ store, election: ELECTION, attemptTimeoutMs: NaN })).toThrow("attemptTimeoutMs must be a number");
+    expect(() => new Observer({ store, election: "" })).toThrow("election is empty");
+  });
+
+  test.each(["run", "campaign", "tryRun"] as const)("%s with something else for a signal", async (call) => {
+    const world = new ElectionWorld();
+    const { elector } = world.candidate("a");
+    const options = { signal: new AbortController() as unknown as AbortSignal };
+
+    const calling = call === "campaign" ? elector.campaign(options) : elector[call](untilAborted, options);
+
+    await expect(calling).rejects.toThrow(`The signal given to ${call} is not an AbortSignal.`);
+    expect(world.service.log).toHaveLength(0);
+  });
+});
+
+describe("a signal that has aborted before", () => {
+  test.each(["run", "campaign", "tryRun"] as const)("%s rejects at once, and sends nothing", async (call) => {
+    const world = new ElectionWorld();
+    const { elector } = world.candidate("a");
+    const reason = new Error("shutting down");
+    const options = { signal: AbortSignal.abort(reason) };
+
+    const calling = call === "campaign" ? elector.campaign(options) : elector[call](untilAborted, options);
+    const error: unknown = await calling.catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(AlreadyAbortedError);
+    expect(error).toMatchObject({ code: "ALREADY_ABORTED", election: ELECTION, cause: reason });
+    await world.clock.advance(60_000);
+    expect(world.service.log).toHaveLength(0);
+  });
+
+  test("observe throws at the first step, and sends nothing", async () => {
+    const world = new ElectionWorld();
+    const { elector } = world.candidate("a");
+
+    await expect(elector.observe({ signal: AbortSignal.abort() }).next()).rejects.toBeInstanceOf(AlreadyAbortedError);
+    expect(world.service.log).toHaveLength(0);
+  });
+
+  test("the elector is free afterwards", async () => {
+    const world = new ElectionWorld();
+    const { elector } = world.candidate("a");
+    await elector.run(untilAborted, { signal: AbortSignal.abort() }).catch(() => undefined);
+
+    expect(await elector.tryRun(() => "ran")).toMatchObject({ elected: true });
+  });
+});
+
+describe("candidates", () => {
+  test("are called <host>-<pid>-<random> by default, each differently", () => {
+    const clock = new VirtualClock();
+    const store = new MemoryLeaseStore({ clock });
+    const [one, two] = [new Elector({ store, election: ELECTION, clock }), new Elector({ store, election: ELECTION, clock })];
+
+    expect(one.candidateId).toMatch(new RegExp(`^.+-${process.pid}-[0-9a-f]{8}$`));
+    expect(one.candidateId).not.toBe(two.candidateId);
+  });
+
+  test.each(["夜間バッチ-🧾", "naïve", "nai\u0308ve", "a/b\\c?d#e%20 f", "👩‍👩‍👧‍👦", "\u2028"])(
+    "%j round-trips as election, candidateId and value (rule 12)",
+    async (text) => {
+      const world = new ElectionWorld();
+      const { elector, store } = world.candidate(text, { election: text, value: text });
+      const leadership = await elector.campaign();
+
+      expect(leadership).toMatchObject({ election: text, candidateId: text });
+      expect(await world.candidate("reader", { election: text }).store.read(text)).toMatchObject({
+        election: text,
+        holder: text,
+        value: text,
+      });
+      expect(elector.leader).toMatchObject({ candidateId: text, value: text });
+
+      await leadership.release();
+      expect(await store.read(text)).toMatchObject({ state: "vacant" });
+    },
+  );
+});

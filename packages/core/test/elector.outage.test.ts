@@ -1,0 +1,229 @@
+import { fc, test } from "@fast-check/vitest";
+import { Elector } from "@leasehold/core";
+import { beforeEach, describe, expect } from "vitest";
+import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, type Candidate } from "./election-world.ts";
+import type { Fault } from "./faulty-record-store.ts";
+
+const SEEDED = { seed: 20_261_120 };
+
+let world: ElectionWorld;
+beforeEach(() => {
+  world = new ElectionWorld();
+});
+
+function leaders(...candidates: readonly Candidate[]): Elector[] {
+  return candidates.map(({ elector }) => elector).filter(({ isLeader }) => isLeader);
+}
+
+describe("rule 10: an outage is not the end", () => {
+  test.each<Fault["kind"]>(["unavailable", "lost", "unanswered"])(
+    "ten minutes of a store whose requests are %s: nobody leads, nobody gives up, and afterwards exactly one leads",
+    async (kind) => {
+      const candidates = ["a", "b", "c"].map((name) => world.candidate(name, { latencyMs: 20 }));
+      const runs = candidates.map((candidate) => candidate.run());
+      await world.clock.advance(60_000);
+      expect(leaders(...candidates)).toHaveLength(1);
+
+      for (const { records } of candidates) records.failAll({ kind } as Fault);
+      await world.clock.advance(RENEW_DEADLINE_MS + RENEW_INTERVAL_MS);
+      for (let minutes = 0; minutes < 10; minutes += 1) {
+        expect(leaders(...candidates)).toEqual([]);
+        await world.clock.advance(60_000);
+      }
+
+      for (const { records } of candidates) records.heal();
+      await world.clock.advance(2 * LEASE_MS);
+      for (let seconds = 0; seconds < 60; seconds += 1) {
+        expect(leaders(...candidates)).toHaveLength(1);
+        await world.clock.advance(1_000);
+      }
+      for (const run of runs) run.stop();
+      await world.clock.runUntil(Promise.all(runs.map(({ settled }) => settled)));
+      expect(world.clock.pendingTimers).toBe(0);
+    },
+  );
+
+  test("every failed look is told, and no more is asked of a failing store than of a healthy one", async () => {
+    const a = world.candidate("a");
+    a.records.failAll({ kind: "unavailable" });
+    const run = a.run();
+
+    await world.clock.advance(600_000);
+
+    expect(a.events.names("storeFailed")).toHaveLength(world.service.count("a"));
+    expect(world.service.count("a")).toBeLessThanOrEqual(601);
+    run.stop();
+    await run.settled;
+  });
+
+  test("an error that no provider mapped does not end it either", async () => {
+    const a = world.candidate("a");
+    const get = a.records.get.bind(a.records);
+    let broken = true;
+    a.records.get = (election) => (broken ? Promise.reject(new TypeError("undefined is not a function")) : get(election));
+    const run = a.run();
+    await world.clock.advance(60_000);
+    expect(a.events.all("storeFailed")[0]).toMatchObject({ error: new TypeError("undefined is not a function") });
+
+    broken = false;
+    await world.clock.advance(4_000);
+
+    expect(a.elector.isLeader).toBe(true);
+    run.stop();
+    await run.settled;
+  });
+
+  test("a standby waits as long as the service asks, though never longer than a lease", async () => {
+    const a = world.candidate("a");
+    a.records.failNext("get", { kind: "throttled", retryAfterMs: 9_000 }, { kind: "throttled", retryAfterMs: 3_600_000 });
+    const run = a.run();
+    const startMs = world.clock.monotonicMs();
+
+    await world.clock.advance(9_000 + LEASE_MS);
+
+    expect(world.service.log.slice(0, 3).map(({ sentMs }) => sentMs - startMs)).toEqual([0, 9_000, 9_000 + LEASE_MS]);
+    run.stop();
+    await run.settled;
+  });
+
+  test("a definitive answer ends the term at once, without waiting for a deadline", async () => {
+    const a = world.candidate("a");
+    const run = a.run();
+    await world.clock.advance(1_000);
+    await world.candidate("admin").store.break(ELECTION, { reason: "test", immediate: true });
+
+    await world.clock.advance(RENEW_INTERVAL_MS - 1_000);
+
+    expect(a.elector.isLeader).toBe(false);
+    expect(a.events.all("ending")).toMatchObject([{ reason: { code: "LEASE_LOST", reason: "taken" } }]);
+    run.stop();
+    await run.settled;
+  });
+});
+
+describe("what timing promises", () => {
+  const fault = fc.constantFrom<Fault>(
+    { kind: "unavailable" },
+    { kind: "lost" },
+    { kind: "unanswered" },
+    { kind: "reset", applied: true },
+  );
+
+  test.prop([fc.nat(RENEW_INTERVAL_MS), fault], { ...SEEDED, numRuns: 100 })(
+    "an outage as long as outageToleratedMs never deposes a leader, whenever it begins and however it shows",
+    async (phaseMs, kind) => {
+      const outage = new ElectionWorld();
+      const a = outage.candidate("a", { latencyMs: 20 });
+      const run = a.run();
+      await outage.clock.advance(LEASE_MS + phaseMs);
+
+      a.records.failAll(kind);
+      await outage.clock.advance(a.elector.timing.outageToleratedMs);
+      a.records.heal();
+      await outage.clock.advance(2 * LEASE_MS);
+
+      expect(a.events.names("ending")).toEqual([]);
+      run.stop();
+      await outage.clock.runUntil(run.settled);
+    },
+  );
+
+  test.prop([fc.nat(RENEW_INTERVAL_MS)], { ...SEEDED, numRuns: 100 })(
+    "a pause as long as pauseToleratedMs never deposes a leader, whenever it begins",
+    async (phaseMs) => {
+      const paused = new ElectionWorld();
+      const a = paused.candidate("a", { latencyMs: 20 });
+      const run = a.run();
+      await paused.clock.advance(LEASE_MS + phaseMs);
+
+      paused.clock.freeze(a.elector.timing.pauseToleratedMs);
+      await paused.clock.advance(2 * LEASE_MS);
+
+      expect(a.events.names("ending")).toEqual([]);
+      run.stop();
+      await paused.clock.runUntil(run.settled);
+    },
+  );
+});
+
+describe("rule 11: fail closed", () => {
+  test("a record that goes missing while leading is a loss, and nobody leads on a new one with an old term", async () => {
+    const a = world.candidate("a");
+    const run = a.run();
+    await world.clock.advance(1_000);
+
+    world.service.remove(ELECTION);
+    await world.clock.advance(RENEW_INTERVAL_MS);
+    expect(a.events.all("ending")).toMatchObject([{ reason: { code: "LEASE_LOST", reason: "missing" } }]);
+
+    await world.clock.advance(600_000);
+    expect(world.service.record(ELECTION)).toBeUndefined();
+    expect(a.events.all("storeFailed").at(-1)).toMatchObject({
+      error: { code: "TERM_REGRESSED", foundTerm: 0, highestTermSeen: 1 },
+    });
+    run.stop();
+    await run.settled;
+  });
+
+  test("a record restored from a backup bars everybody who has seen the later term", async () => {
+    const a = world.candidate("a");
+    for (let terms = 0; terms < 5; terms += 1) await a.elector.tryRun(() => undefined);
+    world.service.overwrite(ELECTION, { ...world.service.record(ELECTION), term: 2 });
+
+    await expect(a.elector.tryRun(() => "ran")).rejects.toMatchObject({
+      code: "TERM_REGRESSED",
+      foundTerm: 2,
+      highestTermSeen: 5,
+    });
+    const run = a.run();
+    await world.clock.advance(600_000);
+    expect(a.elector.isLeader).toBe(false);
+    run.stop();
+    await run.settled;
+  });
+
+  test("minTerm heals it, for as long as it is more than what was seen", async () => {
+    const a = world.candidate("a");
+    await a.elector.tryRun(() => undefined);
+    await a.elector.tryRun(() => undefined);
+    world.service.remove(ELECTION);
+
+    const withMinTerm = (minTerm: number): Elector =>
+      new Elector({ store: a.store, election: ELECTION, clock: world.clock, minTerm });
+    for (const minTerm of [1, 2]) {
+      await expect(withMinTerm(minTerm).tryRun(() => undefined)).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+    }
+    expect(await withMinTerm(3).tryRun(() => "ran")).toEqual({ elected: true, term: 3, result: "ran" });
+    // From here on everybody goes on as before.
+    expect(await a.elector.tryRun(() => "ran")).toEqual({ elected: true, term: 4, result: "ran" });
+  });
+
+  test("a reading that was overtaken on its way is no record that went back", async () => {
+    const a = world.candidate("a");
+    const beside = new Elector({ store: a.store, election: ELECTION, candidateId: "beside", clock: world.clock });
+    await a.elector.tryRun(() => undefined);
+    // The service answers with term 1; before the answer is here, the other elector of this process has led term 2.
+    a.records.failNext("get", { kind: "slow", latencyMs: 1_000 });
+    const trying = beside.tryRun(() => "ran").catch((error: unknown) => error);
+    await world.clock.advance(600);
+    await a.elector.tryRun(() => undefined);
+
+    const outcome = await world.clock.runUntil(trying);
+
+    expect(outcome).not.toBeInstanceOf(Error);
+    expect(outcome).toHaveProperty("elected");
+  });
+
+  test("a store that cannot be reached has no leader", async () => {
+    const a = world.candidate("a");
+    a.records.failAll({ kind: "lost" });
+    const run = a.run();
+
+    await world.clock.advance(600_000);
+
+    expect(a.elector.isLeader).toBe(false);
+    expect(a.elector.leader).toBeUndefined();
+    run.stop();
+    await run.settled;
+  });
+});

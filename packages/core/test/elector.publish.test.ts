@@ -1,0 +1,97 @@
+import { ConfigurationError } from "@leasehold/core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, type Candidate, type Run } from "./election-world.ts";
+import { StubbornTask } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+let task: StubbornTask;
+let run: Run;
+
+beforeEach(async () => {
+  world = new ElectionWorld();
+  a = world.candidate("a", { value: "http://old" });
+  task = new StubbornTask();
+  run = a.run(task.run);
+  await world.clock.advance(1_000);
+});
+
+async function stop(): Promise<void> {
+  run.stop();
+  task.settle();
+  await world.clock.runUntil(run.settled);
+}
+
+describe("publish", () => {
+  test("changes what others read at once, and not the term", async () => {
+    await task.leadership.publish("http://new");
+
+    expect(await world.candidate("reader").store.read(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
+    await world.clock.advance(60_000);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
+    await stop();
+  });
+
+  test("counts as a renewal, from its send", async () => {
+    await world.clock.advance(2_000);
+    await task.leadership.publish("http://new");
+    const publishedMs = world.clock.monotonicMs();
+    a.records.failAll({ kind: "lost" });
+
+    await world.clock.advance(publishedMs + RENEW_DEADLINE_MS - 1 - world.clock.monotonicMs());
+    expect(task.leadership.signal.aborted).toBe(false);
+    await world.clock.advance(1);
+    expect(task.leadership.signal.aborted).toBe(true);
+    await stop();
+  });
+
+  test("waits for a renewal that is under way: the holder's requests go one at a time", async () => {
+    a.records.latencyMs = 1_000;
+    await world.clock.advance(RENEW_INTERVAL_MS - 1_000);
+    const sent = world.service.log.length;
+
+    const publishing = task.leadership.publish("http://new");
+    await world.clock.settle();
+    expect(world.service.log).toHaveLength(sent);
+
+    await world.clock.runUntil(publishing);
+    expect(world.service.record(ELECTION)).toMatchObject({ value: "http://new" });
+    await stop();
+  });
+
+  test("of what the store cannot hold is refused, and the leadership goes on", async () => {
+    await expect(task.leadership.publish("x".repeat(1_025))).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(task.leadership.publish("\ud800")).rejects.toBeInstanceOf(ConfigurationError);
+
+    expect(task.leadership.isValid()).toBe(true);
+    await stop();
+  });
+
+  test("that fails says so, and the leadership goes on", async () => {
+    a.records.failNext("put", { kind: "unavailable" });
+
+    await expect(task.leadership.publish("http://new")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+
+    await world.clock.advance(60_000);
+    expect(task.leadership.signal.aborted).toBe(false);
+    await stop();
+  });
+
+  test("that finds the lease lost says so, and ends the leadership", async () => {
+    world.service.remove(ELECTION);
+
+    await expect(task.leadership.publish("http://new")).rejects.toMatchObject({ code: "LEASE_LOST", reason: "missing" });
+
+    expect(task.leadership.isValid()).toBe(false);
+    expect(task.leadership.signal.aborted).toBe(true);
+    await stop();
+  });
+
+  test("after the end is refused without a request", async () => {
+    await stop();
+    const sent = world.service.log.length;
+
+    await expect(task.leadership.publish("http://new")).rejects.toBe(task.leadership.signal.reason);
+    expect(world.service.log).toHaveLength(sent);
+  });
+});

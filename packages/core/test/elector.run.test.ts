@@ -1,0 +1,229 @@
+import { ElectorBusyError, LeadershipEndedError, sleep, type Leadership } from "@leasehold/core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
+import { StubbornTask, untilAborted } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  a = world.candidate("a");
+});
+
+describe("run", () => {
+  test("campaigns, leads, and when its signal aborts drains, releases and resolves", async () => {
+    const reason = new Error("shutting down");
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(60_000);
+    expect(a.elector.isLeader).toBe(true);
+    expect(task.leadership).toMatchObject({ election: ELECTION, candidateId: "a", term: 1 });
+
+    run.stop(reason);
+    expect(task.leadership.signal.reason).toBe(reason);
+    expect(task.leadership.isValid()).toBe(true);
+    task.settle();
+    await run.settled;
+
+    expect(a.elector.isLeader).toBe(false);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("ends at once while it is only waiting, without a write", async () => {
+    const leader = world.candidate("leader");
+    const leading = leader.run();
+    await world.clock.advance(1_000);
+    const run = a.run();
+    await world.clock.advance(60_000);
+
+    run.stop();
+    await run.settled;
+
+    expect(world.service.count("a", "put")).toBe(0);
+    leading.stop();
+    await leading.settled;
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("ends at once even while the store hangs", async () => {
+    a.records.failAll({ kind: "lost" });
+    const run = a.run();
+    await world.clock.advance(100);
+
+    run.stop();
+
+    await run.settled;
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("leads without a signal, too, until the task throws", async () => {
+    const running = a.elector.run(() => Promise.reject(new Error("out of paper")));
+
+    await expect(running).rejects.toThrow("out of paper");
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("rule 9: a task that ends, ends its term", () => {
+  test("by returning: the lease is released, and the next term is another one", async () => {
+    const terms: number[] = [];
+    const run = a.run(({ term }) => void terms.push(term));
+
+    await world.clock.advance(1_000);
+    expect(terms).toEqual([1]);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+
+    await world.clock.advance(60_000);
+    expect(terms.length).toBeGreaterThan(2);
+    expect(terms).toEqual(terms.map((_, index) => index + 1));
+    run.stop();
+    await run.settled;
+  });
+
+  test("its signal aborts all the same, so that what it left running stops", async () => {
+    let left: Leadership | undefined;
+    const run = a.run((leadership) => void (left = leadership));
+    await world.clock.advance(1_000);
+
+    expect(left!.signal.aborted).toBe(true);
+    expect(left!.signal.reason).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "released", term: 1 });
+    expect(left!.isValid()).toBe(false);
+    expect(() => left!.assertValid()).toThrow(LeadershipEndedError);
+    run.stop();
+    await run.settled;
+  });
+
+  test.each([
+    [
+      "at once",
+      () => {
+        throw new Error("disk full");
+      },
+    ],
+    ["later", () => Promise.reject(new Error("disk full"))],
+  ])("by throwing %s: run rejects with that very error, after the release", async (_, task) => {
+    const run = a.run(task);
+
+    await expect(run.settled).rejects.toThrow(new Error("disk full"));
+
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+    expect(a.elector.isLeader).toBe(false);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("an AbortError of its own, while its signal has not aborted, is no return: run rejects with it", async () => {
+    const run = a.run(() => Promise.reject(new DOMException("my own", "AbortError")));
+
+    await expect(world.clock.runUntil(run.settled, 1_000)).rejects.toThrow("my own");
+  });
+
+  test.each([
+    ["the signal's reason", ({ signal }: Leadership) => signal.reason as Error],
+    ["an AbortError", () => new DOMException("stopped", "AbortError")],
+    [
+      "an AbortError deep among its causes",
+      () => new Error("a", { cause: new Error("b", { cause: new DOMException("c", "AbortError") }) }),
+    ],
+    ["the reason among its causes", ({ signal }: Leadership) => new Error("query failed", { cause: signal.reason })],
+  ])("after the abort, %s counts as a return", async (_, error) => {
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(1_000);
+
+    run.stop(new Error("shutting down"));
+    task.fail(error(task.leadership));
+
+    await expect(run.settled).resolves.toBeUndefined();
+    expect(world.service.record(ELECTION)).toMatchObject({ termId: null });
+  });
+
+  test("after the abort, any other error still ends run", async () => {
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(1_000);
+
+    run.stop();
+    task.fail(new Error("could not save"));
+
+    await expect(run.settled).rejects.toThrow("could not save");
+  });
+
+  test("a task that stops by what assertValid throws does not end run: an outage is not the end (rule 10)", async () => {
+    // It heeds not the signal but `assertValid`, which throws only some seconds after the signal has aborted.
+    const run = a.run(async (leadership) => {
+      for (;;) {
+        leadership.assertValid();
+        await sleep(world.clock, 100);
+      }
+    });
+    await world.clock.advance(1_000);
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(2 * LEASE_MS);
+    a.records.heal();
+
+    await world.clock.advance(2 * LEASE_MS);
+
+    expect(a.elector.isLeader).toBe(true);
+    run.stop();
+    // While the lease is still renewed for the drain, this task has no reason to stop.
+    await expect(world.clock.runUntil(run.settled)).rejects.toMatchObject({ code: "DRAIN_TIMEOUT" });
+  });
+});
+
+describe("one thing at a time", () => {
+  test.each(["run", "campaign", "tryRun"] as const)(
+    "%s on a busy elector is an error that says with what it is busy",
+    async (call) => {
+      const run = a.run();
+      await world.clock.advance(1_000);
+      const sent = world.service.log.length;
+
+      const calling = call === "campaign" ? a.elector.campaign() : a.elector[call](untilAborted);
+      const error: unknown = await calling.catch((thrown: unknown) => thrown);
+
+      expect(error).toBeInstanceOf(ElectorBusyError);
+      expect(error).toMatchObject({ code: "ELECTOR_BUSY", election: ELECTION });
+      expect(String(error)).toContain("busy with run");
+      expect(world.service.log).toHaveLength(sent);
+      run.stop();
+      await run.settled;
+    },
+  );
+
+  test("an elector can run again once it has stopped", async () => {
+    const first = a.run();
+    await world.clock.advance(1_000);
+    first.stop();
+    await first.settled;
+
+    const second = a.run();
+    await world.clock.advance(10_000);
+
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });
+    second.stop();
+    await second.settled;
+  });
+
+  test("a second task is never started while the first is pending, though the lease is long lost (rule 8)", async () => {
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(1_000);
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(RENEW_DEADLINE_MS + LEASE_MS);
+    a.records.heal();
+    const sent = world.service.log.length;
+
+    await world.clock.advance(10 * LEASE_MS);
+    expect(task.leaderships).toHaveLength(1);
+    expect(world.service.log).toHaveLength(sent);
+
+    task.settle();
+    await world.clock.advance(LEASE_MS);
+    expect(task.leaderships).toHaveLength(2);
+    run.stop();
+    task.settle();
+    await run.settled;
+  });
+});

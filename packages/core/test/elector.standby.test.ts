@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  ELECTION,
+  ElectionWorld,
+  LEASE_MS,
+  RENEW_INTERVAL_MS,
+  RETRY_PERIOD_MS,
+  type Candidate,
+  type Run,
+} from "./election-world.ts";
+import { ProcessClock } from "./process-clock.ts";
+
+const HOUR_MS = 3_600_000;
+
+let world: ElectionWorld;
+beforeEach(() => {
+  world = new ElectionWorld();
+});
+
+/** A leader of its own process, and that process's clock to kill it by. */
+async function leader(
+  candidateId = "leader",
+): Promise<{ readonly candidate: Candidate; readonly process: ProcessClock; readonly run: Run }> {
+  const process = new ProcessClock(world.clock);
+  const candidate = world.candidate(candidateId, { clock: process, latencyMs: 10 });
+  const run = candidate.run();
+  await world.clock.advance(1_000);
+  return { candidate, process, run };
+}
+
+async function stop(...runs: readonly Run[]): Promise<void> {
+  for (const run of runs) run.stop();
+  await world.clock.runUntil(Promise.all(runs.map(({ settled }) => settled)));
+}
+
+describe("rule 13: standbys are cheap", () => {
+  test("for hours on end they never write while the lease is visibly held, and the leader sends one put per interval", async () => {
+    const { run } = await leader();
+    const standbys = ["b", "c"].map((name) => world.candidate(name, { latencyMs: 10 }));
+    const runs = standbys.map((standby) => standby.run());
+    await world.clock.advance(60_000);
+    const before = world.service.log.length;
+
+    await world.clock.advance(4 * HOUR_MS);
+
+    const sent = world.service.log.slice(before);
+    const count = (candidate: string, operation: string): number =>
+      sent.filter((request) => request.candidate === candidate && request.operation === operation).length;
+    expect([count("b", "put"), count("c", "put")]).toEqual([0, 0]);
+    expect(count("leader", "get")).toBe(0);
+    expect(count("leader", "put")).toBe((4 * HOUR_MS) / RENEW_INTERVAL_MS);
+    // A look every two seconds at most, for the polite handover, and those that fall on the grid of the renewals.
+    const perHour = count("b", "get") / 4;
+    expect(perHour).toBeGreaterThanOrEqual(HOUR_MS / RETRY_PERIOD_MS);
+    expect(perHour).toBeLessThanOrEqual(HOUR_MS / RETRY_PERIOD_MS + HOUR_MS / RENEW_INTERVAL_MS);
+    await stop(run, ...runs);
+  });
+
+  test("a polite handover takes no longer than retryPeriodMs and the requests themselves, whenever it begins", async () => {
+    const handoversMs: number[] = [];
+    for (let phaseMs = 0; phaseMs < RENEW_INTERVAL_MS; phaseMs += 130) {
+      world = new ElectionWorld(phaseMs + 1);
+      const { run } = await leader();
+      const standby = world.candidate("b", { latencyMs: 10 });
+      const standbyRun = standby.run();
+      await world.clock.advance(60_000 + phaseMs);
+
+      run.stop();
+      await world.clock.runUntil(run.settled);
+      // When the release had arrived.
+      const releasedMs = world.clock.monotonicMs() - 5;
+      await world.clock.advance(3 * RETRY_PERIOD_MS);
+      handoversMs.push(standby.events.timesMs("startedLeading")[0]! - releasedMs);
+      await stop(standbyRun);
+    }
+
+    expect(Math.max(...handoversMs)).toBeLessThanOrEqual(RETRY_PERIOD_MS + 20);
+  });
+
+  test("standbys of a vacant lease that is reserved for another look no more often than retryPeriodMs allows", async () => {
+    const { candidate, run } = await leader();
+    const standby = world.candidate("b", { latencyMs: 10 });
+    const standbyRun = standby.run();
+    void candidate.store.transfer(ELECTION, "nobody", { transferTimeoutMs: 60_000 }).catch(() => undefined);
+    await stop(run);
+    const before = world.service.count("b");
+
+    await world.clock.advance(30_000);
+
+    expect(world.service.count("b") - before).toBeLessThanOrEqual(30_000 / (RETRY_PERIOD_MS / 2) + 1);
+    await stop(standbyRun);
+  });
+
+  test("nor do those of an expired lease that is reserved for another", async () => {
+    const { process } = await leader();
+    const standby = world.candidate("b", { latencyMs: 10 });
+    const standbyRun = standby.run();
+    void world
+      .candidate("admin")
+      .store.transfer(ELECTION, "nobody", { transferTimeoutMs: 60_000 })
+      .catch(() => undefined);
+    await world.clock.advance(1_000);
+    process.kill();
+    await world.clock.advance(2 * LEASE_MS);
+    const before = world.service.count("b");
+
+    await world.clock.advance(10_000);
+
+    expect(world.service.count("b") - before).toBeLessThanOrEqual(10_000 / (RETRY_PERIOD_MS / 2) + 1);
+    await stop(standbyRun);
+  });
+
+  test("nor does a candidate that stands back from its own lease, which has expired meanwhile", async () => {
+    const a = world.candidate("a", { latencyMs: 10, cooldownMs: 60_000, releaseOnStop: false });
+    const run = a.run();
+    await world.clock.advance(1_000);
+    // The release is lost, so that the lease has to run out.
+    a.records.failAll({ kind: "unavailable" });
+    const resigning = a.elector.resign();
+    await world.clock.runUntil(resigning);
+    a.records.heal();
+    await world.clock.advance(2 * LEASE_MS);
+    const before = world.service.count("a");
+
+    await world.clock.advance(10_000);
+
+    expect(world.service.count("a") - before).toBeLessThanOrEqual(10_000 / (RETRY_PERIOD_MS / 2) + 1);
+    await stop(run);
+  });
+
+  test("of many standbys that see a release at the same time, one wins and the others go on looking", async () => {
+    const { run } = await leader();
+    const standbys = Array.from({ length: 10 }, (_, index) => world.candidate(`s${index}`, { latencyMs: 10 + index }));
+    const runs = standbys.map((standby) => standby.run());
+    await world.clock.advance(60_000);
+
+    await stop(run);
+    await world.clock.advance(2 * RETRY_PERIOD_MS);
+
+    expect(standbys.filter(({ elector }) => elector.isLeader)).toHaveLength(1);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 2 });
+    await stop(...runs);
+  });
+});

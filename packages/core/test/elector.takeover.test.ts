@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld, LEASE_MS, RENEW_INTERVAL_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
+import { ProcessClock } from "./process-clock.ts";
+
+const HOUR_MS = 3_600_000;
+
+let world: ElectionWorld;
+let leaderProcess: ProcessClock;
+let leader: Candidate;
+
+beforeEach(async () => {
+  world = new ElectionWorld();
+  leaderProcess = new ProcessClock(world.clock, { wallOffsetMs: -9 * HOUR_MS });
+  leader = world.candidate("leader", { clock: leaderProcess });
+  leader.run();
+  await world.clock.advance(1_000);
+});
+
+/** Kills the leader a minute from now, and gives when its last renewal was sent. */
+async function crash(): Promise<number> {
+  await world.clock.advance(60_000);
+  leaderProcess.kill();
+  return world.service.log.findLast(({ candidate, operation }) => candidate === "leader" && operation === "put")!.sentMs;
+}
+
+describe("rule 2: rival's clock", () => {
+  test("a standby takes over when the lease has run out, and not before", async () => {
+    const standby = world.candidate("b");
+    standby.run();
+    const lastMs = await crash();
+
+    await world.clock.advance(2 * LEASE_MS);
+
+    const [tookOverMs] = standby.events.timesMs("startedLeading");
+    expect(tookOverMs! - lastMs).toBeGreaterThanOrEqual(LEASE_MS);
+    expect(tookOverMs! - lastMs).toBeLessThanOrEqual(standby.elector.timing.crashFailoverMs);
+    expect(standby.elector.isLeader).toBe(true);
+  });
+
+  test.each([5 * HOUR_MS, -5 * HOUR_MS])("a standby's wall clock that jumps by %d ms makes it no earlier", async (byMs) => {
+    const process = new ProcessClock(world.clock, { wallOffsetMs: 3 * HOUR_MS });
+    const standby = world.candidate("b", { clock: process });
+    standby.run();
+    await world.clock.advance(30_000);
+    process.jumpWall(byMs);
+    await world.clock.advance(30_000);
+    expect(world.service.count("b", "put")).toBe(0);
+    const lastMs = await crash();
+
+    process.jumpWall(byMs);
+    await world.clock.advance(lastMs + LEASE_MS - 1 - world.clock.monotonicMs());
+    expect(world.service.count("b", "put")).toBe(0);
+
+    await world.clock.advance(5_000);
+    expect(standby.elector.isLeader).toBe(true);
+  });
+
+  test("a standby with a shorter lease of its own waits for the leader's", async () => {
+    const standby = world.candidate("b", { leaseDurationMs: 3_000 });
+    standby.run();
+    const lastMs = await crash();
+
+    await world.clock.advance(lastMs + LEASE_MS - 1 - world.clock.monotonicMs());
+    expect(world.service.count("b", "put")).toBe(0);
+    await world.clock.advance(5_000);
+    expect(standby.elector.isLeader).toBe(true);
+  });
+
+  test("a standby with a longer lease of its own does not wait for that", async () => {
+    const standby = world.candidate("b", { leaseDurationMs: 600_000 });
+    standby.run();
+    await crash();
+
+    await world.clock.advance(LEASE_MS + 5_000);
+
+    expect(standby.elector.isLeader).toBe(true);
+  });
+});
+
+describe("rule 4: the margin is for clocks that differ", () => {
+  test.each([
+    [0.95, 1.04],
+    [1.04, 0.95],
+    [1, 1.1],
+    [0.91, 1],
+  ])(
+    "a leader whose clocks run at %d and a standby whose clocks run at %d are never both valid",
+    async (leaderRate, standbyRate) => {
+      const drifting = new ElectionWorld();
+      const a = drifting.candidate("a", { clock: new ProcessClock(drifting.clock, { rate: leaderRate, wallOffsetMs: HOUR_MS }) });
+      const b = drifting.candidate("b", { clock: new ProcessClock(drifting.clock, { rate: standbyRate }) });
+      a.run();
+      await drifting.clock.advance(1_000);
+      b.run();
+      await drifting.clock.advance(60_000);
+      a.records.failAll({ kind: "lost" });
+
+      let tookOver = false;
+      for (let steps = 0; steps < 4_000; steps += 1) {
+        await drifting.clock.advance(5);
+        expect(a.elector.isLeader && b.elector.isLeader).toBe(false);
+        tookOver ||= b.elector.isLeader;
+      }
+      expect(tookOver).toBe(true);
+    },
+  );
+});
+
+describe("a paused leader", () => {
+  test("that comes back after its successor has started is not valid for a single moment", async () => {
+    const standby = world.candidate("b");
+    standby.run();
+    await world.clock.advance(30_000);
+
+    leaderProcess.pause();
+    await world.clock.advance(LEASE_MS + 5_000);
+    expect(standby.elector.isLeader).toBe(true);
+    expect(leader.elector.isLeader).toBe(false);
+    leaderProcess.resume();
+    await world.clock.settle();
+
+    expect(leader.elector.isLeader).toBe(false);
+    expect(leader.events.all("ending")).toMatchObject([{ reason: { code: "LEASE_LOST", reason: "expired" } }]);
+    await world.clock.advance(60_000);
+    expect([leader.elector.isLeader, standby.elector.isLeader]).toEqual([false, true]);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "b" });
+  });
+
+  test("that comes back in time goes on as if nothing had been", async () => {
+    await world.clock.advance(RENEW_INTERVAL_MS - 900);
+    leaderProcess.pause();
+    await world.clock.advance(7_000);
+    leaderProcess.resume();
+    await world.clock.advance(VALID_FOR_MS);
+
+    expect(leader.elector.isLeader).toBe(true);
+    expect(leader.events.names("ending")).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld, LEASE_MS, type Candidate } from "./election-world.ts";
+import { StubbornTask, untilAborted } from "./leader-tasks.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+let b: Candidate;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  a = world.candidate("a", { value: "http://a" });
+  b = world.candidate("b");
+});
+
+describe("tryRun", () => {
+  test("runs the task where it can lead at once, and gives its result after the release", async () => {
+    const outcome = await b.elector.tryRun((leadership) => ({ term: leadership.term, valid: leadership.isValid() }));
+
+    expect(outcome).toEqual({ elected: true, term: 1, result: { term: 1, valid: true } });
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("keeps the lease while the task takes its time", async () => {
+    const task = new StubbornTask();
+    const trying = b.elector.tryRun(task.run);
+    await world.clock.advance(10 * LEASE_MS);
+    expect(task.leadership.isValid()).toBe(true);
+
+    task.settle();
+
+    expect(await trying).toEqual({ elected: true, term: 1, result: undefined });
+  });
+
+  test("does not wait where somebody else leads, tells who, and writes nothing", async () => {
+    const run = a.run();
+    await world.clock.advance(1_000);
+    const startMs = world.clock.monotonicMs();
+
+    const outcome = await b.elector.tryRun(() => "ran");
+
+    expect(outcome).toEqual({ elected: false, leader: { candidateId: "a", term: 1, value: "http://a", state: "unknown" } });
+    expect(world.clock.monotonicMs()).toBe(startMs);
+    expect([world.service.count("b", "get"), world.service.count("b", "put")]).toEqual([1, 0]);
+    run.stop();
+    await run.settled;
+  });
+
+  test("rejects with what the task throws, after the release", async () => {
+    await expect(b.elector.tryRun(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
+
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("rejects where the store fails: nobody leads (rule 11)", async () => {
+    b.records.failNext("get", { kind: "unavailable" });
+    await expect(b.elector.tryRun(untilAborted)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+
+    b.records.failNext("put", { kind: "throttled", retryAfterMs: 100 });
+    await expect(b.elector.tryRun(untilAborted)).rejects.toMatchObject({ code: "STORE_THROTTLED" });
+
+    expect(b.events.names("startedLeading")).toEqual([]);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("rejects with the signal's reason when it aborts during the look", async () => {
+    const controller = new AbortController();
+    b.records.failNext("get", { kind: "lost" });
+    const trying = b.elector.tryRun(untilAborted, { signal: controller.signal });
+
+    controller.abort("enough");
+
+    await expect(trying).rejects.toBe("enough");
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("tells a task that was stopped by the signal, and said so by rejecting, from one that gave a result", async () => {
+    const controller = new AbortController();
+    const trying = b.elector.tryRun(
+      async (leadership) => {
+        await untilAborted(leadership);
+        leadership.signal.throwIfAborted();
+        return "done";
+      },
+      { signal: controller.signal },
+    );
+    await world.clock.advance(1_000);
+
+    controller.abort(new Error("shutting down"));
+
+    expect(await trying).toEqual({ elected: true, term: 1, result: undefined });
+  });
+
+  test("does not stand back: each call is the caller's own decision", async () => {
+    const outcomes = [await b.elector.tryRun(() => 1), await b.elector.tryRun(() => 2)];
+
+    expect(outcomes).toEqual([
+      { elected: true, term: 1, result: 1 },
+      { elected: true, term: 2, result: 2 },
+    ]);
+  });
+
+  test("loses a race without an error, and tells who won where the store says so", async () => {
+    await a.elector.tryRun(() => undefined);
+    await b.elector.tryRun(() => undefined);
+    b.records.failNext("put", { kind: "slow", latencyMs: 400 });
+    const trying = b.elector.tryRun(() => "ran");
+    await world.clock.settle();
+    const winner = await a.elector.campaign();
+
+    expect(await world.clock.runUntil(trying)).toMatchObject({ elected: false });
+    expect(winner.isValid()).toBe(true);
+    await winner.release();
+  });
+});

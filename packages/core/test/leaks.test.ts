@@ -1,0 +1,142 @@
+import { getEventListeners } from "node:events";
+import { Elector, MemoryLeaseStore, RecordLeaseStore, sleep } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ELECTION, ElectionWorld, LEASE_MS } from "./election-world.ts";
+import { RecordService } from "./faulty-record-store.ts";
+import { untilAborted } from "./leader-tasks.ts";
+
+const TIMES = 10_000;
+
+afterEach(() => void vi.unstubAllGlobals());
+
+/** Everything that is kept in maps which are made now. */
+function trackMaps<T>(make: () => T): { readonly made: T; readonly sizes: () => number[] } {
+  const maps: Array<Map<unknown, unknown>> = [];
+  class TrackedMap<K, V> extends Map<K, V> {
+    constructor(entries?: Iterable<readonly [K, V]> | null) {
+      super(entries);
+      maps.push(this);
+    }
+  }
+  vi.stubGlobal("Map", TrackedMap);
+  const made = make();
+  vi.unstubAllGlobals();
+  return { made, sizes: () => maps.map(({ size }) => size) };
+}
+
+describe(`leaks, after ${TIMES} times`, () => {
+  test("campaigns on a store that pushes leave no timer, no listener, and one entry per election", async () => {
+    const clock = new VirtualClock();
+    const { made: store, sizes } = trackMaps(() => new MemoryLeaseStore({ clock }));
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    const { signal } = new AbortController();
+
+    for (let times = 0; times < TIMES; times += 1) {
+      const leadership = await elector.campaign({ signal });
+      await leadership.release();
+    }
+    await clock.settle();
+
+    expect(clock.pendingTimers).toBe(0);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    expect(sizes().length).toBeGreaterThanOrEqual(4);
+    expect(Math.max(...sizes())).toBeLessThanOrEqual(1);
+    expect((await store.read(ELECTION))?.term).toBe(TIMES);
+  }, 30_000);
+
+  test("campaigns on a store that must be polled leave none, either", async () => {
+    const clock = new VirtualClock();
+    const service = new RecordService(clock);
+    const { made: store, sizes } = trackMaps(() => new RecordLeaseStore(service.connect("a"), { clock }));
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    const { signal } = new AbortController();
+
+    for (let times = 0; times < TIMES; times += 1) {
+      await using leadership = await elector.campaign({ signal });
+      leadership.assertValid();
+      service.log.length = 0;
+    }
+
+    expect(clock.pendingTimers).toBe(0);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    expect(sizes().length).toBeGreaterThanOrEqual(2);
+    expect(Math.max(...sizes())).toBeLessThanOrEqual(1);
+  }, 30_000);
+
+  test("tryRun that is not elected leaves nothing", async () => {
+    const world = new ElectionWorld();
+    const leader = await world.candidate("leader").elector.campaign();
+    const { elector } = world.candidate("a");
+    const { signal } = new AbortController();
+    const timers = world.clock.pendingTimers;
+
+    for (let times = 0; times < TIMES; times += 1) {
+      expect((await elector.tryRun(untilAborted, { signal })).elected).toBe(false);
+      world.service.log.length = 0;
+    }
+
+    expect(world.clock.pendingTimers).toBe(timers);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    await leader.release();
+  }, 30_000);
+
+  test("campaigns that are given up while waiting leave nothing", async () => {
+    const world = new ElectionWorld();
+    const leader = await world.candidate("leader").elector.campaign();
+    const { elector } = world.candidate("a");
+    const timers = world.clock.pendingTimers;
+    const listeners: number[] = [];
+
+    for (let times = 0; times < TIMES / 10; times += 1) {
+      const controller = new AbortController();
+      const campaigning = elector.campaign(controller);
+      await world.clock.settle();
+      controller.abort();
+      await campaigning.catch(() => undefined);
+      listeners.push(getEventListeners(controller.signal, "abort").length);
+    }
+
+    expect(world.clock.pendingTimers).toBe(timers);
+    expect(Math.max(...listeners)).toBe(0);
+    await leader.release();
+  }, 30_000);
+
+  test("observations leave nothing", async () => {
+    const clock = new VirtualClock();
+    const { made: store, sizes } = trackMaps(() => new MemoryLeaseStore({ clock }));
+    const elector = new Elector({ store, election: ELECTION, clock });
+    const { signal } = new AbortController();
+
+    for (let times = 0; times < TIMES / 10; times += 1) {
+      const observation = elector.observe({ signal });
+      await observation.next();
+      await observation.return();
+    }
+    await clock.settle();
+
+    expect(clock.pendingTimers).toBe(0);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    expect(Math.max(...sizes())).toBeLessThanOrEqual(1);
+  }, 30_000);
+});
+
+describe("leaks, over a long life", () => {
+  test("a day of terms under one signal keeps one listener on it, and a handful of timers", async () => {
+    const world = new ElectionWorld();
+    const a = world.candidate("a");
+    const run = a.run(({ signal }) => sleep(world.clock, LEASE_MS, signal));
+
+    for (let hours = 0; hours < 24; hours += 1) {
+      await world.clock.advance(3_600_000);
+      world.service.log.length = 0;
+      expect(getEventListeners(run.signal, "abort").length).toBeLessThanOrEqual(1);
+      expect(world.clock.pendingTimers).toBeLessThanOrEqual(5);
+    }
+
+    expect(world.service.record(ELECTION)!.term).toBeGreaterThan(4_000);
+    run.stop();
+    await run.settled;
+    expect(world.clock.pendingTimers).toBeLessThanOrEqual(1);
+  }, 30_000);
+});

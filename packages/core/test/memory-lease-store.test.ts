@@ -1,0 +1,138 @@
+import { MemoryLeaseStore, MemoryRecordStore, sleep, type LeaseRecord, type LeaseSnapshot } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+
+let clock: VirtualClock;
+beforeEach(() => {
+  clock = new VirtualClock();
+});
+
+describe("MemoryRecordStore", () => {
+  const record: LeaseRecord = {
+    schema: 1,
+    term: 1,
+    termId: "t",
+    candidateId: "a",
+    nonce: "n1",
+    leaseDurationMs: 10,
+    renewIntervalMs: 3,
+  };
+  const { signal } = new AbortController();
+
+  test("writes only on the version that it was told", async () => {
+    const records = new MemoryRecordStore(clock);
+
+    expect(await records.put("e", record, { ifVersion: "1", signal })).toEqual({ stored: false, current: undefined });
+    expect(await records.put("e", record, { ifVersion: undefined, signal })).toEqual({ stored: true, version: "1" });
+    expect(await records.put("e", record, { ifVersion: undefined, signal })).toMatchObject({
+      stored: false,
+      current: { version: "1" },
+    });
+    expect(await records.put("e", record, { ifVersion: "1", signal })).toEqual({ stored: true, version: "2" });
+  });
+
+  test("tells the age of the nonce, which other writes do not change", async () => {
+    const records = new MemoryRecordStore(clock);
+    await records.put("e", record, { ifVersion: undefined, signal });
+    clock.freeze(100);
+    await records.put("e", { ...record, broken: { reason: "x" } }, { ifVersion: "1", signal });
+    clock.freeze(100);
+    expect((await records.get("e"))?.nonceAgeMs).toEqual([200, 200]);
+
+    await records.put("e", { ...record, nonce: "n2" }, { ifVersion: "2", signal });
+    expect((await records.get("e"))?.nonceAgeMs).toEqual([0, 0]);
+  });
+
+  test("keeps what was written as it was, whatever the writer does to it later", async () => {
+    const records = new MemoryRecordStore(clock);
+    const mine = { ...record };
+    await records.put("e", mine, { ifVersion: undefined, signal });
+
+    mine.term = 99;
+
+    expect((await records.get("e"))?.data).toEqual(record);
+  });
+});
+
+describe("MemoryLeaseStore", () => {
+  test("states what it can do", () => {
+    expect(new MemoryLeaseStore({ clock }).capabilities).toEqual({
+      expiry: "observed",
+      watch: "push",
+      minLeaseMs: 1,
+      maxLeaseMs: 2_147_483_647,
+      leaseGranularityMs: 1,
+      maxValueBytes: 65_536,
+      fence: "none",
+      transfer: { drain: "full" },
+      storeClock: { toleranceMs: 0, exact: true },
+    });
+  });
+
+  test("knows expiry exactly, even on the first look", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    await win(store, "a");
+
+    clock.freeze(LEASE_MS - 1);
+    expect(await store.read(ELECTION)).toMatchObject({ state: "held", ageMs: [LEASE_MS - 1, LEASE_MS - 1] });
+    clock.freeze(1);
+    expect(await store.read(ELECTION)).toMatchObject({ state: "expired" });
+    expect((await store.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
+  test("keeps elections apart", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    await win(store, "a", { election: "one" });
+
+    expect((await store.acquire(acquiring("b", { election: "two" }))).acquired).toBe(true);
+    expect(await store.read("three")).toBeUndefined();
+  });
+
+  test("pushes every change, from the present state on, until the signal aborts", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    const controller = new AbortController();
+    const seen: Array<LeaseSnapshot | undefined> = [];
+    const watching = (async () => {
+      for await (const snapshot of store.watch!(ELECTION, { signal: controller.signal })) seen.push(snapshot);
+    })();
+    await clock.settle();
+    const lease = await win(store, "a");
+    await clock.settle();
+    await store.publish(lease, "http://a", LIMITS);
+    await clock.settle();
+    await store.release(lease, LIMITS);
+    await clock.settle();
+
+    controller.abort();
+    await watching;
+
+    expect(seen.map((snapshot) => snapshot && [snapshot.state, snapshot.value])).toEqual([
+      undefined,
+      ["held", undefined],
+      ["held", "http://a"],
+      ["vacant", undefined],
+    ]);
+  });
+
+  test("a watcher that is slow misses states in between, but never the last one", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    const states: Array<string | undefined> = [];
+    const watching = (async () => {
+      for await (const snapshot of store.watch!(ELECTION, new AbortController())) {
+        states.push(snapshot?.state);
+        await sleep(clock, 1_000);
+        if (snapshot?.state === "vacant") break;
+      }
+    })();
+    await clock.settle();
+
+    const lease = await win(store, "a");
+    await store.renew(lease, LIMITS);
+    await store.release(lease, LIMITS);
+    await clock.runUntil(watching);
+
+    expect(states).toEqual([undefined, "vacant"]);
+  });
+});

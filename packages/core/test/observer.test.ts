@@ -1,0 +1,225 @@
+import { getEventListeners } from "node:events";
+import { MemoryLeaseStore, Observer, type Leader } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, ElectionWorld, LEASE_MS, RETRY_PERIOD_MS } from "./election-world.ts";
+import { ProcessClock } from "./process-clock.ts";
+
+let world: ElectionWorld;
+beforeEach(() => {
+  world = new ElectionWorld();
+});
+
+/** Collects what an observation yields. */
+function collect(leaders: AsyncIterable<Leader | undefined>): {
+  readonly seen: Array<Leader | undefined>;
+  readonly ended: Promise<void>;
+} {
+  const seen: Array<Leader | undefined> = [];
+  const ended = (async () => {
+    for await (const leader of leaders) seen.push(leader);
+  })();
+  ended.catch(() => undefined);
+  return { seen, ended };
+}
+
+/** `a1 held http://a` */
+function brief(leader: Leader | undefined): string | undefined {
+  return leader && [`${leader.candidateId}${leader.term}`, leader.state, leader.value].filter(Boolean).join(" ");
+}
+
+describe("an observer of a store that must be polled", () => {
+  test("yields nobody, then who leads, what it publishes, its successor, and nobody again", async () => {
+    const stopping = new AbortController();
+    const reader = world.candidate("reader");
+    const { seen, ended } = collect(reader.elector.observe(stopping));
+    await world.clock.advance(3_000);
+    const a = await world.candidate("a", { value: "http://a" }).elector.campaign();
+    await world.clock.advance(12_000);
+    await a.publish("http://a2");
+    await world.clock.advance(12_000);
+    await a.release();
+    await world.clock.advance(3_000);
+    const b = await world.candidate("b").elector.campaign();
+    await world.clock.advance(3_000);
+    await b.release();
+    await world.clock.advance(3_000);
+
+    stopping.abort();
+    await ended;
+
+    const certain = seen.map(brief).filter((leader) => !leader?.includes("unknown"));
+    expect(certain).toEqual([undefined, "a1 held http://a", "a1 held http://a2", undefined, "b2 held", undefined]);
+    expect(world.service.count("reader", "put")).toBe(0);
+    expect(world.clock.pendingTimers).toBe(0);
+    expect(getEventListeners(stopping.signal, "abort")).toHaveLength(0);
+  });
+
+  test("says at first that it cannot tell, and then, by a renewal, that it can", async () => {
+    const run = world.candidate("a").run();
+    await world.clock.advance(7_000);
+    const stopping = new AbortController();
+    const { seen, ended } = collect(world.candidate("reader").elector.observe(stopping));
+
+    await world.clock.advance(10_000);
+
+    expect(seen.map(brief)).toEqual(["a1 unknown", "a1 held"]);
+    stopping.abort();
+    run.stop();
+    await Promise.all([ended, run.settled]);
+  });
+
+  test("sees a leader that crashed as long as its lease stands, and then nobody", async () => {
+    const process = new ProcessClock(world.clock);
+    world.candidate("a", { clock: process }).run();
+    const stopping = new AbortController();
+    const { seen, ended } = collect(world.candidate("reader").elector.observe(stopping));
+    await world.clock.advance(60_000);
+
+    process.kill();
+    await world.clock.advance(LEASE_MS + RETRY_PERIOD_MS);
+
+    expect(brief(seen.at(-1))).toBeUndefined();
+    expect(seen.length).toBeGreaterThan(1);
+    stopping.abort();
+    await ended;
+  });
+
+  test("looks no more often than retryPeriodMs allows at an election that nobody leads any more", async () => {
+    const process = new ProcessClock(world.clock);
+    world.candidate("a", { clock: process }).run();
+    const stopping = new AbortController();
+    const { ended } = collect(world.candidate("reader", { latencyMs: 10 }).elector.observe(stopping));
+    await world.clock.advance(30_000);
+    process.kill();
+    await world.clock.advance(2 * LEASE_MS);
+    const before = world.service.count("reader");
+
+    await world.clock.advance(10_000);
+
+    expect(world.service.count("reader") - before).toBeLessThanOrEqual(10_000 / (RETRY_PERIOD_MS / 2) + 1);
+    stopping.abort();
+    await ended;
+  });
+
+  test("outlives an outage, in which it yields nothing", async () => {
+    const a = await world.candidate("a").elector.campaign();
+    const reader = world.candidate("reader");
+    const stopping = new AbortController();
+    const { seen, ended } = collect(reader.elector.observe(stopping));
+    await world.clock.advance(12_000);
+    const before = seen.length;
+
+    reader.records.failAll({ kind: "unavailable" });
+    const sent = world.service.count("reader");
+    await world.clock.advance(60_000);
+    expect(seen).toHaveLength(before);
+    expect(world.service.count("reader") - sent).toBeLessThanOrEqual(61);
+
+    reader.records.heal();
+    await a.release();
+    await world.clock.advance(RETRY_PERIOD_MS);
+    expect(seen.at(-1)).toBeUndefined();
+    stopping.abort();
+    await ended;
+  });
+
+  test("ends when its signal aborts, even while the store hangs", async () => {
+    const reader = world.candidate("reader");
+    reader.records.failAll({ kind: "lost" });
+    const stopping = new AbortController();
+    const { ended } = collect(reader.elector.observe(stopping));
+    await world.clock.advance(1_000);
+
+    stopping.abort();
+
+    await expect(ended).resolves.toBeUndefined();
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("ends when the loop is left", async () => {
+    const { signal } = new AbortController();
+    const observer = new Observer({ store: world.candidate("reader").store, election: ELECTION, clock: world.clock });
+
+    for await (const leader of observer.observe({ signal })) {
+      expect(leader).toBeUndefined();
+      break;
+    }
+
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    await world.clock.advance(10_000);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("does not wait for a look that takes long", async () => {
+    const reader = world.candidate("reader");
+    const observer = new Observer({ store: reader.store, election: ELECTION, clock: world.clock, attemptTimeoutMs: 700 });
+    reader.records.failNext("get", { kind: "lost" });
+    const stopping = new AbortController();
+    const { seen, ended } = collect(observer.observe(stopping));
+
+    await world.clock.advance(700 + RETRY_PERIOD_MS);
+
+    expect(seen).toEqual([undefined]);
+    stopping.abort();
+    await ended;
+  });
+});
+
+describe("an observer of a store that pushes", () => {
+  test("sees every change at once, without looking", async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryLeaseStore({ clock });
+    const stopping = new AbortController();
+    const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
+    await clock.settle();
+
+    const lease = await win(store, "a", { value: "http://a" });
+    await clock.settle();
+    await store.publish(lease, "http://a2", LIMITS);
+    await clock.settle();
+    await store.release(lease, LIMITS);
+    await clock.settle();
+
+    expect(seen.map(brief)).toEqual([undefined, "a1 held http://a", "a1 held http://a2", undefined]);
+    stopping.abort();
+    await ended;
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("sees a leader's crash when its lease runs out, which no store pushes", async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryLeaseStore({ clock });
+    const stopping = new AbortController();
+    const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
+    await win(store, "a");
+
+    await clock.advance(LEASE_MS + 10);
+
+    expect(seen.map(brief)).toEqual([undefined, "a1 held", undefined]);
+    stopping.abort();
+    await ended;
+  });
+
+  test("looks by itself while the push is broken", async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryLeaseStore({ clock });
+    Object.defineProperty(store, "watch", {
+      value: () => {
+        throw new Error("stream closed");
+      },
+    });
+    const stopping = new AbortController();
+    const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
+    await clock.advance(1_000);
+
+    await win(store, "a");
+    await clock.advance(RETRY_PERIOD_MS);
+
+    expect(seen.map(brief)).toEqual([undefined, "a1 held"]);
+    stopping.abort();
+    await ended;
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

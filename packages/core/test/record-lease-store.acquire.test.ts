@@ -1,0 +1,281 @@
+import { ConfigurationError, LeaseholdError, RecordLeaseStore, TermRegressedError } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+
+let clock: VirtualClock;
+let service: RecordService;
+let recordsA: FaultyRecordStore;
+let a: RecordLeaseStore;
+let b: RecordLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  service = new RecordService(clock);
+  recordsA = service.connect("a");
+  a = new RecordLeaseStore(recordsA, { clock });
+  b = new RecordLeaseStore(service.connect("b"), { clock });
+});
+
+describe("acquire", () => {
+  test("makes the first record: term 1, with everything that rivals need", async () => {
+    const lease = await win(a, "a", { value: "http://a" });
+
+    expect(lease).toMatchObject({ election: ELECTION, candidateId: "a", term: 1, leaseDurationMs: LEASE_MS });
+    expect(service.record(ELECTION)).toEqual({
+      schema: 1,
+      term: 1,
+      termId: lease.termId,
+      candidateId: "a",
+      value: "http://a",
+      nonce: expect.any(String) as string,
+      leaseDurationMs: LEASE_MS,
+      renewIntervalMs: 5_000,
+    });
+  });
+
+  test("on a record that is known to be vacant is exactly one put", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    await b.read(ELECTION);
+    const before = service.log.length;
+
+    await win(b, "b");
+
+    expect(service.log.slice(before).map(({ operation }) => operation)).toEqual(["put"]);
+  });
+
+  test("of a held lease says who holds it, and writes nothing", async () => {
+    await win(a, "a", { value: "http://a" });
+    await b.read(ELECTION);
+    const renewed = (await a.renew(await reacquired(), LIMITS)).held;
+
+    const outcome = await b.acquire(acquiring("b"));
+
+    expect(renewed).toBe(true);
+    expect(outcome).toMatchObject({ acquired: false, current: { term: 2, holder: "a" } });
+    expect(service.count("b", "put")).toBe(0);
+  });
+
+  test("has one winner when two try on the same version, and the loser reads before it tries again", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    await b.read(ELECTION);
+
+    const outcomes = await Promise.all([a.acquire(acquiring("a")), b.acquire(acquiring("b"))]);
+    expect(outcomes.map(({ acquired }) => acquired)).toEqual([true, false]);
+
+    const again = await b.acquire(acquiring("b"));
+    expect(again).toMatchObject({ acquired: false, current: { holder: "a", term: 2 } });
+    expect(service.log.slice(-1)).toMatchObject([{ candidate: "b", operation: "get" }]);
+  });
+
+  test("counts the lease from before the request was sent (rule 1)", async () => {
+    recordsA.latencyMs = 800;
+    const sentMs = clock.monotonicMs() + 800;
+
+    const lease = await clock.runUntil(win(a, "a"));
+
+    // A read that finds nothing, then the put.
+    expect(clock.monotonicMs()).toBe(sentMs + 800);
+    expect(lease.grantedAt).toEqual({ monotonicMs: sentMs, wallMs: clock.wallMs() - 800 });
+  });
+
+  async function reacquired(): Promise<Awaited<ReturnType<typeof win>>> {
+    await a.break(ELECTION, { reason: "test", immediate: true });
+    const lease = await win(a, "a");
+    await b.read(ELECTION);
+    return lease;
+  }
+});
+
+describe("rule 7: terms survive", () => {
+  test("each acquisition raises the term by one and has a termId of its own, by whomever", async () => {
+    const first = await win(a, "same");
+    await a.release(first, LIMITS);
+    const second = await win(b, "same");
+    await clock.advance(LEASE_MS);
+    await a.read(ELECTION);
+    await clock.advance(LEASE_MS);
+    const third = await win(a, "same");
+
+    expect([first.term, second.term, third.term]).toEqual([1, 2, 3]);
+    expect(new Set([first.termId, second.termId, third.termId]).size).toBe(3);
+  });
+
+  test("a renewal never changes the term", async () => {
+    const lease = await win(a, "a");
+    for (let renewals = 0; renewals < 5; renewals += 1) await a.renew(lease, LIMITS);
+
+    expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: lease.termId });
+  });
+});
+
+describe("rule 11: terms that go back", () => {
+  test("a term that would not be above the highest seen is an error, and nothing is written", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+
+    const error: unknown = await a.acquire(acquiring("a", { aboveTerm: 7 })).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(TermRegressedError);
+    expect(error).toMatchObject({ foundTerm: 1, highestTermSeen: 7 });
+    expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("minTerm makes up for it", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+
+    const lease = await win(a, "a", { aboveTerm: 7, minTerm: 8 });
+
+    expect(lease.term).toBe(8);
+  });
+
+  test("minTerm below the present term changes nothing", async () => {
+    await a.release(await win(a, "a", { minTerm: 40 }), LIMITS);
+
+    expect((await win(a, "a", { minTerm: 3 })).term).toBe(41);
+  });
+});
+
+describe("rule 6: an acquisition whose outcome is unknown", () => {
+  test("that arrived is found by reading, and counts from its own send", async () => {
+    recordsA.failNext("put", { kind: "unanswered" });
+    const sentMs = clock.monotonicMs();
+
+    const lease = await clock.runUntil(win(a, "a"));
+
+    expect(clock.monotonicMs()).toBe(sentMs + LIMITS.timeoutMs);
+    expect(lease.grantedAt.monotonicMs).toBe(sentMs);
+    expect((await a.renew(lease, LIMITS)).held).toBe(true);
+  });
+
+  test("that another candidate beat is a defeat like any other", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "lost" });
+    const acquiringA = a.acquire(acquiring("a"));
+    await b.read(ELECTION);
+    await win(b, "b");
+
+    const outcome = await clock.runUntil(acquiringA);
+
+    expect(outcome).toMatchObject({ acquired: false, current: { holder: "b" } });
+  });
+
+  test("throws what went wrong where reading fails too; found later, it is vacant to the process that sent it", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "unanswered" });
+    recordsA.failNext("get", { kind: "unavailable" });
+
+    await expect(clock.runUntil(a.acquire(acquiring("a")))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
+
+    expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });
+    expect(await a.read(ELECTION)).toMatchObject({ state: "vacant", term: 2 });
+    expect((await win(a, "a")).term).toBe(3);
+  });
+
+  test("that arrives after it was given up is vacant to the process that sent it, too", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "late", byMs: 3_000 });
+
+    const outcome = await clock.runUntil(a.acquire(acquiring("a")));
+    expect(outcome).toMatchObject({ acquired: false, current: { state: "vacant", term: 1 } });
+
+    await clock.advance(3_000);
+    expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });
+    expect(await a.read(ELECTION)).toMatchObject({ state: "vacant", term: 2 });
+    expect((await win(a, "a")).term).toBe(3);
+  });
+
+  test("bars everybody else until it has run out, since they cannot know", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "unanswered" });
+    recordsA.failNext("get", { kind: "unavailable" });
+    await clock.runUntil(a.acquire(acquiring("a")).catch(() => undefined));
+
+    expect((await b.acquire(acquiring("b"))).acquired).toBe(false);
+    await clock.advance(LEASE_MS);
+    expect((await b.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
+  test("that fails for certain is thrown as it is, without a read", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "throttled", retryAfterMs: 700 });
+    const reads = service.count("a", "get");
+
+    await expect(a.acquire(acquiring("a"))).rejects.toMatchObject({ code: "STORE_THROTTLED", retryAfterMs: 700 });
+    expect(service.count("a", "get")).toBe(reads);
+  });
+
+  test("is nobody's to take while it may still turn out to be won: a second candidate on the same store does not", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "unanswered" });
+    // Both reads are under way when the acquisition has arrived; the one that resolves it returns last.
+    recordsA.failNext("get", { kind: "slow", latencyMs: 800 }, { kind: "slow", latencyMs: 100 });
+    const acquiringA = a.acquire(acquiring("a"));
+    await clock.advance(LIMITS.timeoutMs);
+
+    const beside = await clock.runUntil(a.read(ELECTION));
+    const second = await a.acquire(acquiring("beside"));
+    const first = await clock.runUntil(acquiringA);
+
+    expect(beside).toMatchObject({ term: 2 });
+    expect([first.acquired, second.acquired]).toEqual([true, false]);
+  });
+
+  test("never ends with two winners on one store, whichever reads return first", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "unanswered" }, { kind: "slow", latencyMs: 900 });
+    recordsA.failNext("get", { kind: "slow", latencyMs: 400 }, { kind: "slow", latencyMs: 100 });
+    const acquiringA = a.acquire(acquiring("a"));
+    await clock.advance(LIMITS.timeoutMs);
+
+    await clock.runUntil(a.read(ELECTION));
+    const acquiringBeside = a.acquire(acquiring("beside"));
+    const outcomes = await clock.runUntil(Promise.all([acquiringA, acquiringBeside]));
+
+    expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
+  });
+});
+
+describe("acquire refuses before any request", () => {
+  test.each([
+    ["an empty election", { election: "" }],
+    ["a control character in the candidateId", { candidateId: "a\nb" }],
+    ["a lone surrogate in the value", { value: "\ud800" }],
+    ["a value that does not fit", { value: "x".repeat(1_025) }],
+  ])("%s", async (_, overrides) => {
+    await expect(a.acquire(acquiring("a", overrides))).rejects.toBeInstanceOf(ConfigurationError);
+    expect(service.log).toHaveLength(0);
+  });
+
+  // What could not be read back would never be overwritten: it would end the election for good (rule 12).
+  test.each([
+    ["a lease that is not a number", { leaseDurationMs: NaN }],
+    ["an infinite lease", { leaseDurationMs: Infinity }],
+    ["a renewal interval of nothing", { renewIntervalMs: 0 }],
+    ["a term that is no whole number", { minTerm: 1.5 }],
+  ])("%s", async (_, overrides) => {
+    await expect(a.acquire(acquiring("a", overrides))).rejects.toBeInstanceOf(ConfigurationError);
+    expect(service.record(ELECTION)).toBeUndefined();
+  });
+
+  test("a term beyond the whole numbers: the record before it stays readable", async () => {
+    await a.release(await win(a, "a", { minTerm: Number.MAX_SAFE_INTEGER }), LIMITS);
+
+    await expect(a.acquire(acquiring("a"))).rejects.toBeInstanceOf(LeaseholdError);
+    expect(await b.read(ELECTION)).toMatchObject({ state: "vacant", term: Number.MAX_SAFE_INTEGER });
+  });
+});
+
+describe("new RecordLeaseStore", () => {
+  test.each([undefined, null, {}, { get: () => undefined }, { put: () => undefined }, "records"])(
+    "of %j is refused",
+    (records) => {
+      expect(() => new RecordLeaseStore(records as never)).toThrow(ConfigurationError);
+    },
+  );
+
+  test("of something without capabilities is refused", () => {
+    expect(() => new RecordLeaseStore({ get: () => undefined, put: () => undefined } as never)).toThrow(ConfigurationError);
+  });
+});

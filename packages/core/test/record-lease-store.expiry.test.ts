@@ -1,0 +1,281 @@
+import { Elector, RecordLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ClockedRecordStore } from "./clocked-record-store.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+import { ProcessClock } from "./process-clock.ts";
+
+const HOUR_MS = 3_600_000;
+
+let clock: VirtualClock;
+let service: RecordService;
+let holder: RecordLeaseStore;
+let recordsB: FaultyRecordStore;
+let contender: RecordLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  service = new RecordService(clock);
+  holder = new RecordLeaseStore(service.connect("a"), { clock });
+  recordsB = service.connect("b");
+  contender = new RecordLeaseStore(recordsB, { clock });
+});
+
+async function state(store: RecordLeaseStore = contender): Promise<string | undefined> {
+  return (await clock.runUntil(store.read(ELECTION)))?.state;
+}
+
+describe("rule 2: rival's clock", () => {
+  test("a lease has expired once its nonce was seen unchanged for the whole duration, and not a moment before", async () => {
+    await win(holder, "a");
+    await contender.read(ELECTION);
+
+    await clock.advance(LEASE_MS - 1);
+    expect(await state()).not.toBe("expired");
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+
+    await clock.advance(1);
+    expect(await state()).toBe("expired");
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
+  test("the time counts from after the first reading had returned, not from when it was sent", async () => {
+    await win(holder, "a");
+    recordsB.failNext("get", { kind: "slow", latencyMs: 3_000 });
+    const sentMs = clock.monotonicMs();
+    await clock.runUntil(contender.read(ELECTION));
+
+    await clock.advance(sentMs + LEASE_MS + 2_999 - clock.monotonicMs());
+    expect(await state()).not.toBe("expired");
+
+    await clock.advance(1);
+    expect(await state()).toBe("expired");
+  });
+
+  test("a renewal starts it anew", async () => {
+    const lease = await win(holder, "a");
+    await contender.read(ELECTION);
+    await clock.advance(10_000);
+    await holder.renew(lease, LIMITS);
+    await contender.read(ELECTION);
+
+    await clock.advance(LEASE_MS - 1);
+    expect(await state()).not.toBe("expired");
+    await clock.advance(1);
+    expect(await state()).toBe("expired");
+  });
+
+  test("the duration that counts is the one in the record, not the contender's own", async () => {
+    await win(holder, "a", { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
+    const impatient = acquiring("b", { leaseDurationMs: 1_000, renewIntervalMs: 300 });
+    await contender.acquire(impatient);
+
+    await clock.advance(59_999);
+    expect((await contender.acquire(impatient)).acquired).toBe(false);
+    await clock.advance(1);
+    expect((await contender.acquire(impatient)).acquired).toBe(true);
+  });
+
+  test("a shorter duration in the record counts as well", async () => {
+    await win(holder, "a", { leaseDurationMs: 3_000, renewIntervalMs: 1_000 });
+    await contender.read(ELECTION);
+
+    await clock.advance(3_000);
+
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
+  test.each([5 * HOUR_MS, -5 * HOUR_MS])("a wall clock that jumps by %d ms changes nothing", async (byMs) => {
+    await win(holder, "a");
+    await contender.read(ELECTION);
+    await clock.advance(5_000);
+
+    clock.jumpWall(byMs);
+
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    await clock.advance(LEASE_MS - 5_001);
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    await clock.advance(1);
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
+  test("a contender that was suspended has not watched meanwhile", async () => {
+    await win(holder, "a");
+    await contender.read(ELECTION);
+
+    clock.suspend(2 * LEASE_MS);
+
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+  });
+
+  test("what administrators write does not start it anew", async () => {
+    await win(holder, "a");
+    await contender.read(ELECTION);
+    await clock.advance(5_000);
+    await contender.break(ELECTION, { reason: "maintenance" });
+    await clock.advance(5_000);
+    await contender.read(ELECTION);
+
+    await clock.advance(5_000);
+
+    expect(await state()).toBe("expired");
+  });
+
+  test("a contender whose clock runs a tenth fast still outwaits a holder's validity", async () => {
+    const fast = new RecordLeaseStore(service.connect("fast"), {
+      clock: new ProcessClock(clock, { rate: 1.1, wallOffsetMs: 7 * HOUR_MS }),
+    });
+    await win(holder, "a");
+    await fast.read(ELECTION);
+
+    await clock.advance(LEASE_MS * 0.9);
+
+    expect((await fast.acquire(acquiring("fast"))).acquired).toBe(false);
+  });
+});
+
+describe("rule 3: two ways to know that a lease has expired", () => {
+  /** A contender whose service tells ages, on a lease that is held. */
+  async function clocked(exact: boolean): Promise<{ readonly records: ClockedRecordStore; readonly store: RecordLeaseStore }> {
+    const records = new ClockedRecordStore(recordsB, { toleranceMs: 1_000, exact });
+    await win(holder, "a");
+    return { records, store: new RecordLeaseStore(records, { clock }) };
+  }
+
+  test("a cold reader without a store's clock cannot tell", async () => {
+    await win(holder, "a");
+
+    expect(await contender.read(ELECTION)).toMatchObject({ state: "unknown", holder: "a", ageMs: [0, Infinity] });
+    expect(await contender.read(ELECTION, { expiry: "store-clock" })).toMatchObject({ state: "unknown" });
+  });
+
+  test("a cold reader knows a leader once it has seen it renew", async () => {
+    const lease = await win(holder, "a");
+    await contender.read(ELECTION);
+    await clock.advance(1_000);
+    await holder.renew(lease, LIMITS);
+    await clock.advance(1_000);
+
+    expect(await contender.read(ELECTION)).toMatchObject({ state: "held", holder: "a", ageMs: [0, 2_000] });
+  });
+
+  test("by the store's clock a cold caller knows at once, if it asks for that", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [LEASE_MS, LEASE_MS + 2_000];
+
+    expect((await store.read(ELECTION))?.state).toBe("unknown");
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
+    expect((await store.acquire(acquiring("b", { expiry: "observed" }))).acquired).toBe(false);
+    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(true);
+  });
+
+  test("only the lower bound of the age decides", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [LEASE_MS - 1, LEASE_MS + 60_000];
+
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("unknown");
+    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+  });
+
+  test("an exact store's clock is believed without being asked for", async () => {
+    const { records, store } = await clocked(true);
+    records.ageMs = [LEASE_MS, LEASE_MS];
+
+    expect((await store.read(ELECTION))?.state).toBe("expired");
+  });
+
+  test("an age goes on by the monotonic clock until the next reading", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [10_000, 11_000];
+    await store.read(ELECTION);
+    records.ageMs = undefined;
+
+    await clock.advance(4_999);
+    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+    await clock.advance(1);
+    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(true);
+  });
+
+  test("a negative age says that the store's clock has stepped: then only what was observed counts", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [-5_000, LEASE_MS * 2];
+
+    await store.read(ELECTION);
+    await clock.advance(LEASE_MS - 1);
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
+    await clock.advance(1);
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
+  });
+
+  test("a negative age also takes back what the stepped clock said before of the same nonce", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [LEASE_MS - 1_000, LEASE_MS];
+    await store.read(ELECTION, { expiry: "store-clock" });
+    records.ageMs = [-5_000, -4_000];
+
+    await clock.advance(1_000);
+
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
+  });
+
+  test("two readings that do not agree with the time between them say so, too", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [1_000, 1_100];
+    await store.read(ELECTION, { expiry: "store-clock" });
+    await clock.advance(2_000);
+
+    // Not 3 seconds old but 15, says the service now: its clock was set forward meanwhile.
+    records.ageMs = [LEASE_MS, LEASE_MS + 100];
+
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
+    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+  });
+
+  test("the age that is reported holds the true one, even if the reply was slow", async () => {
+    const { records, store } = await clocked(true);
+    recordsB.failNext("get", { kind: "slow", latencyMs: 2_000 });
+    records.ageMs = [3_000, 3_000];
+
+    // The service looked when the request had arrived, a second before the reply did.
+    const snapshot = await clock.runUntil(store.read(ELECTION));
+
+    expect(snapshot!.ageMs![0]).toBeLessThanOrEqual(4_000);
+    expect(snapshot!.ageMs![1]).toBeGreaterThanOrEqual(4_000);
+  });
+
+  test("an elector on a store whose clock is not exact waits until it has observed the expiry itself", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [LEASE_MS, LEASE_MS];
+    const elector = new Elector({ store, election: ELECTION, clock });
+    const startMs = clock.monotonicMs();
+
+    const leadership = await clock.runUntil(elector.campaign());
+
+    expect(clock.monotonicMs() - startMs).toBeGreaterThanOrEqual(LEASE_MS);
+    await leadership.release();
+  });
+
+  test("an elector on a store whose clock is exact takes a lease over at once that has expired", async () => {
+    const { records, store } = await clocked(true);
+    records.ageMs = [LEASE_MS, LEASE_MS];
+    const elector = new Elector({ store, election: ELECTION, clock });
+    const startMs = clock.monotonicMs();
+
+    const leadership = await clock.runUntil(elector.campaign());
+
+    expect(clock.monotonicMs()).toBe(startMs);
+    await leadership.release();
+  });
+
+  test("tryRun asks the store's clock, since a process with no memory has nothing else", async () => {
+    const { records, store } = await clocked(false);
+    const elector = new Elector({ store, election: ELECTION, clock });
+    records.ageMs = [LEASE_MS - 1, LEASE_MS];
+    expect((await elector.tryRun(() => "ran")).elected).toBe(false);
+
+    records.ageMs = [LEASE_MS, LEASE_MS];
+    expect(await elector.tryRun(() => "ran")).toEqual({ elected: true, term: 2, result: "ran" });
+  });
+});

@@ -1,0 +1,256 @@
+import { ConfigurationError, RecordLeaseStore, StoreError, type Lease } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ELECTION } from "./election-world.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+
+let clock: VirtualClock;
+let service: RecordService;
+let records: FaultyRecordStore;
+let store: RecordLeaseStore;
+let admin: RecordLeaseStore;
+let lease: Lease;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  service = new RecordService(clock);
+  records = service.connect("a");
+  store = new RecordLeaseStore(records, { clock });
+  admin = new RecordLeaseStore(service.connect("admin"), { clock });
+  lease = await win(store, "a");
+});
+
+/** Renews, and gives the error where that fails. */
+async function tryRenew(): Promise<unknown> {
+  return await clock.runUntil(store.renew(lease, LIMITS)).catch((error: unknown) => error);
+}
+
+describe("renew", () => {
+  test("is exactly one put, with a new nonce and nothing else changed", async () => {
+    const before = service.record(ELECTION)!;
+    const sent = service.log.length;
+
+    const outcome = await store.renew(lease, LIMITS);
+
+    const { nonce, ...rest } = service.record(ELECTION)!;
+    expect(outcome.held).toBe(true);
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
+    expect(nonce).not.toBe(before.nonce);
+    expect({ ...rest, nonce: before.nonce }).toEqual(before);
+  });
+
+  test("counts from before it was sent, not from the reply (rule 1)", async () => {
+    records.latencyMs = 900;
+    await clock.advance(5_000);
+    const sentAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+
+    const outcome = await clock.runUntil(store.renew(lease, LIMITS));
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: sentAt });
+  });
+
+  test("of a lease that another store gave out is refused", async () => {
+    await expect(admin.renew(lease, LIMITS)).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(store.renew({ ...lease }, LIMITS)).rejects.toThrow("was not given out by this faulty store");
+  });
+});
+
+describe("rule 6: a renewal whose outcome is unknown", () => {
+  test("that arrived is found by the next one, counts from its own send, and needs no further write", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    const sentMs = clock.monotonicMs();
+    expect(await tryRenew()).toMatchObject({ code: "STORE_TIMEOUT" });
+    const sent = service.log.length;
+
+    const outcome = await tryRenew();
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get"]);
+  });
+
+  test("that was lost is made good by the next one, which counts from its own send", async () => {
+    records.failNext("put", { kind: "lost" });
+    await tryRenew();
+    const sentMs = clock.monotonicMs();
+    const sent = service.log.length;
+
+    const outcome = await tryRenew();
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get", "put"]);
+  });
+
+  test("that arrives in between makes the next write fail, and is counted from its own, earlier send", async () => {
+    records.failNext("put", { kind: "late", byMs: 1_300 });
+    const firstSentMs = clock.monotonicMs();
+    await tryRenew();
+    // The read comes back before the late write lands, the write after it.
+    records.failNext("put", { kind: "slow", latencyMs: 900 });
+
+    const outcome = await tryRenew();
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: firstSentMs } });
+    expect((await store.renew(lease, LIMITS)).held).toBe(true);
+  });
+
+  test("among several is told by its nonce: the one found counts, from its own send", async () => {
+    records.failNext("put", { kind: "lost" }, { kind: "unanswered" });
+    await tryRenew();
+    await clock.advance(300);
+    const secondSentMs = clock.monotonicMs();
+    await tryRenew();
+    await clock.advance(300);
+
+    const outcome = await tryRenew();
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
+  });
+
+  test("is not resolved by guessing while reading fails", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    records.failNext("get", { kind: "unavailable" });
+    await tryRenew();
+
+    expect(await tryRenew()).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
+  });
+
+  test("a connection that breaks off tells as little as silence", async () => {
+    records.failNext("put", { kind: "reset", applied: true });
+    const sentMs = clock.monotonicMs();
+    expect(await tryRenew()).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+    await clock.advance(500);
+
+    expect(await tryRenew()).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+  });
+
+  test("a failure that changed nothing for certain needs no read", async () => {
+    records.failNext("put", { kind: "throttled", retryAfterMs: 10 });
+    expect(await tryRenew()).toMatchObject({ code: "STORE_THROTTLED" });
+    const sent = service.log.length;
+
+    await tryRenew();
+
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
+  });
+});
+
+describe("rule 10: a lease that is gone is told from a store that fails", () => {
+  test("taken by another candidate", async () => {
+    await admin.read(ELECTION);
+    await clock.advance(15_000);
+    await win(admin, "b");
+
+    expect(await tryRenew()).toMatchObject({
+      held: false,
+      reason: "taken",
+      barredUntilExpiry: false,
+      explanation: "'b' holds term 2",
+    });
+  });
+
+  test("taken by another process with the very same candidateId: the label proves nothing", async () => {
+    await admin.break(ELECTION, { reason: "test", immediate: true });
+    await win(admin, "a");
+
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "taken" });
+  });
+
+  test("vacated", async () => {
+    await admin.break(ELECTION, { reason: "test", immediate: true });
+
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "taken", explanation: "it was vacated" });
+  });
+
+  test("missing", async () => {
+    service.remove(ELECTION);
+
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "missing", barredUntilExpiry: false });
+    expect(service.record(ELECTION)).toBeUndefined();
+  });
+
+  test("broken", async () => {
+    await admin.break(ELECTION, { reason: "maintenance" });
+
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "broken" });
+  });
+
+  test("others who keep writing are a conflict, after a few tries", async () => {
+    let writes = 0;
+    records.put = () => {
+      writes += 1;
+      return Promise.resolve({ stored: false });
+    };
+
+    const error: unknown = await store.renew(lease, LIMITS).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+    expect(writes).toBe(4);
+  });
+});
+
+describe("publish", () => {
+  test("changes what others read, and neither term nor termId", async () => {
+    const outcome = await store.publish(lease, "http://new", LIMITS);
+
+    expect(outcome.held).toBe(true);
+    expect(await admin.read(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
+    expect(service.record(ELECTION)).toMatchObject({ termId: lease.termId });
+  });
+
+  test("stays through renewals", async () => {
+    await store.publish(lease, "http://new", LIMITS);
+    await store.renew(lease, LIMITS);
+
+    expect(await admin.read(ELECTION)).toMatchObject({ value: "http://new" });
+  });
+
+  test("of what does not fit is refused without a request", async () => {
+    const sent = service.log.length;
+
+    await expect(store.publish(lease, "x".repeat(1_025), LIMITS)).rejects.toThrow(
+      "value has 1025 bytes of UTF-8; at most 1024 fit.",
+    );
+    await expect(store.publish(lease, "\udfff", LIMITS)).rejects.toBeInstanceOf(ConfigurationError);
+    expect(service.log).toHaveLength(sent);
+  });
+
+  test("whose reply was lost is written again when asked again, and counts as a renewal when found", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    const sentMs = clock.monotonicMs();
+    await clock.runUntil(store.publish(lease, "http://new", LIMITS)).catch(() => undefined);
+
+    expect(await store.renew(lease, LIMITS)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(await store.publish(lease, "http://new", LIMITS)).toMatchObject({ held: true });
+  });
+});
+
+describe("rule 15: a broken term is never extended", () => {
+  test("by publishing after the holder has heard of it", async () => {
+    await admin.break(ELECTION, { reason: "maintenance" });
+    await tryRenew();
+    const { nonce } = service.record(ELECTION)!;
+
+    const outcome = await store.publish(lease, "still here", LIMITS);
+
+    expect(outcome).toMatchObject({ held: false, reason: "broken" });
+    expect(service.record(ELECTION)!.nonce).toBe(nonce);
+  });
+
+  test("by renewing a win whose reply was lost and which was broken before it was found", async () => {
+    await store.release(lease, LIMITS);
+    records.failNext("put", { kind: "unanswered" });
+    const acquiringAgain = store.acquire(acquiring("a"));
+    await clock.settle();
+    await admin.break(ELECTION, { reason: "maintenance" });
+    const outcome = await clock.runUntil(acquiringAgain);
+    const { nonce } = service.record(ELECTION)!;
+
+    const renewal = outcome.acquired ? await store.renew(outcome.lease, LIMITS) : undefined;
+
+    expect(renewal?.held ?? false).toBe(false);
+    expect(service.record(ELECTION)).toMatchObject({ nonce, broken: { reason: "maintenance" } });
+  });
+});

@@ -1,0 +1,112 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { RenewalPhase } from "../src/renewal-phase.ts";
+
+const SEEDED = { seed: 20_261_120 };
+const INTERVAL_MS = 5_000;
+const LATENCY_MS = 10;
+const RETRY_PERIOD_MS = 2_000;
+
+/** A standby that looks when its phase says so, at a holder that renews on a grid until it crashes. */
+class Look {
+  nowMs = 0;
+  looks = 0;
+  readonly #phase = new RenewalPhase(INTERVAL_MS);
+  readonly #offsetMs: number;
+  readonly #crashMs: number;
+  #seen = -1;
+
+  constructor(offsetMs: number, crashMs = Infinity) {
+    this.#offsetMs = offsetMs;
+    this.#crashMs = crashMs;
+  }
+
+  /** Waits and looks. Gives how long ago the newest renewal was that it saw for the first time, if it saw one. */
+  step(): number | undefined {
+    const untilMs = this.#phase.nextLookMs(this.nowMs);
+    this.nowMs += untilMs / Math.max(1, Math.ceil(untilMs / RETRY_PERIOD_MS));
+    return this.look();
+  }
+
+  look(): number | undefined {
+    const sentMs = this.nowMs;
+    const atStoreMs = Math.min(sentMs + LATENCY_MS / 2, this.#crashMs);
+    const newest = Math.floor((atStoreMs - this.#offsetMs) / INTERVAL_MS);
+    const renewed = newest > this.#seen && this.looks > 0;
+    this.#seen = Math.max(this.#seen, newest);
+    this.nowMs = sentMs + LATENCY_MS;
+    this.looks += 1;
+    this.#phase.looked(sentMs, this.nowMs, renewed);
+    return renewed ? this.nowMs - (newest * INTERVAL_MS + this.#offsetMs) : undefined;
+  }
+}
+
+describe("rule 13: the phase of a holder's renewals", () => {
+  test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
+    "within a minute a standby sees each renewal a few dozen milliseconds after it was made",
+    (offsetMs) => {
+      const standby = new Look(offsetMs);
+      standby.look();
+      while (standby.nowMs < 60_000) standby.step();
+
+      const lags: number[] = [];
+      while (standby.nowMs < 360_000) {
+        const lagMs = standby.step();
+        if (lagMs !== undefined) lags.push(lagMs);
+      }
+
+      expect(lags.length).toBeGreaterThanOrEqual(58);
+      expect(Math.max(...lags)).toBeLessThanOrEqual(80);
+    },
+  );
+
+  test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
+    "it takes no more than one look beyond those of the handover for each renewal",
+    (offsetMs) => {
+      const standby = new Look(offsetMs);
+      standby.look();
+      while (standby.nowMs < 60_000) standby.step();
+      const before = standby.looks;
+
+      while (standby.nowMs < 660_000) standby.step();
+
+      expect(standby.looks - before).toBeLessThanOrEqual((600_000 / INTERVAL_MS) * 3.3);
+    },
+  );
+
+  test("when an expected renewal is missing it looks twice again, quickly, and then as usual", () => {
+    const standby = new Look(1_234, 100_000);
+    standby.look();
+    while (standby.nowMs < 100_000 + INTERVAL_MS) standby.step();
+    const waits: number[] = [];
+    for (let looks = 0; looks < 6; looks += 1) {
+      const beforeMs = standby.nowMs;
+      standby.step();
+      waits.push(standby.nowMs - beforeMs - LATENCY_MS);
+    }
+
+    expect(waits.filter((ms) => ms < 200)).toHaveLength(2);
+    expect(waits.filter((ms) => ms > 1_000).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("before any renewal was seen it looks once per interval, and lets retryPeriodMs decide", () => {
+    expect(new RenewalPhase(INTERVAL_MS).nextLookMs(123_456)).toBe(INTERVAL_MS);
+  });
+
+  test.prop([fc.array(fc.tuple(fc.nat(20_000), fc.nat(3_000), fc.boolean()), { maxLength: 60 })], SEEDED)(
+    "whatever it is told, it says to look within an interval or so, and never at once",
+    (history) => {
+      const phase = new RenewalPhase(INTERVAL_MS);
+      let nowMs = 0;
+      for (const [pauseMs, latencyMs, renewed] of history) {
+        const sentMs = nowMs + pauseMs;
+        nowMs = sentMs + latencyMs;
+        phase.looked(sentMs, nowMs, renewed);
+
+        const nextMs = phase.nextLookMs(nowMs);
+        expect(nextMs).toBeGreaterThanOrEqual(1);
+        expect(nextMs).toBeLessThanOrEqual(2.2 * INTERVAL_MS);
+      }
+    },
+  );
+});
