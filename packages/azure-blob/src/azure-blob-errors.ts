@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode, type StoreErrorDetails } from "@leasehold/core";
+import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
 
 export const STORE_NAME = "azure-blob";
 
@@ -33,22 +33,12 @@ const GONE = new Set(["BlobNotFound", "ContainerNotFound", "ContainerBeingDelete
 const TAKEN = new Set(["LeaseAlreadyPresent", "LeaseIsBreakingAndCannotBeAcquired"]);
 const EXISTS = new Set(["BlobAlreadyExists", "ContainerAlreadyExists", "LeaseIdMissing", "BlobImmutableDueToPolicy"]);
 
-/** A failed request to the service, with what the service said. */
-class BlobStoreError extends StoreError {
-  readonly failure: BlobFailure;
-
-  constructor(code: StoreErrorCode, message: string, details: StoreErrorDetails, failure: BlobFailure) {
-    super(code, message, details);
-    this.name = "StoreError";
-    this.failure = failure;
-    // For this package's own decisions; `cause` says the same to people.
-    Object.defineProperty(this, "failure", { enumerable: false });
-  }
-}
+/** What the service said, by the error that {@link toStoreError} made of it. */
+const failures = new WeakMap<object, BlobFailure>();
 
 /** What the service said, of an error that {@link toStoreError} made; any other says nothing of the lease. */
 export function failureOf(error: unknown): BlobFailure {
-  const failure = (error as Partial<BlobStoreError> | undefined)?.failure;
+  const failure = typeof error === "object" && error !== null ? failures.get(error) : undefined;
   return failure ?? { status: 0, code: "Unknown", retryAfterMs: undefined, cause: error as Error };
 }
 
@@ -82,7 +72,7 @@ function readFailure(error: unknown): BlobFailure {
   const status = statusCode ?? 0;
   const requestId = header("x-ms-request-id");
   const cause = new Error(
-    `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${firstLine(message)}${requestId ? ` [request ${requestId}]` : ""}`,
+    `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${discreet(message)}${requestId ? ` [request ${requestId}]` : ""}`,
   );
   cause.name = name ?? "Error";
   return { status, code: serviceCode, retryAfterMs: retryAfter(header("retry-after")), cause };
@@ -128,7 +118,9 @@ export function toStoreError(error: unknown, operation: string, election: string
   const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${ADVICE[errorCode] ?? ""}`;
   const unknown = writes && (status >= 500 || status === 408 || (status === 0 && !NEVER_SENT.has(code)));
   const details = { store: STORE_NAME, operation, election, retryAfterMs, mayHaveBeenApplied: unknown, cause };
-  return new BlobStoreError(errorCode, message, details, failure);
+  const storeError = new StoreError(errorCode, message, details);
+  failures.set(storeError, failure);
+  return storeError;
 }
 
 function storeErrorCode(status: number, code: string): StoreErrorCode {
@@ -141,8 +133,10 @@ function storeErrorCode(status: number, code: string): StoreErrorCode {
   return "STORE_UNAVAILABLE";
 }
 
-function firstLine(message: string | undefined): string {
-  return (message ?? "").split("\n", 1)[0] ?? "";
+/** The first line of a message, without what may be secret: a query may be signed, and any UUID may be a lease id. */
+function discreet(message: string | undefined): string {
+  const [line = ""] = (message ?? "").split("\n", 1);
+  return line.replace(/\?[^\s"'<>]*/g, "?…").replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, "…");
 }
 
 /** `Retry-After` is in seconds, or a date (which this process's clock should not judge). */

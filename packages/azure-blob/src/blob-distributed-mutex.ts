@@ -1,4 +1,4 @@
-import { Elector, type ElectorOptions, type Leadership, type WaitOptions } from "@leasehold/core";
+import { ConfigurationError, Elector, type ElectorOptions, type Leadership, type WaitOptions } from "@leasehold/core";
 import { BlobLeaseStore } from "./blob-lease-store.ts";
 import type { BlobLeaseStoreOptions } from "./options.ts";
 
@@ -37,7 +37,12 @@ export class BlobDistributedMutex {
   constructor(settings: BlobMutexSettings, taskToRunWhenLeaseAcquired: MutexTask) {
     const { blobName, ...options } = settings;
     this.store = new BlobLeaseStore(options);
-    this.elector = new Elector({ ...options, store: this.store, election: blobName ?? settings.blob?.name ?? "" });
+    const election = blobName ?? settings.blob?.name;
+    if (election === undefined) throw new ConfigurationError("blobName is missing: name the blob whose lease is the mutex.");
+    if (settings.blob && settings.blob.name !== election) {
+      throw new ConfigurationError(`blobName is '${election}', but the blob that was passed is '${settings.blob.name}'; leave blobName out.`);
+    }
+    this.elector = new Elector({ ...options, store: this.store, election });
     this.#task = taskToRunWhenLeaseAcquired;
   }
 

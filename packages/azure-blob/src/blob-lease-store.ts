@@ -1,11 +1,15 @@
 import type { BlobClient } from "@azure/storage-blob";
 import {
+  checkBreak,
   checkName,
+  checkTerm,
   checkValue,
   ConfigurationError,
   DEFAULT_REQUEST_TIMEOUT_MS,
   DEFAULT_TRANSFER_TIMEOUT_MS,
+  duration,
   ForeignRecordError,
+  holderElapsedMs,
   instantOf,
   ServiceClock,
   sleep,
@@ -16,6 +20,7 @@ import {
   type BreakOptions,
   type BreakOutcome,
   type Clock,
+  type Instant,
   type Leadership,
   type Lease,
   type LeaseSnapshot,
@@ -57,8 +62,8 @@ const MAX_PROBES = 8;
 /** What the holder of a lease remembers of it. The lease id is the key to the lease: it goes nowhere but to the service. */
 interface Holding {
   readonly leaseId: string;
-  /** Before the last request that extended it was sent, by the monotonic clock. */
-  extendedMs: number;
+  /** Before the last request that extended it was sent. */
+  extendedAt: Instant;
   term: TermMetadata;
   others: Metadata;
   etag: string;
@@ -67,6 +72,14 @@ interface Holding {
   probing: AbortController | undefined;
   /** Metadata writes, one at a time, each conditional on the ETag of the one before. */
   writes: Promise<unknown>;
+}
+
+/** A lease on which nobody leads, and which may have been granted, or be granted yet, by a request that was given up. */
+interface Orphan {
+  readonly leaseId: string;
+  /** The term that the blob named: once it names a newer one, its lease is that one's. */
+  readonly term: number;
+  readonly untilMs: number;
 }
 
 /**
@@ -101,8 +114,7 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #serviceClock = new ServiceClock();
   readonly #memories = new Map<string, Memory>();
   readonly #holdings = new WeakMap<Lease, Holding>();
-  /** Leases that may be granted yet, by requests whose reply was lost; nobody leads on them. */
-  readonly #orphans = new Map<string, { readonly leaseId: string; readonly untilMs: number }>();
+  readonly #orphans = new Map<string, Orphan>();
   /** What electors of this process hold, by election. */
   readonly #held = new Map<string, Holding>();
 
@@ -122,31 +134,32 @@ export class BlobLeaseStore implements LeaseStore {
     if (leaseDurationMs < MIN_LEASE_MS || leaseDurationMs > MAX_LEASE_MS || leaseDurationMs % 1_000 !== 0) {
       throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; Azure leases a blob for 15,000 to 60,000 ms, in whole seconds.`);
     }
-    const look = this.#memories.get(election)?.look ?? (await this.#look(election, request)) ?? (await this.#create(election, request));
+    checkTerm("minTerm", request.minTerm);
+    const remembered = this.#memories.get(election)?.look;
+    const usable = remembered && remembered.term.term >= (request.aboveTerm ?? 0);
+    const look = (usable ? remembered : await this.#look(election, request)) ?? (await this.#create(election, request));
     const current = this.#snapshot(election, look);
     if (current.reservedFor !== undefined && current.reservedFor !== request.candidateId) return { acquired: false, current };
     this.#nextTerm(look, request);
 
     const leaseId = this.#clock.randomUuid();
     const grantedAt = instantOf(this.#clock);
+    const untilMs = grantedAt.monotonicMs + leaseDurationMs;
     try {
       await this.#requests.acquire(election, leaseId, leaseDurationMs, request);
     } catch (error) {
       const failure = failureOf(error);
       if (isGone(failure)) this.#memories.delete(election);
       if (isTaken(failure) || isGone(failure)) return { acquired: false };
-      // It may have been granted all the same: a lease that nobody knows of would bar everyone until it expires.
-      if (mayHaveBeenApplied(error)) {
-        this.#orphans.set(election, { leaseId, untilMs: grantedAt.monotonicMs + leaseDurationMs });
-        await this.#releaseById(election, leaseId, request);
-      }
+      // It may have been granted all the same, or be granted yet: a lease that nobody knows of would bar everyone.
+      if (mayHaveBeenApplied(error)) await this.#abandon(election, { leaseId, term: look.term.term, untilMs }, request);
       throw error;
     }
     try {
-      const holding = await this.#writeTerm(election, leaseId, look, grantedAt.monotonicMs, request);
+      const holding = await this.#writeTerm(election, leaseId, look, grantedAt, request);
       return { acquired: true, lease: this.#hold(request, holding, grantedAt) };
     } catch (error) {
-      await this.#releaseById(election, leaseId, request);
+      await this.#abandon(election, { leaseId, term: this.#memories.get(election)?.look.term.term ?? look.term.term, untilMs }, request);
       // Somebody broke the lease, or it ran out, before the term was written: a lost race.
       if (lossOf(failureOf(error))) return { acquired: false };
       throw error;
@@ -158,7 +171,7 @@ export class BlobLeaseStore implements LeaseStore {
     const extendedAt = instantOf(this.#clock);
     try {
       await this.#requests.renew(lease.election, holding.leaseId, limits);
-      holding.extendedMs = extendedAt.monotonicMs;
+      holding.extendedAt = extendedAt;
       this.#probe(lease, holding);
       return { held: true, extendedAt };
     } catch (error) {
@@ -194,7 +207,7 @@ export class BlobLeaseStore implements LeaseStore {
     checkName("election", election);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     let look = await this.#look(election, limits);
-    if (look?.leaseState === "leased" && (await this.#freeOrphan(election, limits))) look = await this.#look(election, limits);
+    if (look?.leaseState === "leased" && (await this.#freeOrphan(election, look.term.term, limits))) look = await this.#look(election, limits);
     return look && this.#snapshot(election, look);
   }
 
@@ -210,6 +223,7 @@ export class BlobLeaseStore implements LeaseStore {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     checkName("election", election);
+    checkBreak(options);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
     const look = await this.#look(election, limits);
     const term = options.ifTerm ?? look?.term.term;
@@ -224,13 +238,14 @@ export class BlobLeaseStore implements LeaseStore {
   async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
     checkName("election", election);
     checkName("candidateId", candidateId);
+    checkTerm("ifTerm", options.ifTerm);
+    const transferTimeoutMs = duration("transferTimeoutMs", options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     const look = await this.#look(election, limits);
     const term = options.ifTerm ?? look?.term.term;
     // Released leases have nothing to break, and so no place for a note; an expired one still has.
     if (!look || look.term.term !== term || look.leaseState === "available" || look.leaseState === "broken") return "lost";
-    const note = { term, transferTo: candidateId, transferTimeoutMs: options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS };
-    if (!(await this.#breakLease(election, look, note, limits, false))) return "lost";
+    if (!(await this.#breakLease(election, look, { term, transferTo: candidateId, transferTimeoutMs }, limits, false))) return "lost";
     for (;;) {
       await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
       const now = await this.#look(election, limits);
@@ -259,6 +274,7 @@ export class BlobLeaseStore implements LeaseStore {
   #nextTerm(look: Look, { election, minTerm, aboveTerm }: AcquireRequest): number {
     const term = Math.max(look.term.term + 1, minTerm ?? 1);
     if (term <= (aboveTerm ?? 0)) throw new TermRegressedError(election, look.term.term, aboveTerm ?? 0);
+    checkTerm("the next term", term);
     return term;
   }
 
@@ -278,7 +294,7 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /** The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is confirmed. */
-  async #writeTerm(election: string, leaseId: string, before: Look, grantedMs: number, request: AcquireRequest): Promise<Holding> {
+  async #writeTerm(election: string, leaseId: string, before: Look, grantedAt: Instant, request: AcquireRequest): Promise<Holding> {
     let look = before;
     for (let tries = 0; ; tries += 1) {
       const term: TermMetadata = {
@@ -287,11 +303,11 @@ export class BlobLeaseStore implements LeaseStore {
         candidateId: request.candidateId,
         value: request.value,
         leaseDurationMs: request.leaseDurationMs,
-        grid: this.#grid(grantedMs, request.renewIntervalMs),
+        grid: this.#grid(grantedAt.monotonicMs, request.renewIntervalMs),
       };
       try {
         const etag = await this.#setMetadata("write-term", election, leaseId, look, term, request);
-        return newHolding(leaseId, grantedMs, term, look.metadata, etag);
+        return newHolding(leaseId, grantedAt, term, look.metadata, etag);
       } catch (error) {
         const stale = conditionFailed(failureOf(error));
         if ((!stale && !mayHaveBeenApplied(error)) || tries > 0) throw error;
@@ -300,14 +316,14 @@ export class BlobLeaseStore implements LeaseStore {
         if (!found) throw error;
         const { metadata, etag } = found;
         if (found.term.termId === term.termId) {
-          return newHolding(leaseId, grantedMs, term, metadata, etag);
+          return newHolding(leaseId, grantedAt, term, metadata, etag);
         }
         look = found;
       }
     }
   }
 
-  #hold(request: AcquireRequest, holding: Holding, grantedAt: Lease["grantedAt"]): Lease {
+  #hold(request: AcquireRequest, holding: Holding, grantedAt: Instant): Lease {
     const { election, candidateId, leaseDurationMs } = request;
     const { term, termId = "" } = holding.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
@@ -366,25 +382,19 @@ export class BlobLeaseStore implements LeaseStore {
     }
   }
 
-  async #releaseById(election: string, leaseId: string, limits: RequestLimits): Promise<void> {
-    await this.#requests.release(election, leaseId, limits).catch(() => undefined);
+  /** Frees a lease that was won in vain, now or as soon as it is seen. */
+  async #abandon(election: string, orphan: Orphan, limits: CallLimits): Promise<void> {
+    this.#orphans.set(election, orphan);
+    await this.#freeOrphan(election, orphan.term, limits);
   }
 
-  /** A request to acquire that was given up may arrive late: its lease is freed as soon as one is seen. */
-  async #freeOrphan(election: string, limits: CallLimits): Promise<boolean> {
+  async #freeOrphan(election: string, term: number, limits: CallLimits): Promise<boolean> {
     const orphan = this.#orphans.get(election);
     if (!orphan) return false;
-    if (this.#clock.monotonicMs() > orphan.untilMs) {
-      this.#orphans.delete(election);
-      return false;
-    }
-    try {
-      await this.#requests.release(election, orphan.leaseId, limits);
-      this.#orphans.delete(election);
-      return true;
-    } catch {
-      return false;
-    }
+    const over = this.#clock.monotonicMs() > orphan.untilMs || term !== orphan.term;
+    const freed = !over && (await this.#requests.release(election, orphan.leaseId, limits).then(() => true, () => false));
+    if (over || freed) this.#orphans.delete(election);
+    return freed;
   }
 
   /** Changes the metadata of a term that is held. A reply that was lost is resolved by reading once. */
@@ -460,31 +470,32 @@ export class BlobLeaseStore implements LeaseStore {
       throw new ForeignRecordError(election, this.#requests.describe(election), term.problem);
     }
     const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
-    const look: Look = { ...properties, term, note: broken ? await this.#readNote(election, term.term, limits) : undefined };
+    const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
+    const look: Look = { ...properties, term, note: note?.note, noteAgeMs: note?.ageMs };
     this.#memories.set(election, remember(this.#memories.get(election), look, this.#clock.monotonicMs()));
     return look;
   }
 
   /** A note counts only for the term that it names: it may be left from an earlier one. */
-  async #readNote(election: string, term: number, limits: CallLimits): Promise<BreakNote | undefined> {
-    const metadata = await this.#requests.readNote(election, limits);
-    const note = metadata && decodeNote(metadata);
-    return note?.term === term ? note : undefined;
+  async #readNote(election: string, term: number, limits: CallLimits): Promise<{ note: BreakNote; ageMs: number } | undefined> {
+    const found = await this.#requests.readNote(election, limits);
+    const note = found && decodeNote(found.metadata);
+    return note?.term === term ? { note, ageMs: found?.ageMs ?? 0 } : undefined;
   }
 
   #snapshot(election: string, look: Look): LeaseSnapshot {
     const nowMs = this.#clock.monotonicMs();
-    return snapshotOf(election, look, this.#memories.get(election), this.#isOurs(election, look.term, nowMs), nowMs);
+    return snapshotOf(election, look, this.#memories.get(election), this.#isOurs(election, look.term), nowMs);
   }
 
   /** Whether an elector of this process holds that term, by what it knows itself. */
-  #isOurs(election: string, { termId }: TermMetadata, nowMs: number): boolean {
+  #isOurs(election: string, { termId }: TermMetadata): boolean {
     const holding = this.#held.get(election);
-    const { leaseDurationMs = 0 } = holding?.term ?? {};
-    return holding !== undefined && holding.term.termId === termId && nowMs - holding.extendedMs < leaseDurationMs;
+    if (!holding || holding.term.termId !== termId) return false;
+    return holderElapsedMs(this.#clock, holding.extendedAt) < (holding.term.leaseDurationMs ?? 0);
   }
 }
 
-function newHolding(leaseId: string, extendedMs: number, term: TermMetadata, others: Metadata, etag: string): Holding {
-  return { leaseId, extendedMs, term, others, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
+function newHolding(leaseId: string, extendedAt: Instant, term: TermMetadata, others: Metadata, etag: string): Holding {
+  return { leaseId, extendedAt, term, others, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
 }

@@ -1,12 +1,19 @@
-import type { BlobClient, BlockBlobClient } from "@azure/storage-blob";
-import { sendRequest, type Clock, type RequestLimits, type ServiceClock } from "@leasehold/core";
-import { failureOf, isGone, STORE_NAME, toStoreError, unlessItExists } from "./azure-blob-errors.ts";
+import type { BlobClient, BlobGetPropertiesResponse, BlockBlobClient } from "@azure/storage-blob";
+import type { Clock, RequestLimits, ServiceClock } from "@leasehold/core";
+import { failureOf, isGone, unlessItExists } from "./azure-blob-errors.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
+import { requestService, type Reply } from "./service-request.ts";
 
 /** Bounds of one request. */
 export interface CallLimits extends RequestLimits {
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The note beside a blob, and how old it is by the service's own clock, to a second. */
+export interface NoteProperties {
+  readonly metadata: Metadata;
+  readonly ageMs: number;
 }
 
 /** What a HEAD of a blob tells. */
@@ -43,11 +50,17 @@ export class BlobRequests {
   }
 
   async head(election: string, limits: CallLimits): Promise<BlobProperties | undefined> {
-    return await this.#properties("head", this.#blob(election), election, limits);
+    const properties = await this.#properties("head", this.#blob(election), election, limits);
+    if (!properties) return undefined;
+    const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = properties;
+    return { leaseState, infinite: leaseDuration === "infinite", metadata, etag, contentLength };
   }
 
-  async readNote(election: string, limits: CallLimits): Promise<Metadata | undefined> {
-    return (await this.#properties("read-note", this.#note(election), election, limits))?.metadata;
+  async readNote(election: string, limits: CallLimits): Promise<NoteProperties | undefined> {
+    const properties = await this.#properties("read-note", this.#note(election), election, limits);
+    if (!properties) return undefined;
+    const { metadata = {}, date, lastModified } = properties;
+    return { metadata, ageMs: (date?.getTime() ?? 0) - (lastModified?.getTime() ?? 0) };
   }
 
   async writeNote(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
@@ -72,12 +85,14 @@ export class BlobRequests {
 
   async acquire(election: string, leaseId: string, leaseDurationMs: number, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#send("acquire", election, limits, true, (abortSignal) => client.acquireLease(leaseDurationMs / 1_000, { abortSignal }));
+    await this.#send("acquire", election, limits, true, async (abortSignal) =>
+      ofLease(leaseId, await client.acquireLease(leaseDurationMs / 1_000, { abortSignal })),
+    );
   }
 
   async renew(election: string, leaseId: string, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#send("renew", election, limits, true, (abortSignal) => client.renewLease({ abortSignal }));
+    await this.#send("renew", election, limits, true, async (abortSignal) => ofLease(leaseId, await client.renewLease({ abortSignal })));
   }
 
   async release(election: string, leaseId: string, limits: CallLimits): Promise<void> {
@@ -109,16 +124,14 @@ export class BlobRequests {
     return response.etag ?? "";
   }
 
-  async #properties(operation: string, blob: BlobClient, election: string, limits: CallLimits): Promise<BlobProperties | undefined> {
+  async #properties(
+    operation: string,
+    blob: BlobClient,
+    election: string,
+    limits: CallLimits,
+  ): Promise<BlobGetPropertiesResponse | undefined> {
     try {
-      const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = await this.#send(
-        operation,
-        election,
-        limits,
-        false,
-        (abortSignal) => blob.getProperties({ abortSignal }),
-      );
-      return { leaseState, infinite: leaseDuration === "infinite", metadata, etag, contentLength };
+      return await this.#send(operation, election, limits, false, (abortSignal) => blob.getProperties({ abortSignal }));
     } catch (error) {
       if (isGone(failureOf(error))) return undefined;
       throw error;
@@ -133,7 +146,7 @@ export class BlobRequests {
     return this.#place.container.getBlockBlobClient(this.#place.blobName(election) + NOTE_SUFFIX);
   }
 
-  async #send<T extends { readonly date?: Date }>(
+  async #send<T extends Reply>(
     operation: string,
     election: string,
     { timeoutMs, signal }: CallLimits,
@@ -141,15 +154,13 @@ export class BlobRequests {
     send: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const sentMs = this.#clock.monotonicMs();
-    const request = { clock: this.#clock, store: STORE_NAME, election, operation, timeoutMs, writes, signal };
-    const response = await sendRequest(request, async (attempt) => {
-      try {
-        return await send(attempt);
-      } catch (error) {
-        throw toStoreError(error, operation, election, writes);
-      }
-    });
+    const response = await requestService({ clock: this.#clock, election, operation, timeoutMs, writes, signal }, send);
     if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
     return response;
   }
+}
+
+function ofLease<T extends { readonly leaseId?: string }>(leaseId: string, reply: T): T {
+  if (reply.leaseId?.toLowerCase() !== leaseId) throw new Error("the answer names no lease, or another");
+  return reply;
 }

@@ -10,6 +10,8 @@ export interface Look extends BlobProperties {
   readonly term: TermMetadata;
   /** What an administrator left for this very term; read only while the lease is breaking or broken. */
   readonly note: BreakNote | undefined;
+  /** How old the note is, by the service's own clock. */
+  readonly noteAgeMs?: number | undefined;
 }
 
 /** What this process has seen of one election, up to its last look. */
@@ -41,7 +43,11 @@ export function snapshotOf(election: string, look: Look, memory: Memory | undefi
   // Under a lease that is not this term's, the term's holder is not even a guess.
   const over = look.leaseState === "leased" && state === "unknown" && (look.infinite || memory?.leasedSinceMs === undefined);
   const shown = state !== "vacant" && !over;
-  const reserved = transferTo !== undefined && nowMs - (memory?.brokenSinceMs ?? nowMs) < transferTimeoutMs;
+  // From when this process saw the lease broken or, for one that saw nothing, from when it must have been: a lease that
+  // breaks lasts no longer than it had to run.
+  const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
+  const overdue = (look.noteAgeMs ?? 0) > transferTimeoutMs + (leaseDurationMs ?? MAX_LEASE_MS);
+  const reserved = transferTo !== undefined && brokenForMs < transferTimeoutMs && !overdue;
   return {
     election,
     state,

@@ -1,7 +1,9 @@
 import type { BlobClient, BlobHTTPHeaders } from "@azure/storage-blob";
-import { ConfigurationError, FencedError, sendRequest, StoreError, type Clock, type Leadership } from "@leasehold/core";
-import { conditionFailed, failureOf, isGone, mayHaveBeenApplied, STORE_NAME, toStoreError } from "./azure-blob-errors.ts";
-import type { Metadata } from "./schema.ts";
+import { ConfigurationError, FencedError, ForeignRecordError, isLeaseholdError, StoreError, type Clock, type Leadership } from "@leasehold/core";
+import { conditionFailed, failureOf, isContainerGone, isGone, mayHaveBeenApplied, STORE_NAME } from "./azure-blob-errors.ts";
+import { isBlobClient } from "./options.ts";
+import { wholeNumber, type Metadata } from "./schema.ts";
+import { requestService, type Reply } from "./service-request.ts";
 
 export interface FenceOptions {
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +40,7 @@ const known = new WeakMap<Leadership, Map<string, Target>>();
  * @throws {FencedError} if a newer term has sealed or written it. A `StoreError` if the service fails.
  */
 export async function sealBlob(clock: Clock, leadership: Leadership, blob: BlobClient, options: FenceOptions): Promise<void> {
-  await writeFenced(clock, leadership, blob, options, "seal", async (target, metadata, signal) => {
+  await writeFenced(clock, leadership, blob, {}, options, "seal", async (target, metadata, signal) => {
     if (target) {
       return await blob.setMetadata(metadata, { abortSignal: signal, conditions: { ifMatch: target.etag } });
     }
@@ -61,22 +63,23 @@ export async function uploadFenced(
   options: FencedUploadOptions,
 ): Promise<void> {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  await writeFenced(clock, leadership, blob, options, "fenced-upload", async (target, metadata, signal) =>
+  await writeFenced(clock, leadership, blob, options.metadata ?? {}, options, "fenced-upload", async (target, metadata, signal) =>
     blob.getBlockBlobClient().upload(bytes, bytes.byteLength, {
       abortSignal: signal,
       conditions: target ? { ifMatch: target.etag } : { ifNoneMatch: "*" },
-      metadata: { ...metadata, ...options.metadata },
+      metadata,
       ...(options.blobHTTPHeaders ? { blobHTTPHeaders: options.blobHTTPHeaders } : {}),
     }),
   );
 }
 
-type Write = (target: Target | undefined, metadata: Record<string, string>, signal: AbortSignal) => Promise<{ readonly etag?: string }>;
+type Write = (target: Target | undefined, metadata: Record<string, string>, signal: AbortSignal) => Promise<Reply & { readonly etag?: string }>;
 
 async function writeFenced(
   clock: Clock,
   leadership: Leadership,
   blob: BlobClient,
+  added: Metadata,
   options: FenceOptions,
   operation: string,
   write: Write,
@@ -85,31 +88,26 @@ async function writeFenced(
   const { election } = leadership;
   const targets = known.get(leadership) ?? new Map<string, Target>();
   known.set(leadership, targets);
-  const send = async <T>(name: string, writes: boolean, request: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const send = async <T extends Reply>(name: string, writes: boolean, request: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-    return await sendRequest({ clock, store: STORE_NAME, election, operation: name, timeoutMs, writes, signal }, async (attempt) => {
-      try {
-        return await request(attempt);
-      } catch (error) {
-        throw toStoreError(error, name, election, writes);
-      }
-    });
+    return await requestService({ clock, election, operation: name, timeoutMs, writes, signal }, request);
   };
-  const look = async (): Promise<Target | undefined> => {
+  // `unanswered`: a write before this look, which may have been carried out.
+  const look = async (unanswered?: unknown): Promise<Target | undefined> => {
     try {
       const { etag = "", metadata = {} } = await send("head-target", false, (signal) => blob.getProperties({ abortSignal: signal }));
-      checkFence(leadership, blob, metadata);
+      checkFence(leadership, blob, metadata, unanswered);
       return { etag, metadata };
     } catch (error) {
       if (isGone(failureOf(error))) return undefined;
-      throw error;
+      throw isLeaseholdError(error, "FENCED") ? error : (unanswered ?? error);
     }
   };
   // Tells our own write, should its reply be lost, from anybody else's.
   const writeId = clock.randomUuid();
   let target = targets.get(blob.url) ?? (await look());
   for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-    const metadata = { ...target?.metadata, ...fenceOf(leadership), [KEY.write]: writeId };
+    const metadata = { ...target?.metadata, ...added, ...fenceOf(leadership), [KEY.write]: writeId };
     const sent = target;
     try {
       const { etag = "" } = await send(operation, true, (signal) => write(sent, metadata, signal));
@@ -118,9 +116,11 @@ async function writeFenced(
     } catch (error) {
       targets.delete(blob.url);
       const failure = failureOf(error);
-      const contended = conditionFailed(failure) || failure.code === "BlobAlreadyExists" || isGone(failure);
-      if (!contended && !mayHaveBeenApplied(error)) throw error;
-      target = await look();
+      const vanished = isGone(failure) && !isContainerGone(failure);
+      const contended = conditionFailed(failure) || failure.code === "BlobAlreadyExists" || vanished;
+      const unanswered = mayHaveBeenApplied(error);
+      if (!contended && !unanswered) throw error;
+      target = await look(unanswered ? error : undefined);
       if (target?.metadata[KEY.write] === writeId) {
         targets.set(blob.url, target);
         return;
@@ -141,23 +141,36 @@ function fenceOf({ election, term, termId }: Leadership): Record<string, string>
 }
 
 /** @throws {FencedError} if the blob belongs to a newer term, or to another holder of this one. */
-function checkFence(leadership: Leadership, blob: BlobClient, metadata: Metadata): void {
+function checkFence(leadership: Leadership, blob: BlobClient, metadata: Metadata, unanswered: unknown): void {
   const { election, term, termId } = leadership;
-  const fencedBy = metadata[KEY.election];
-  if (fencedBy === undefined) return;
-  if (fencedBy !== encodeURIComponent(election)) {
+  const fence = [metadata[KEY.election], metadata[KEY.term], metadata[KEY.termId]];
+  if (fence.every((field) => field === undefined)) return;
+  const place = `the blob '${blob.name}'`;
+  const currentTerm = wholeNumber(metadata[KEY.term]);
+  const fencedBy = decoded(metadata[KEY.election]);
+  if (currentTerm === undefined || fencedBy === undefined || !metadata[KEY.termId]) {
+    throw new ForeignRecordError(election, place, "its metadata has a fence that cannot be read");
+  }
+  if (fencedBy !== election) {
     throw new ConfigurationError(
-      `The blob '${blob.name}' is guarded by the election '${decodeURIComponent(fencedBy)}', not by '${election}': terms of two elections cannot be compared.`,
+      `${place} is guarded by the election '${fencedBy}', not by '${election}': terms of two elections cannot be compared.`,
       { election },
     );
   }
-  const currentTerm = Number(metadata[KEY.term]);
   if (currentTerm > term || (currentTerm === term && metadata[KEY.termId] !== termId)) {
-    throw new FencedError(election, term, currentTerm, `the blob '${blob.name}'`);
+    throw new FencedError(election, term, currentTerm, place, unanswered);
+  }
+}
+
+function decoded(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    return undefined;
   }
 }
 
 function checkBlob(blob: BlobClient): void {
-  if (typeof (blob as Partial<BlobClient> | undefined)?.getBlockBlobClient === "function") return;
+  if (isBlobClient(blob)) return;
   throw new ConfigurationError("The target of a fenced write must be a BlobClient of @azure/storage-blob.");
 }

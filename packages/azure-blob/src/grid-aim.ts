@@ -7,8 +7,6 @@ export const SHARP_MS = 30;
 const SETTLE_MS = 25;
 /** Spreads standbys that aim at the same instant. */
 const JITTER_MS = 20;
-/** The finest that probing can be placed: the service's clock shows seconds. */
-const SECOND_MS = 1_000;
 
 export interface AimOptions {
   readonly clock: Clock;
@@ -34,6 +32,9 @@ export function nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs, r
   const looks = Math.ceil(untilExpiryMs / retryPeriodMs);
   if (looks <= 1) return Math.max(untilExpiryMs, 1) + clock.random() * JITTER_MS;
   const stepMs = untilExpiryMs / looks;
-  if (serviceClock.uncertaintyMs(nowMs) <= SHARP_MS || stepMs <= SECOND_MS) return stepMs;
-  return serviceClock.sharpeningMs(nowMs + stepMs - SECOND_MS) - nowMs;
+  if (serviceClock.uncertaintyMs(nowMs) <= SHARP_MS) return stepMs;
+  // As early as leaves no more than the other looks can cover; else it would cost another one.
+  const earliestMs = Math.max(untilExpiryMs - (looks - 1) * retryPeriodMs, 1);
+  const probeMs = serviceClock.sharpeningMs(nowMs + earliestMs) - nowMs;
+  return probeMs <= retryPeriodMs ? probeMs : stepMs;
 }

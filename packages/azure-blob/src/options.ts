@@ -69,9 +69,11 @@ function blobName(election: string): string {
 }
 
 function placeOfBlob(blob: BlobClient): BlobPlace {
-  const { name, containerName } = checkClient(blob, "blob");
+  const { name, containerName, accountName } = checkClient(blob, "blob");
   const url = new URL(blob.url);
-  url.pathname = url.pathname.slice(0, url.pathname.lastIndexOf(`/${containerName}/`) + containerName.length + 1);
+  // https://<account>.<domain>/<container>/<blob>, or http://<host>/<account>/<container>/<blob>.
+  const account = url.hostname.startsWith(`${accountName}.`) ? "" : `/${accountName}`;
+  url.pathname = `${url.pathname.startsWith(`${account}/${containerName}/`) ? account : ""}/${containerName}`;
   return {
     container: new ContainerClient(url.href, oneTryPipeline(blob)),
     blobName(election) {
@@ -97,8 +99,15 @@ function fromAccountUrl(
   containerName: string,
   credential: BlobLeaseStoreOptions["credential"],
 ): ContainerClient {
-  if (!accountUrl || !URL.canParse(accountUrl)) {
+  if (!accountUrl || !URL.canParse(accountUrl) || !/^https?:$/.test(new URL(accountUrl).protocol)) {
     throw new ConfigurationError("accountUrl is not a URL; it looks like https://<account>.blob.core.windows.net.");
+  }
+  // A token credential, or one of the SDK's own, which make policies.
+  const fits = credential === undefined || (typeof credential === "object" && credential !== null && ("getToken" in credential || "create" in credential));
+  if (!fits) {
+    throw new ConfigurationError(
+      "credential is not a credential: pass one of @azure/identity, a StorageSharedKeyCredential or an AnonymousCredential, or leave it out.",
+    );
   }
   const url = new URL(accountUrl);
   url.pathname = `${url.pathname.replace(/\/$/, "")}/${containerName}`;
@@ -137,17 +146,21 @@ function oneTryPipeline(client: ContainerClient | BlobClient): ReturnType<typeof
   return newPipeline(client.credential, { ...pipeline?.options, retryOptions: { maxTries: 1 } });
 }
 
-/** Tells a client by what it can do: two copies of the SDK may be installed. */
+/** Tells a blob's client by what it can do: two copies of the SDK may be installed. */
+export function isBlobClient(client: unknown): client is BlobClient {
+  return isClient(client) && "downloadToBuffer" in client;
+}
+
+function isClient(client: unknown): client is object {
+  const { url, credential } = (client ?? {}) as Partial<BlobClient>;
+  return typeof url === "string" && typeof credential === "object";
+}
+
 function checkClient<T extends ContainerClient | BlobClient>(client: T, what: "container" | "blob"): T {
-  const { url, credential } = (client ?? {}) as Partial<ContainerClient>;
-  const method = what === "container" ? "getBlobClient" : "getBlobLeaseClient";
-  const fits = typeof url === "string" && typeof credential === "object" && method in client;
-  if (!fits) {
-    throw new ConfigurationError(
-      `${what} is not a ${what === "container" ? "ContainerClient" : "BlobClient"} of @azure/storage-blob. Pass ${WAYS}.`,
-    );
-  }
-  return client;
+  if (what === "blob" ? isBlobClient(client) : isClient(client) && "listBlobsFlat" in client) return client;
+  throw new ConfigurationError(
+    `${what} is not a ${what === "container" ? "ContainerClient" : "BlobClient"} of @azure/storage-blob. Pass ${WAYS}.`,
+  );
 }
 
 function checkContainerName(name: string | undefined): string {

@@ -48,7 +48,7 @@ export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<str
       candidate: metadata.candidateId,
       value: metadata.value,
       lease: metadata.leaseDurationMs === undefined ? undefined : String(metadata.leaseDurationMs),
-      grid: grid && [grid.tick.lo, grid.tick.hi, grid.intervalMs].map(Math.round).join("_"),
+      grid: grid && `${Math.floor(grid.tick.lo)}_${Math.ceil(grid.tick.hi)}_${Math.round(grid.intervalMs)}`,
     }),
   };
 }
@@ -61,8 +61,8 @@ export function decodeTerm(metadata: Metadata, contentLength: number): TermMetad
     return contentLength === 0 ? { term: 0 } : { problem: "it has content, and no metadata of a lease" };
   }
   if (schema !== SCHEMA) return { problem: `its schema is '${schema}', and this version reads schema ${SCHEMA}` };
-  const term = Number(read("term"));
-  if (!Number.isSafeInteger(term) || term < 0) return { problem: "its term is not a whole number" };
+  const term = wholeNumber(read("term"));
+  if (term === undefined) return { problem: "its term is not a whole number" };
   const leaseDurationMs = Number(read("lease"));
   return {
     term,
@@ -88,8 +88,8 @@ export function encodeNote(note: BreakNote): Record<string, string> {
 /** The note that a sibling's metadata carries, if it is one; what cannot be read is no note. */
 export function decodeNote(metadata: Metadata): BreakNote | undefined {
   const read = reader(metadata);
-  const term = Number(read("note_term"));
-  if (read("note_schema") !== SCHEMA || !Number.isSafeInteger(term)) return undefined;
+  const term = wholeNumber(read("note_term"));
+  if (read("note_schema") !== SCHEMA || term === undefined) return undefined;
   const timeoutMs = Number(read("note_timeout"));
   return {
     term,
@@ -127,7 +127,14 @@ function reader(metadata: Metadata): (key: string) => string | undefined {
 }
 
 function decodeGrid(text: string | undefined): Grid | undefined {
-  const [lo, hi, intervalMs] = (text ?? "").split("_").map(Number);
-  const valid = lo !== undefined && hi !== undefined && intervalMs !== undefined && lo <= hi && intervalMs > 0;
-  return valid ? { tick: { lo, hi }, intervalMs } : undefined;
+  const numbers = (text ?? "").split("_").map(wholeNumber);
+  const [lo, hi, intervalMs] = numbers;
+  if (numbers.length !== 3 || lo === undefined || hi === undefined || !intervalMs || lo > hi) return undefined;
+  return { tick: { lo, hi }, intervalMs };
+}
+
+/** The whole number from 0 that a text is, in decimal digits and nothing else. */
+export function wholeNumber(text: string | undefined): number | undefined {
+  const number = /^\d+$/.test(text ?? "") ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(number) ? number : undefined;
 }

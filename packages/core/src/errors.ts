@@ -155,7 +155,7 @@ export class TermRegressedError extends LeaseholdError {
   }
 }
 
-/** A fenced write of a stale leader was refused; nothing was written. */
+/** A fenced write of a stale leader was refused. Nothing was written, unless `cause` is an earlier try of it that got no reply. */
 export class FencedError extends LeaseholdError {
   /** The term that tried to write. */
   readonly term: number;
@@ -167,7 +167,7 @@ export class FencedError extends LeaseholdError {
       "FENCED",
       `A write to ${resource} as leader of '${election}' in term ${term} was refused` +
         (currentTerm === undefined ? "." : `: it belongs to term ${currentTerm}.`) +
-        " Nothing was written.",
+        (cause === undefined ? " Nothing was written." : " An earlier try got no reply; whether that was written before is not known."),
       { election, cause },
     );
     this.term = term;
