@@ -71,8 +71,10 @@ function readFailure(error: unknown): BlobFailure {
   const serviceCode = details?.errorCode ?? header("x-ms-error-code") ?? code ?? name ?? "Unknown";
   const status = statusCode ?? 0;
   const requestId = header("x-ms-request-id");
+  // What others than the service answer may repeat the whole request, signature and all.
+  const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message);
   const cause = new Error(
-    `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${discreet(message)}${requestId ? ` [request ${requestId}]` : ""}`,
+    `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${text}${requestId ? ` [request ${requestId}]` : ""}`,
   );
   cause.name = name ?? "Error";
   return { status, code: serviceCode, retryAfterMs: retryAfter(header("retry-after")), cause };

@@ -235,6 +235,10 @@ export class BlobLeaseStore implements LeaseStore {
     return broken ? { broken: true, term } : { broken: false };
   }
 
+  /**
+   * The lease is broken in favour of the candidate: the leader learns of it at its next renewal and drains in what
+   * remains of the lease. A leader that releases before it has learned of it voids the hand-over (`expired`).
+   */
   async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
     checkName("election", election);
     checkName("candidateId", candidateId);

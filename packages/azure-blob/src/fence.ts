@@ -37,6 +37,8 @@ const known = new WeakMap<Leadership, Map<string, Target>>();
  * writes of every older term. Call it before the work; until then a write of the term before still passes. A blob that
  * does not exist is created, empty.
  *
+ * It binds those who use it: a plain upload by anybody else overwrites the blob, fence and all. Let only leaders write.
+ *
  * @throws {FencedError} if a newer term has sealed or written it. A `StoreError` if the service fails.
  */
 export async function sealBlob(clock: Clock, leadership: Leadership, blob: BlobClient, options: FenceOptions): Promise<void> {

@@ -1,8 +1,10 @@
 import type { Clock, ServiceClock } from "@leasehold/core";
 import type { Grid } from "./schema.ts";
 
-/** How well the service's clock should be known before the looks stop probing for it. */
+/** How well a holder should know the service's clock for the grid that it publishes. */
 export const SHARP_MS = 30;
+/** How well a standby's looks try to know it: better, so that it is sharp still when the standby becomes the holder. */
+const PROBE_TO_MS = 15;
 /** How long after a possible expiry to look, for the service to have noticed it. */
 const SETTLE_MS = 25;
 /** Spreads standbys that aim at the same instant. */
@@ -32,7 +34,7 @@ export function nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs, r
   const looks = Math.ceil(untilExpiryMs / retryPeriodMs);
   if (looks <= 1) return Math.max(untilExpiryMs, 1) + clock.random() * JITTER_MS;
   const stepMs = untilExpiryMs / looks;
-  if (serviceClock.uncertaintyMs(nowMs) <= SHARP_MS) return stepMs;
+  if (serviceClock.uncertaintyMs(nowMs) <= PROBE_TO_MS) return stepMs;
   // As early as leaves no more than the other looks can cover; else it would cost another one.
   const earliestMs = Math.max(untilExpiryMs - (looks - 1) * retryPeriodMs, 1);
   const probeMs = serviceClock.sharpeningMs(nowMs + earliestMs) - nowMs;

@@ -8,8 +8,13 @@ export interface ElectorEvents {
   readonly startedLeading: { readonly election: string; readonly term: number };
   /** The signal of this leadership has aborted; the task is to settle. */
   readonly ending: { readonly election: string; readonly term: number; readonly reason: Error };
-  /** The task has settled, and the lease was released or left to expire. */
-  readonly stoppedLeading: { readonly election: string; readonly term: number; readonly reason: Error | undefined };
+  /** The task has settled, and the lease was released or left to expire. `reason`: why the signal aborted, if it did before the task settled. */
+  readonly stoppedLeading: {
+    readonly election: string;
+    readonly term: number;
+    readonly reason: Error | undefined;
+    readonly released: boolean;
+  };
   /** Somebody else (or this candidate) leads, or nobody does any more. */
   readonly newLeader: { readonly election: string; readonly leader: Leader | undefined };
   /** A renewal was confirmed. */

@@ -343,7 +343,7 @@ export class Elector {
           this.#listeners.emit("ending", { election, term, reason });
         },
         overrun: (sinceSignalMs) => this.#overrun(term, sinceSignalMs),
-        finished: (reason) => this.#finished(term, reason),
+        finished: (reason, released) => this.#finished({ election, term, reason, released }),
       },
     });
   }
@@ -384,13 +384,13 @@ export class Elector {
     signal?.removeEventListener("abort", stop);
   }
 
-  #finished(term: number, reason: Error | undefined): void {
-    const { election } = this;
+  #finished(stopped: ElectorEvents["stoppedLeading"]): void {
+    const { term } = stopped;
     this.#tenure = undefined;
     this.#standBack = { term, untilMs: this.#clock.monotonicMs() + this.#timing.cooldownMs };
     if (this.#leader?.term === term) this.#setLeader(undefined);
-    this.#listeners.emit("stoppedLeading", { election, term, reason });
-    this.#notify("onStoppedLeading", () => this.#options.onStoppedLeading?.({ election, term, reason }));
+    this.#listeners.emit("stoppedLeading", stopped);
+    this.#notify("onStoppedLeading", () => this.#options.onStoppedLeading?.(stopped));
   }
 
   /** How much longer this candidate leaves the election to others. */

@@ -19,7 +19,7 @@ export interface TenureHooks {
   overrun(sinceSignalMs: number): void;
   releaseFailed(error: unknown): void;
   /** The work has settled, and the lease is released or left to expire. */
-  finished(reason: Error | undefined): void;
+  finished(reason: Error | undefined, released: boolean): void;
 }
 
 export interface TenureOptions {
@@ -143,20 +143,21 @@ export class Tenure {
     this.#settling = true;
     this.end(released);
     this.#cancelTimers();
-    if (mayRelease) await this.#release();
-    this.#hooks.finished(reason);
+    const isReleased = mayRelease && (await this.#release());
+    this.#hooks.finished(reason, isReleased);
     this.#finished.resolve();
   }
 
-  async #release(): Promise<void> {
+  async #release(): Promise<boolean> {
     try {
-      await this.#exclusively(async () => {
+      return await this.#exclusively(async () => {
         const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
         // Settled before validUntil: release. After it, never.
-        if (timeoutMs > 0) await this.#store.release(this.#lease, { timeoutMs });
+        return timeoutMs > 0 && (await this.#store.release(this.#lease, { timeoutMs })) === "released";
       });
     } catch (error) {
       this.#hooks.releaseFailed(error);
+      return false;
     }
   }
 

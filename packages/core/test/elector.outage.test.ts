@@ -126,6 +126,7 @@ describe("what timing promises", () => {
       run.stop();
       await outage.clock.runUntil(run.settled);
     },
+    30_000,
   );
 
   test.prop([fc.nat(RENEW_INTERVAL_MS)], { ...SEEDED, numRuns: 100 })(
@@ -143,6 +144,7 @@ describe("what timing promises", () => {
       run.stop();
       await paused.clock.runUntil(run.settled);
     },
+    30_000,
   );
 });
 

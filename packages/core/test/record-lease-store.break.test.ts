@@ -117,15 +117,36 @@ describe("rule 15: break", () => {
     expect(service.record(ELECTION)).toEqual(before);
   });
 
+  test("against others who keep writing is a conflict, after a few tries", async () => {
+    adminRecords.put = () => Promise.resolve({ stored: false });
+
+    await expect(admin.break(ELECTION, { reason: "maintenance" })).rejects.toMatchObject({
+      code: "STORE_CONFLICT",
+      operation: "break",
+    });
+    await expect(admin.transfer(ELECTION, "b")).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "transfer" });
+  });
+
   test("of an election that never was says so, and makes no record", async () => {
     expect(await admin.break("unheard-of", { reason: "typo" })).toEqual({ broken: false, current: undefined });
     expect(service.record("unheard-of")).toBeUndefined();
   });
 
-  // A record that nobody can read would be left untouched for good (rule 12).
-  test.each([undefined, 7, null])("with %j for a reason is refused, and the record stays readable", async (reason) => {
-    await expect(admin.break(ELECTION, { reason: reason as unknown as string })).rejects.toBeInstanceOf(ConfigurationError);
+  test.each([0, 1.5, NaN])("with %d for ifTerm is refused before any request", async (ifTerm) => {
+    const sent = service.log.length;
 
-    expect((await holder.renew(lease, LIMITS)).held).toBe(true);
+    await expect(admin.break(ELECTION, { reason: "typo", ifTerm })).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(admin.transfer(ELECTION, "b", { ifTerm })).rejects.toBeInstanceOf(ConfigurationError);
+    expect(service.log).toHaveLength(sent);
   });
+
+  // A record that nobody can read would be left untouched for good (rule 12).
+  test.each([undefined, 7, null, "\ud800", "x".repeat(501)])(
+    "with %j for a reason is refused, and the record stays readable",
+    async (reason) => {
+      await expect(admin.break(ELECTION, { reason: reason as unknown as string })).rejects.toBeInstanceOf(ConfigurationError);
+
+      expect((await holder.renew(lease, LIMITS)).held).toBe(true);
+    },
+  );
 });

@@ -209,6 +209,16 @@ describe("rule 3: two ways to know that a lease has expired", () => {
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
   });
 
+  test("and it says so for as long as that nonce stands: a clock that has stepped is not asked again", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [-5_000, LEASE_MS * 2];
+    await store.read(ELECTION, { expiry: "store-clock" });
+
+    records.ageMs = [LEASE_MS, LEASE_MS * 2];
+
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
+  });
+
   test("a negative age also takes back what the stepped clock said before of the same nonce", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [LEASE_MS - 1_000, LEASE_MS];

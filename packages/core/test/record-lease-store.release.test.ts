@@ -114,6 +114,12 @@ describe("rule 7: release frees only our own term", () => {
     expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", reservedFor: "b" });
   });
 
+  test("against others who keep writing is a conflict, after a few tries", async () => {
+    records.put = () => Promise.resolve({ stored: false });
+
+    await expect(store.release(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "release" });
+  });
+
   test("of a broken term shortens the wait", async () => {
     await rival.break(ELECTION, { reason: "maintenance" });
 

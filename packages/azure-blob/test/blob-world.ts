@@ -1,0 +1,332 @@
+import { randomUUID } from "node:crypto";
+import type { BlobClient, ContainerClient } from "@azure/storage-blob";
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import {
+  Elector,
+  type AcquireRequest,
+  type ElectorEvents,
+  type ElectorOptions,
+  type Lease,
+  type StoreError,
+} from "@leasehold/core";
+import { expect } from "vitest";
+import type { Azurite } from "../../../test/backends/azurite.ts";
+import type { Fault } from "../../../test/backends/fault.ts";
+import type { FaultProxy, FaultRule } from "../../../test/backends/fault-proxy.ts";
+import { containerClient } from "../../../test/backends/fresh-container.ts";
+import type { ProxiedRequest } from "../../../test/backends/request-log.ts";
+import { HttpTraffic } from "./http-traffic.ts";
+import { MovableClock } from "./movable-clock.ts";
+import { Witness } from "./witness.ts";
+
+/** The election that every candidate of a {@link BlobWorld} competes in. */
+export const ELECTION = "nightly-billing";
+/** The shortest lease that Azure gives. */
+export const LEASE_MS = 15_000;
+/** Long enough for such a lease to have run out for certain, although Azurite's clock runs on between two forwards. */
+export const LAPSE_MS = 18_000;
+
+const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
+  "standby",
+  "startedLeading",
+  "ending",
+  "stoppedLeading",
+  "newLeader",
+  "renewed",
+  "renewFailed",
+  "releaseFailed",
+  "overrun",
+  "storeFailed",
+  "callbackFailed",
+];
+
+/** How far the clock of each service has been moved, by all tests that it has served. */
+const serviceAheadMs = new WeakMap<Azurite, number>();
+
+/** An event of an elector, as it was told. */
+export interface ToldEvent {
+  readonly name: keyof ElectorEvents;
+  readonly event: unknown;
+}
+
+/** A candidate in a process of its own: its store shares no memory with anybody's. */
+export interface Candidate {
+  readonly elector: Elector;
+  readonly store: BlobLeaseStore;
+  readonly told: ToldEvent[];
+}
+
+/** A request that is late. */
+export interface HeldRequest {
+  /** Resolves when it has been sent, and has come no further. */
+  readonly arrived: Promise<ProxiedRequest>;
+  /** Delivers it; resolves when the service has replied. */
+  readonly letGo: () => Promise<void>;
+}
+
+/**
+ * One container on Azurite, which does not exist at first; a network to it that can fail; and one time for both sides,
+ * which stands still until the test lets it pass.
+ */
+export class BlobWorld {
+  readonly clock = new MovableClock();
+  readonly witness = new Witness();
+  readonly #traffic = new HttpTraffic();
+  readonly proxy: FaultProxy;
+  /** The container without the proxy: to arrange things, and to see what became of them. */
+  readonly container: ContainerClient;
+  readonly #azurite: Azurite;
+  /** The ids of requests that a partition has swallowed. */
+  readonly #swallowed = new Set<string>();
+  #partitioned = false;
+  #runs = false;
+  readonly #startedAt: { readonly monotonicMs: number; readonly serviceMs: number };
+  /** When Azurite's clock was moved last. */
+  #advancedMs = performance.now();
+
+  constructor(azurite: Azurite, proxy: FaultProxy) {
+    this.#azurite = azurite;
+    this.#startedAt = { monotonicMs: this.clock.monotonicMs(), serviceMs: Date.now() + (serviceAheadMs.get(azurite) ?? 0) };
+    this.#traffic.dateReplies(() => this.serviceMs(this.clock.monotonicMs()));
+    this.proxy = proxy;
+    this.container = containerClient(azurite.url);
+  }
+
+  /** The blob of the election, without the proxy. */
+  get blob(): BlobClient {
+    return this.container.getBlobClient(ELECTION);
+  }
+
+  /** The container as candidates reach it. */
+  get proxied(): ContainerClient {
+    return containerClient(this.proxy.url, this.container.containerName);
+  }
+
+  /** The store of one more process. */
+  store(): BlobLeaseStore {
+    return new BlobLeaseStore({ container: this.proxied, clock: this.clock });
+  }
+
+  candidate(candidateId: string, options: Partial<ElectorOptions> = {}): Candidate {
+    const store = this.store();
+    const elector = new Elector({
+      election: ELECTION,
+      candidateId,
+      leaseDurationMs: LEASE_MS,
+      clock: this.clock,
+      ...options,
+      store,
+    });
+    return { elector, store, told: this.listen(elector) };
+  }
+
+  /** Notes every event of an elector. */
+  listen(elector: Elector): ToldEvent[] {
+    const told: ToldEvent[] = [];
+    for (const name of EVENTS) {
+      elector.on(name, (event) => {
+        told.push({ name, event });
+        this.witness.hear(event);
+      });
+    }
+    return told;
+  }
+
+  /** Lets the clocks run by themselves as well. To be called first. */
+  letTimeRun(): void {
+    this.clock.run();
+    this.#runs = true;
+    this.#traffic.dateReplies(undefined);
+  }
+
+  /** Makes the service date its replies by a clock that is `ms` ahead of this process's monotonic one. */
+  dateReplies(ms: number): void {
+    this.#traffic.dateReplies(() => this.clock.monotonicMs() + ms);
+  }
+
+  /** What the service's clock shows when this process's monotonic clock shows `monotonicMs`. */
+  serviceMs(monotonicMs: number): number {
+    const nowMs = Date.now() + (serviceAheadMs.get(this.#azurite) ?? 0) + monotonicMs - this.clock.monotonicMs();
+    return this.#runs ? nowMs : this.#startedAt.serviceMs + monotonicMs - this.#startedAt.monotonicMs;
+  }
+
+  /** Lets `ms` pass, here and at the service, once every request under way has been answered. */
+  async forward(ms: number): Promise<void> {
+    await this.#quiet();
+    await this.#advanceService(ms);
+    this.clock.forward(ms);
+  }
+
+  /** Lets `ms` pass while this process is frozen. */
+  async freeze(ms: number): Promise<void> {
+    await this.#advanceService(ms);
+    this.clock.freeze(ms);
+  }
+
+  /** Lets `ms` pass at the service alone. */
+  async elsewhere(ms: number): Promise<void> {
+    await this.#advanceService(ms);
+  }
+
+  /** Lets `ms` pass, stopping at each timer to let everything run that it sets off. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.clock.monotonicMs() + ms;
+    await this.until(() => this.clock.monotonicMs() >= untilMs, untilMs);
+  }
+
+  /** Lets time pass from timer to timer, until the condition holds. @throws if it does not before `limitMs` by the clock. */
+  async until(condition: () => boolean, limitMs: number = this.clock.monotonicMs() + 120_000): Promise<void> {
+    for (;;) {
+      await this.#quiet();
+      if (condition()) return;
+      const leftMs = limitMs - this.clock.monotonicMs();
+      if (leftMs < -1) throw new Error("What was waited for did not happen in time.");
+      await this.forward(Math.min(this.clock.nextTimerInMs ?? Infinity, Math.max(leftMs, 0)) + 1);
+    }
+  }
+
+  /** Lets time pass until the promise settles; gives its result, or throws what it rejects with. */
+  async settled<T>(promise: Promise<T>, limitMs?: number): Promise<T> {
+    let pending = true;
+    const watch = promise.then(
+      () => void (pending = false),
+      () => void (pending = false),
+    );
+    await this.until(() => !pending, limitMs && this.clock.monotonicMs() + limitMs);
+    await watch;
+    return await promise;
+  }
+
+  /** Cuts the candidates off from the service, or heals that. */
+  partition(on: boolean): void {
+    if (!on) for (const request of this.proxy.requests) if (request.answeredMs === undefined) this.#swallowed.add(idOf(request));
+    this.#partitioned = on;
+    this.proxy.partition(on);
+  }
+
+  /** Does something to the next request of a name, and to none after it. */
+  faultOnce(name: string, fault: Fault): void {
+    let done = false;
+    this.proxy.rule = (request) => {
+      if (done || request.name !== name) return undefined;
+      done = true;
+      return fault;
+    };
+  }
+
+  /** Keeps the next request of a name on its way for as long as the test likes; `others` is what happens to the rest. */
+  holdOnce(name: string, others?: FaultRule): HeldRequest {
+    const arrived = Promise.withResolvers<ProxiedRequest>();
+    const until = Promise.withResolvers<void>();
+    let done = false;
+    this.proxy.rule = (request) => {
+      if (done || request.name !== name) return others?.(request);
+      done = true;
+      arrived.resolve(request);
+      return { kind: "hold", until: until.promise };
+    };
+    return {
+      arrived: arrived.promise,
+      letGo: async () => {
+        until.resolve();
+        const held = await arrived.promise;
+        await this.proxy.waitFor((request) => request === held && request.deliveries[0]?.status !== undefined);
+      },
+    };
+  }
+
+  /** Everything that has arrived at the proxy. */
+  get requests(): readonly ProxiedRequest[] {
+    return this.proxy.requests;
+  }
+
+  /** The requests that arrive at the proxy while `act` is under way. */
+  async requestsDuring(act: () => Promise<unknown>): Promise<readonly ProxiedRequest[]> {
+    const before = this.requests.length;
+    await act();
+    return this.requests.slice(before);
+  }
+
+  /** Their names. */
+  async namesDuring(act: () => Promise<unknown>): Promise<string[]> {
+    return (await this.requestsDuring(act)).map(({ name }) => name);
+  }
+
+  /** What a promise rejects with; it counts among what people may see. */
+  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
+    const error = await promise.then(
+      (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
+      (reason: unknown) => reason,
+    );
+    this.witness.hear(error);
+    return error as StoreError;
+  }
+
+  /** Ends everything, so that nothing of it reaches the next test, and checks that no secret was shown. */
+  async dispose(): Promise<void> {
+    this.clock.stop();
+    await this.#quiet();
+    this.proxy.rule = undefined;
+    this.partition(false);
+    this.witness[Symbol.dispose]();
+    this.#traffic[Symbol.dispose]();
+    this.witness.keepSecretsOf(this.proxy.requests);
+    this.proxy.clear();
+    this.witness.expectDiscreet();
+  }
+
+  async #advanceService(ms: number): Promise<void> {
+    // Azurite's clock runs by itself, and is set back by as much where time is to stand still.
+    const nowMs = performance.now();
+    const moveMs = this.#runs ? ms : ms - (nowMs - this.#advancedMs);
+    this.#advancedMs = nowMs;
+    await this.#azurite.advance(moveMs);
+    serviceAheadMs.set(this.#azurite, (serviceAheadMs.get(this.#azurite) ?? 0) + moveMs);
+  }
+
+  async #quiet(): Promise<void> {
+    await this.#traffic.quiet((requestId) => {
+      const request = this.proxy.requests.findLast((recorded) => idOf(recorded) === requestId);
+      if (!request) return false;
+      const { fault, deliveries } = request;
+      if (fault?.kind === "hold") return deliveries.length === 0;
+      if (fault?.kind === "black-hole") return fault.side === "request" || deliveries[0]?.repliedMs !== undefined;
+      return this.#partitioned || this.#swallowed.has(requestId);
+    });
+  }
+}
+
+/** What an elector would ask of a store. */
+export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return {
+    election: ELECTION,
+    candidateId: "a",
+    leaseDurationMs: LEASE_MS,
+    renewIntervalMs: 5_000,
+    timeoutMs: 5_000,
+    ...options,
+  };
+}
+
+/** How long a request may take where that is not what is tested. */
+export const LIMITS = { timeoutMs: 5_000 };
+
+/** Acquires, which must succeed. */
+export async function win(store: BlobLeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+  const outcome = await store.acquire(asking(options));
+  if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
+  return outcome.lease;
+}
+
+export function onlyFor(name: string, fault: Fault): FaultRule {
+  return (request) => (request.name === name ? fault : undefined);
+}
+
+/** A lease id, as a tool that is not ours would make one. */
+export function someLeaseId(): string {
+  return randomUUID();
+}
+
+function idOf(request: ProxiedRequest): string {
+  return String(request.headers["x-ms-client-request-id"]);
+}

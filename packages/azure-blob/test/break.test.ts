@@ -1,0 +1,247 @@
+import { LeaseLostError } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { asking, ELECTION, LAPSE_MS, LIMITS, someLeaseId, win } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+describe("rule 15: a break", () => {
+  test("closes renewal at once, and nobody may acquire before the old lease has run out", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    const lease = await win(a);
+    await world.forward(5_000);
+    await expect(b.break(ELECTION, { reason: "maintenance" })).resolves.toEqual({ broken: true, term: 1 });
+
+    await expect(a.renew(lease, LIMITS)).resolves.toEqual({
+      held: false,
+      reason: "broken",
+      barredUntilExpiry: true,
+      explanation: "an administrator broke it: maintenance",
+    });
+    // Ten seconds of the lease remain.
+    for (let second = 0; second < 8; second += 1) {
+      await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+      await world.forward(1_000);
+    }
+    await world.forward(5_000);
+    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("raises no term by itself, and deletes nothing", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const before = await world.blob.getProperties();
+    await world.store().break(ELECTION, { reason: "maintenance" });
+
+    await expect(world.blob.getProperties()).resolves.toMatchObject({
+      etag: before.etag,
+      metadata: { leasehold_term: "1", leasehold_termid: lease.termId },
+    });
+  });
+
+  test("leaves the reason in a blob beside the lease's, for who asks later", async ({ world }) => {
+    await win(world.store());
+    await world.store().break(ELECTION, { reason: "disk full – bitte prüfen 🔧" });
+    await world.forward(LAPSE_MS);
+
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({
+      state: "expired",
+      term: 1,
+      endingReason: "disk full – bitte prüfen 🔧",
+    });
+    const note = await world.container.getBlobClient(`${ELECTION}.note`).getProperties();
+    expect(note).toMatchObject({ contentLength: 0, metadata: { leasehold_note_term: "1" } });
+  });
+
+  test("of which the next term knows nothing any more", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await win(a);
+    await b.break(ELECTION, { reason: "maintenance", immediate: true });
+    const lease = await win(b, { candidateId: "b" });
+    await world.blob.getBlobLeaseClient().breakLease(60);
+
+    const seen = await world.store().read(ELECTION);
+    expect(seen).toMatchObject({ state: "ending", term: 2 });
+    expect(seen).not.toHaveProperty("endingReason");
+    // Another tool broke it, and may have cut it short: the holder does not count on what remains.
+    await expect(b.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: false });
+  });
+
+  test("that is immediate frees the lease at once, and the holder is told that nothing bars its rivals", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    const lease = await win(a);
+    await expect(b.break(ELECTION, { reason: "emergency", immediate: true })).resolves.toEqual({ broken: true, term: 1 });
+
+    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+    await expect(a.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, barredUntilExpiry: false });
+    await expect(a.release(lease, LIMITS)).resolves.toBe("not-held");
+    await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
+  });
+
+  test("that is immediate is learned at the next renewal even before anybody has acquired", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await world.store().break(ELECTION, { reason: "emergency", immediate: true });
+
+    await expect(store.renew(lease, LIMITS)).resolves.toEqual({
+      held: false,
+      reason: "broken",
+      barredUntilExpiry: false,
+      explanation: "an administrator broke it: emergency",
+    });
+  });
+
+  test("can be cut short by an immediate one", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await win(a);
+    await b.break(ELECTION, { reason: "maintenance" });
+    await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(b.break(ELECTION, { reason: "emergency", immediate: true })).resolves.toEqual({ broken: true, term: 1 });
+
+    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("of a term that nobody leads breaks nothing, and tells what is there", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await expect(b.break(ELECTION, { reason: "test" })).resolves.toEqual({ broken: false });
+    const lease = await win(a);
+    await a.release(lease, LIMITS);
+    await expect(b.break(ELECTION, { reason: "test" })).resolves.toMatchObject({
+      broken: false,
+      current: { state: "vacant", term: 1 },
+    });
+    await win(a);
+    await world.forward(LAPSE_MS);
+    await expect(b.break(ELECTION, { reason: "test" })).resolves.toMatchObject({
+      broken: false,
+      current: { state: "expired", term: 2 },
+    });
+  });
+
+  test("whose term has passed breaks nothing", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await a.release(await win(a), LIMITS);
+    const successor = await win(b, { candidateId: "b" });
+
+    await expect(a.break(ELECTION, { reason: "test", ifTerm: 1 })).resolves.toMatchObject({
+      broken: false,
+      current: { term: 2, holder: "b" },
+    });
+    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+    await expect(world.container.getBlobClient(`${ELECTION}.note`).exists()).resolves.toBe(false);
+  });
+
+  test.for([false, true])(
+    "that arrives after the successor has taken over does not hit it (immediate: %s)",
+    async (immediate, { world }) => {
+      const [a, b] = [world.store(), world.store()];
+      const lease = await win(a);
+      const late = world.holdOnce("lease:break");
+      const breaking = world.store().break(ELECTION, { reason: "test", immediate });
+      const { headers } = await late.arrived;
+      expect(headers["if-match"]).toBeDefined();
+      await a.release(lease, LIMITS);
+      const successor = await win(b, { candidateId: "b" });
+      await late.letGo();
+
+      await expect(breaking).resolves.toEqual({ broken: false });
+      await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+      await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
+    },
+  );
+
+  test("that hits a successor between its two steps leaves no two leaders: it leads by a lease that cannot be renewed, or not at all", async ({
+    world,
+  }) => {
+    const [a, b, c] = [world.store(), world.store(), world.store()];
+    const lease = await win(a);
+    const late = world.holdOnce("lease:break");
+    const breaking = world.store().break(ELECTION, { reason: "test" });
+    await late.arrived;
+    await a.release(lease, LIMITS);
+    await b.read(ELECTION);
+    const secondStep = world.holdOnce("metadata");
+    const acquisition = b.acquire(asking({ candidateId: "b" }));
+    await secondStep.arrived;
+    await late.letGo();
+    await breaking;
+    await secondStep.letGo();
+
+    const outcome = await acquisition;
+    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: !outcome.acquired });
+    if (!outcome.acquired) return;
+    await expect(b.renew(outcome.lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+    await world.forward(LAPSE_MS);
+    await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 3 });
+  });
+
+  test("whose request is lost is an error that says that it may have been carried out", async ({ world }) => {
+    await win(world.store());
+    world.faultOnce("lease:break", { kind: "cut", side: "after" });
+
+    const error = await world.failureOf(world.store().break(ELECTION, { reason: "test" }));
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "break", mayHaveBeenApplied: true });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "ending", endingReason: "test" });
+  });
+
+  test("of a lease that another tool has taken is a break like any other", async ({ world }) => {
+    const store = world.store();
+    await store.release(await win(store), LIMITS);
+    await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(-1);
+
+    await expect(store.break(ELECTION, { reason: "a lease without an end" })).resolves.toEqual({ broken: true, term: 1 });
+    await world.forward(63_000);
+    await expect(win(store)).resolves.toMatchObject({ term: 2 });
+  });
+});
+
+describe("a leader whose term is broken", () => {
+  test("drains in what remains of its lease, is valid until then, and no rival leads before that", async ({ world }) => {
+    const leader = world.candidate("a");
+    const rival = world.candidate("b");
+    const leadership = await world.settled(leader.elector.campaign());
+    const grantedMs = world.clock.monotonicMs();
+    const rivalLeads = rival.elector.campaign();
+    await world.pass(7_000);
+    await world.store().break(ELECTION, { reason: "maintenance" });
+
+    await world.until(() => leadership.signal.aborted);
+    expect(leadership.signal.reason).toBeInstanceOf(LeaseLostError);
+    expect(leadership.signal.reason).toMatchObject({ reason: "broken", message: expect.stringContaining("maintenance") });
+    expect(leadership.isValid()).toBe(true);
+    expect(leadership.remainingMs()).toBeGreaterThan(1_000);
+    // The last renewal was sent at 5 s: valid until 5 + 13.5 s, and rivals are barred until 5 + 15 s.
+    const validUntilMs = world.clock.monotonicMs() + leadership.remainingMs() - grantedMs;
+    expect(validUntilMs).toBeGreaterThan(18_000);
+    expect(validUntilMs).toBeLessThan(18_600);
+    await world.until(() => {
+      expect(leadership.isValid() && rival.elector.isLeader).toBe(false);
+      return rival.elector.isLeader;
+    });
+    expect(world.clock.monotonicMs() - grantedMs).toBeGreaterThan(18_600);
+    await leadership.release();
+    await (await rivalLeads).release();
+    expect((await rivalLeads).term).toBe(2);
+  });
+
+  test("frees what remains when it is done sooner", async ({ world }) => {
+    const leader = world.candidate("a");
+    const leadership = await world.settled(leader.elector.campaign());
+    await world.store().break(ELECTION, { reason: "maintenance" });
+    await world.until(() => leadership.signal.aborted);
+
+    await world.settled(leadership.release());
+
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
+  });
+
+  test("at once is invalid from its next renewal on", async ({ world }) => {
+    const leader = world.candidate("a");
+    const leadership = await world.settled(leader.elector.campaign());
+    await world.store().break(ELECTION, { reason: "emergency", immediate: true });
+    await world.until(() => leadership.signal.aborted);
+
+    expect(leadership.isValid()).toBe(false);
+    expect(leader.elector.isLeader).toBe(false);
+    expect(() => leadership.assertValid()).toThrow(LeaseLostError);
+    await leadership.release();
+  });
+});

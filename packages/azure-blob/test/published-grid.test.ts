@@ -1,0 +1,251 @@
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { Elector, type Clock } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { ELECTION, LEASE_MS, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+const HOUR_MS = 3_600_000;
+/** As sharp as it is to be, in whole milliseconds. */
+const SHARP_MS = 30 + 2;
+const RENEW_INTERVAL_MS = 5_000;
+
+interface PublishedGrid {
+  readonly lo: number;
+  readonly hi: number;
+  readonly intervalMs: number;
+}
+
+async function publishedGrid(world: BlobWorld): Promise<PublishedGrid> {
+  const { metadata } = await world.blob.getProperties();
+  const [lo, hi, intervalMs] = decodeURIComponent(metadata!["leasehold_grid"]!).split("_").map(Number);
+  return { lo: lo!, hi: hi!, intervalMs: intervalMs! };
+}
+
+/** The clock of a process on another machine: nothing but its rate is the same. */
+function onAnotherMachine(
+  clock: Clock,
+  { monotonicMs, wallMs }: { readonly monotonicMs: number; readonly wallMs: number },
+): Clock {
+  return {
+    monotonicMs: () => clock.monotonicMs() + monotonicMs,
+    wallMs: () => clock.wallMs() + wallMs,
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    random: () => clock.random(),
+    randomUuid: () => clock.randomUuid(),
+  };
+}
+
+describe("the grid that a leader publishes", () => {
+  test("tells, within what it knows, when the acquisition was sent, by the service's clock", async ({ world }) => {
+    world.letTimeRun();
+    await world.elsewhere(7 * HOUR_MS);
+    const store = world.store();
+    const { grantedAt } = await win(store, { renewIntervalMs: 4_000 });
+
+    const { lo, hi, intervalMs } = await publishedGrid(world);
+    const trueMs = world.serviceMs(grantedAt.monotonicMs);
+
+    expect(intervalMs).toBe(4_000);
+    expect(lo).toBeLessThanOrEqual(trueMs + 2);
+    expect(hi).toBeGreaterThanOrEqual(trueMs - 2);
+    expect(hi - lo).toBeLessThanOrEqual(2_000);
+  });
+
+  test.for([-7 * HOUR_MS, -250, 0, 400, 999.5, 5 * HOUR_MS])(
+    "is sharp soon after the first renewal, for a bounded number of looks and one write, and then is left alone (a clock %d ms ahead)",
+    async (aheadMs, { world }) => {
+      world.dateReplies(aheadMs);
+      const { elector } = world.candidate("a");
+      const grantedMs = world.clock.monotonicMs() + aheadMs;
+      const leadership = await world.settled(elector.campaign());
+      await expect(world.namesDuring(() => world.pass(RENEW_INTERVAL_MS - 500))).resolves.toEqual([]);
+
+      const sent = await world.namesDuring(() => world.pass(12_000));
+
+      expect(sent.filter((name) => name === "head").length).toBeLessThanOrEqual(8);
+      expect(sent.filter((name) => name === "metadata")).toHaveLength(1);
+      const { lo, hi, intervalMs } = await publishedGrid(world);
+      expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
+      expect(intervalMs).toBe(RENEW_INTERVAL_MS);
+      // It is written in whole milliseconds.
+      expect(lo - 1).toBeLessThanOrEqual(grantedMs);
+      expect(hi + 1).toBeGreaterThanOrEqual(grantedMs);
+      await expect(world.namesDuring(() => world.pass(40_000))).resolves.toEqual(Array.from({ length: 8 }, () => "lease:renew"));
+      await world.settled(leadership.release());
+    },
+  );
+
+  test("holds the true instant of the grant by Azurite's own clock, and is sharper for the looks", async ({ world }) => {
+    world.letTimeRun();
+    for (let round = 0; round < 5; round += 1) {
+      const store = world.store();
+      const lease = await win(store);
+      await store.renew(lease, LIMITS);
+      await world.pass(9_000);
+      const { lo, hi } = await publishedGrid(world);
+      const trueMs = world.serviceMs(lease.grantedAt.monotonicMs);
+
+      // How sharp it gets depends on how long requests take.
+      expect(hi - lo).toBeLessThanOrEqual(500);
+      // Azurite and this process round, and move, their clocks to the millisecond.
+      expect(lo).toBeLessThanOrEqual(trueMs + 5);
+      expect(hi).toBeGreaterThanOrEqual(trueMs - 5);
+      await store.release(lease, LIMITS);
+      await world.forward(333);
+    }
+  });
+
+  test("is not worked on any more once the lease is released", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await store.renew(lease, LIMITS);
+    await world.until(() => world.requests.at(-1)?.name === "head");
+
+    await store.release(lease, LIMITS);
+
+    expect(world.clock.nextTimerInMs).toBeUndefined();
+    const { etag } = await world.blob.getProperties();
+    await world.forward(5_000);
+    await expect(world.namesDuring(() => world.forward(5_000))).resolves.toEqual([]);
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ etag, leaseState: "available" });
+  });
+
+  test("is not worked on any more once the lease is lost", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await store.renew(lease, LIMITS);
+    await world.blob.getBlobLeaseClient().breakLease(0);
+
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
+
+    expect(world.clock.nextTimerInMs).toBeUndefined();
+  });
+
+  test("stays as it is when the looks for it fail, and nothing else comes of that", async ({ world }) => {
+    const { elector, told } = world.candidate("a");
+    const leadership = await world.settled(elector.campaign());
+    const before = await publishedGrid(world);
+    world.proxy.rule = ({ name }) => (name === "head" ? { kind: "answer", status: 503 } : undefined);
+    await world.pass(20_000);
+
+    await expect(publishedGrid(world)).resolves.toEqual(before);
+    expect(leadership.isValid()).toBe(true);
+    expect(told.map(({ name }) => name)).not.toContain("renewFailed");
+    await world.settled(leadership.release());
+  });
+
+  test("and what the leader publishes at the same time do not undo each other", async ({ world }) => {
+    world.dateReplies(333);
+    const { elector } = world.candidate("a", { value: "0" });
+    const leadership = await world.settled(elector.campaign());
+    for (let value = 1; value <= 24; value += 1) {
+      await world.pass(500);
+      await world.settled(leadership.publish(String(value)));
+    }
+
+    const { lo, hi } = await publishedGrid(world);
+    expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ value: "24", term: 1 });
+    await world.settled(leadership.release());
+  });
+
+  test("is sharp from the first write of a leader that stood by before, which then sends nothing for it", async ({ world }) => {
+    world.dateReplies(333);
+    const leader = world.candidate("a");
+    const leadership = await world.settled(leader.elector.campaign());
+    const standby = world.candidate("b");
+    const leads = standby.elector.campaign();
+    await world.pass(30_000);
+    await world.settled(leadership.release());
+    const next = await world.settled(leads);
+
+    const { lo, hi } = await publishedGrid(world);
+    expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
+    const sent = await world.namesDuring(() => world.pass(20_000));
+    expect(new Set(sent)).toEqual(new Set(["lease:renew"]));
+    await world.settled(next.release());
+  });
+});
+
+describe("standbys that look at the grid", () => {
+  test("find every expiry at once, whatever the clocks of the machines and the service show", async ({ world }) => {
+    world.dateReplies(5 * HOUR_MS);
+    world.clock.jumpWall(-3 * HOUR_MS);
+    const store = world.store();
+    const leader = new Elector({ store, election: ELECTION, candidateId: "a", clock: world.clock });
+    const leadership = await world.settled(leader.campaign());
+    const renewalsMs: number[] = [];
+    leader.on("renewed", () => renewalsMs.push(world.clock.monotonicMs()));
+    const clock = onAnotherMachine(world.clock, { monotonicMs: 987_654_321, wallMs: 11 * HOUR_MS });
+    const standby = new Elector({
+      store: new BlobLeaseStore({ container: world.proxied, clock }),
+      election: ELECTION,
+      candidateId: "b",
+      clock,
+    });
+    const stopping = new AbortController();
+    const run = standby.run(() => expect.fail("The leader is there."), { signal: stopping.signal });
+    // Long enough for the leader to publish a sharp grid, and for the standby to know the service's clock.
+    await world.pass(40_000);
+
+    const looksMs: number[] = [];
+    world.proxy.rule = ({ name }) => {
+      if (name === "head") looksMs.push(world.clock.monotonicMs());
+      return undefined;
+    };
+    const fromMs = world.clock.monotonicMs();
+    await world.pass(60_000);
+    stopping.abort();
+    await world.settled(run);
+
+    // Had the leader crashed after a renewal, its lease would have run out one lease later.
+    const expiriesMs = renewalsMs.map((atMs) => atMs + LEASE_MS).filter((atMs) => atMs > fromMs && atMs < looksMs.at(-1)! - 500);
+    expect(expiriesMs.length).toBeGreaterThanOrEqual(8);
+    for (const expiryMs of expiriesMs) {
+      const look = looksMs.find((atMs) => atMs > expiryMs)!;
+      expect(look - expiryMs).toBeLessThan(120);
+    }
+    expect(looksMs.length).toBeLessThanOrEqual(48);
+    await world.settled(leadership.release());
+  });
+
+  test("go back to plain looks when there is nothing to aim at", async ({ world }) => {
+    const store = world.store();
+    for (let look = 0; look < 20; look += 1) {
+      const waitMs = store.nextLookMs(ELECTION, 2_000);
+      expect(waitMs).toBeGreaterThanOrEqual(1_600);
+      expect(waitMs).toBeLessThanOrEqual(2_000);
+    }
+    await store.release(await win(store), LIMITS);
+    await store.read(ELECTION);
+    const waitMs = store.nextLookMs(ELECTION, 2_000);
+    expect(waitMs).toBeGreaterThanOrEqual(1_600);
+    expect(waitMs).toBeLessThanOrEqual(2_000);
+  });
+
+  test.for([
+    "",
+    "1",
+    "1_2",
+    "a_b_c",
+    "2_1_5000",
+    "1_2_0",
+    "1_2_-5",
+    "1_2_5000_9",
+    "NaN_NaN_NaN",
+    "%E0%A4%A",
+    "-Infinity_Infinity_5000",
+  ])("are not led astray by a grid that is none: %s", async (grid, { world }) => {
+    await win(world.store());
+    const { metadata } = await world.blob.getProperties();
+    const leaseId = String(world.requests.findLast(({ name }) => name === "metadata")?.headers["x-ms-lease-id"]);
+    await world.blob.setMetadata({ ...metadata, leasehold_grid: grid || "%" }, { conditions: { leaseId } });
+    const store = world.store();
+
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "unknown", term: 1 });
+    const waitMs = store.nextLookMs(ELECTION, 2_000);
+
+    expect(waitMs).toBeGreaterThan(0);
+    expect(waitMs).toBeLessThanOrEqual(2_020);
+  });
+});

@@ -1,0 +1,189 @@
+import { inspect } from "node:util";
+import { BlobServiceClient } from "@azure/storage-blob";
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { describe, expect } from "vitest";
+import { azuriteConnectionString } from "../../../test/backends/azurite.ts";
+import type { Fault } from "../../../test/backends/fault.ts";
+import { asking, ELECTION, LAPSE_MS, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+describe("how many requests a step takes", () => {
+  test("a win on a fresh account, a renewal, a publication and a release", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const seen = world.requests.map(({ name }) => name);
+
+    expect(seen).toEqual(["head", "put-blob", "create-container", "put-blob", "head", "lease:acquire", "metadata"]);
+    await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["lease:renew"]);
+    await expect(world.namesDuring(() => store.publish(lease, "value", LIMITS))).resolves.toEqual(["metadata"]);
+    await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["lease:release"]);
+  });
+
+  test("a win after a look that showed the lease vacant, or expired: two", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await a.release(await win(a), LIMITS);
+
+    await b.read(ELECTION);
+    await expect(world.namesDuring(() => win(b))).resolves.toEqual(["lease:acquire", "metadata"]);
+
+    await world.forward(LAPSE_MS);
+    await a.read(ELECTION);
+    await expect(world.namesDuring(() => win(a))).resolves.toEqual(["lease:acquire", "metadata"]);
+  });
+
+  test("a lost race: one, and then looks alone", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await a.release(await win(a), LIMITS);
+    await b.read(ELECTION);
+    await win(a);
+
+    await expect(world.namesDuring(() => b.acquire(asking({ candidateId: "b" })))).resolves.toEqual(["lease:acquire"]);
+    await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
+  });
+
+  test("a look while the lease is held, free or expired: one HEAD, and no write", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    const lease = await win(a);
+    for (let look = 0; look < 5; look += 1) await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
+    await a.release(lease, LIMITS);
+    await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
+    await win(a);
+    await world.forward(LAPSE_MS);
+    await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
+  });
+
+  test("a standby that waits through a minute of another's leadership only sends HEADs, one a look", async ({ world }) => {
+    const leader = world.candidate("a");
+    const leadership = await world.settled(leader.elector.campaign());
+    const standby = world.candidate("b");
+    const stopping = new AbortController();
+
+    const sent = await world.requestsDuring(async () => {
+      const running = standby.elector.run(() => undefined, { signal: stopping.signal });
+      await world.pass(60_000);
+      stopping.abort();
+      await running;
+    });
+
+    const looks = sent.filter(({ name }) => name !== "lease:renew");
+    // The leader's own looks are those by which it sharpens its grid, once in its term.
+    const leadersOwn = world.witness.published.filter(({ operation }) => operation === "publish").length;
+    expect(looks.filter(({ name }) => name !== "head")).toHaveLength(leadersOwn);
+    expect(looks.length).toBeLessThanOrEqual(60 + 8);
+    expect(leader.elector.isLeader).toBe(true);
+    await world.settled(leadership.release());
+  });
+
+  test("a break: a look, the note and the break", async ({ world }) => {
+    const [a, admin] = [world.store(), world.store()];
+    await win(a);
+
+    const sent = await world.namesDuring(() => admin.break(ELECTION, { reason: "test" }));
+
+    expect(sent).toEqual(["head", "put-blob", "lease:break"]);
+  });
+
+  test("a break that finds nobody there, or a newer term: the look alone", async ({ world }) => {
+    const [a, admin] = [world.store(), world.store()];
+    await expect(world.namesDuring(() => admin.break(ELECTION, { reason: "test" }))).resolves.toEqual(["head"]);
+    const lease = await win(a);
+    await a.release(lease, LIMITS);
+    await expect(world.namesDuring(() => admin.break(ELECTION, { reason: "test" }))).resolves.toEqual(["head"]);
+    await win(a);
+    await expect(world.namesDuring(() => admin.break(ELECTION, { reason: "test", ifTerm: 1 }))).resolves.toEqual(["head"]);
+  });
+});
+
+describe("rule 5: one attempt, one request, whatever the user's client does by itself", () => {
+  const faults: Readonly<Record<string, Fault>> = {
+    "a 503": { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } },
+    "a 500": { kind: "answer", status: 500, headers: { "x-ms-error-code": "InternalError" } },
+    "a socket that is closed": { kind: "cut", side: "before" },
+    "a socket that is closed without the reply": { kind: "cut", side: "after" },
+    "half a reply": { kind: "cut", side: "mid-reply" },
+    "no answer at all": { kind: "black-hole", side: "request" },
+  };
+
+  test.for(Object.entries(faults))("%s", async ([, fault], { world }) => {
+    const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock });
+    const lease = await win(store);
+
+    for (const [name, attempt] of Object.entries({
+      head: () => store.read(ELECTION),
+      "lease:renew": () => store.renew(lease, LIMITS),
+      metadata: () => store.publish(lease, "value", LIMITS),
+      "lease:release": () => store.release(lease, LIMITS),
+    })) {
+      world.proxy.rule = (request) => (request.name === name ? fault : undefined);
+      const sent = await world.namesDuring(() => world.settled(world.failureOf(attempt())));
+      expect(sent, name).toEqual([name]);
+    }
+  });
+
+  test("an acquisition, too, which frees what it may have won", async ({ world }) => {
+    const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock });
+    await store.release(await win(store), LIMITS);
+    world.proxy.rule = (request) => (request.name === "lease:acquire" ? { kind: "answer", status: 500 } : undefined);
+
+    const sent = await world.namesDuring(() => world.failureOf(store.acquire(asking())));
+
+    expect(sent).toEqual(["lease:acquire", "lease:release"]);
+  });
+
+  test("the user's client is left as it was", async ({ world }) => {
+    const client = eagerClient(world);
+    const before = inspect(client, { depth: 8 });
+    const store = new BlobLeaseStore({ container: client, clock: world.clock });
+    await win(store);
+
+    expect(inspect(client, { depth: 8 })).toBe(before);
+    // It still tries again by itself.
+    world.faultOnce("head", { kind: "answer", status: 500 });
+    const sent = await world.namesDuring(() => client.getBlobClient(ELECTION).getProperties());
+    expect(sent).toEqual(["head", "head"]);
+  });
+
+  test("a blob client's own retries are off as well", async ({ world }) => {
+    const store = new BlobLeaseStore({ blob: eagerClient(world).getBlobClient(ELECTION), clock: world.clock });
+    const lease = await win(store);
+    world.proxy.rule = (request) => (request.name === "lease:renew" ? { kind: "answer", status: 503 } : undefined);
+
+    await expect(world.namesDuring(() => world.failureOf(store.renew(lease, LIMITS)))).resolves.toEqual(["lease:renew"]);
+  });
+
+  test("and so are those of the clients that the store makes", async ({ world }) => {
+    const { containerName } = world.container;
+    const connectionString = azuriteConnectionString(world.proxy.url);
+    const { credential } = eagerClient(world);
+    const accountUrl = `${world.proxy.url}/devstoreaccount1/`;
+    for (const store of [
+      new BlobLeaseStore({ connectionString, containerName, clock: world.clock }),
+      new BlobLeaseStore({ accountUrl, containerName, credential: credential as never, clock: world.clock }),
+    ]) {
+      const lease = await win(store);
+      world.proxy.rule = (request) => (request.name === "lease:renew" ? { kind: "answer", status: 503 } : undefined);
+      await expect(world.namesDuring(() => world.failureOf(store.renew(lease, LIMITS)))).resolves.toEqual(["lease:renew"]);
+      await store.release(lease, LIMITS);
+    }
+  });
+
+  test("the user's own options for the client are kept", async ({ world }) => {
+    const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(world.proxy.url), {
+      userAgentOptions: { userAgentPrefix: "acme-billing/7" },
+    });
+    const store = new BlobLeaseStore({
+      container: service.getContainerClient(world.container.containerName),
+      clock: world.clock,
+    });
+
+    const [request] = await world.requestsDuring(() => store.read(ELECTION));
+
+    expect(request?.headers["user-agent"]).toMatch(/^acme-billing\/7 /);
+  });
+});
+
+/** A client as the SDK makes it by default: it tries four times, at once and after 4 and 8 s. */
+function eagerClient(world: BlobWorld): ReturnType<BlobServiceClient["getContainerClient"]> {
+  const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(world.proxy.url));
+  return service.getContainerClient(world.container.containerName);
+}

@@ -1,0 +1,410 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { ContainerClient } from "@azure/storage-blob";
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { isLeaseholdError, StoreError, type Lease, type StoreErrorCode } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import type { Fault } from "../../../test/backends/fault.ts";
+import { containerClient } from "../../../test/backends/fresh-container.ts";
+import { asking, ELECTION, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+/** What the service answers, in the shape of its documentation; a HEAD has no body. */
+function answer(status: number, code: string, headers: Readonly<Record<string, string>> = {}): Fault {
+  const body = `<?xml version="1.0" encoding="utf-8"?>\n<Error><Code>${code}</Code><Message>The words of ${code}.\nRequestId:1\nTime:2</Message></Error>`;
+  return {
+    kind: "answer",
+    status,
+    body,
+    headers: { "Content-Type": "application/xml", "x-ms-error-code": code, "x-ms-request-id": `request-of-${code}`, ...headers },
+  };
+}
+
+interface Situation {
+  readonly store: BlobLeaseStore;
+  readonly lease: Lease;
+}
+
+/** A store that holds a lease. */
+async function holding(world: BlobWorld): Promise<Situation> {
+  const store = world.store();
+  return { store, lease: await win(store) };
+}
+
+/** A store that knows of a lease that is free. */
+async function standingBy(world: BlobWorld): Promise<BlobLeaseStore> {
+  const { store, lease } = await holding(world);
+  await store.release(lease, LIMITS);
+  return store;
+}
+
+describe("what a holder's request means when the service says that", () => {
+  /** https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes; some codes come with either status. */
+  const codes: ReadonlyArray<readonly [status: number, code: string, reason: "taken" | "broken" | "missing"]> = [
+    [409, "LeaseIdMismatchWithLeaseOperation", "taken"],
+    [409, "LeaseIdMismatchWithBlobOperation", "taken"],
+    [412, "LeaseIdMismatchWithBlobOperation", "taken"],
+    [409, "LeaseNotPresentWithLeaseOperation", "taken"],
+    [409, "LeaseNotPresentWithBlobOperation", "taken"],
+    [412, "LeaseNotPresentWithBlobOperation", "taken"],
+    [412, "LeaseLost", "taken"],
+    [409, "LeaseLost", "taken"],
+    [412, "LeaseIdMissing", "taken"],
+    [409, "LeaseIsBrokenAndCannotBeRenewed", "broken"],
+    [409, "LeaseAlreadyBroken", "broken"],
+    [409, "LeaseIsBreakingAndCannotBeChanged", "broken"],
+    [404, "BlobNotFound", "missing"],
+    [404, "ContainerNotFound", "missing"],
+    [409, "ContainerBeingDeleted", "missing"],
+  ];
+
+  test.for(codes)(
+    "%d %s: a renewal or publication has lost the lease; a release has nothing left to do",
+    async ([status, code, reason], { world }) => {
+      const { store, lease } = await holding(world);
+      world.proxy.rule = ({ name }) => (name === "head" ? undefined : answer(status, code));
+
+      await expect(store.publish(lease, "value", LIMITS)).resolves.toMatchObject({
+        held: false,
+        reason,
+        barredUntilExpiry: false,
+      });
+      const renewal = await store.renew(lease, LIMITS);
+      world.witness.hear(renewal);
+      expect(renewal).toMatchObject({ held: false, reason, barredUntilExpiry: false, explanation: expect.stringMatching(/\S/) });
+      await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
+    },
+  );
+
+  test("a holder's blob that is deleted is missing, and so is its container", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    await world.blob.delete({ conditions: { leaseId: leaseIdIn(world) } });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(store.read(ELECTION)).resolves.toBeUndefined();
+
+    const other = await holding(world);
+    await world.container.delete();
+    await expect(other.store.renew(other.lease, LIMITS)).resolves.toMatchObject({
+      held: false,
+      reason: "missing",
+      explanation: `the blob '${ELECTION}' in container '${world.container.containerName}' is gone`,
+    });
+    await expect(other.store.read(ELECTION)).resolves.toBeUndefined();
+  });
+});
+
+describe("what an acquisition means when the service says that", () => {
+  test.for([
+    [409, "LeaseAlreadyPresent"],
+    [409, "LeaseIsBreakingAndCannotBeAcquired"],
+  ] as const)("%d %s: another holds it", async ([status, code], { world }) => {
+    const store = await standingBy(world);
+    world.proxy.rule = ({ name }) => (name === "lease:acquire" ? answer(status, code) : undefined);
+
+    const sent = await world.namesDuring(async () => {
+      await expect(store.acquire(asking())).resolves.toEqual({ acquired: false });
+    });
+    expect(sent).toEqual(["lease:acquire"]);
+  });
+
+  test.for([
+    [404, "BlobNotFound"],
+    [404, "ContainerNotFound"],
+  ] as const)("%d %s: nothing is acquired; the next look says what is left", async ([status, code], { world }) => {
+    const store = await standingBy(world);
+    world.proxy.rule = ({ name }) => (name === "lease:acquire" ? answer(status, code) : undefined);
+
+    await expect(store.acquire(asking())).resolves.toEqual({ acquired: false });
+    await expect(world.namesDuring(() => store.acquire(asking()))).resolves.toEqual(["head", "lease:acquire"]);
+  });
+
+  test.for([
+    [409, "BlobAlreadyExists"],
+    [412, "LeaseIdMissing"],
+  ] as const)("a creation that is answered %d %s has found the blob there", async ([status, code], { world }) => {
+    await standingBy(world);
+    let looks = 0;
+    // The look comes too early to see it.
+    world.proxy.rule = ({ name }) => {
+      if (name === "head") return (looks += 1) === 1 ? answer(404, "BlobNotFound") : undefined;
+      return name === "put-blob" ? answer(status, code) : undefined;
+    };
+
+    await expect(win(world.store())).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("a lease that was lost before its term was written is a lost race, whatever the code", async ({ world }) => {
+    for (const [status, code] of [
+      [412, "LeaseLost"],
+      [412, "LeaseNotPresentWithBlobOperation"],
+      [409, "LeaseNotPresentWithBlobOperation"],
+      [412, "LeaseIdMismatchWithBlobOperation"],
+      [404, "BlobNotFound"],
+    ] as const) {
+      const store = await standingBy(world);
+      world.proxy.rule = ({ name }) => (name === "metadata" ? answer(status, code) : undefined);
+      await expect(store.acquire(asking()), code).resolves.toEqual({ acquired: false });
+      world.proxy.rule = undefined;
+    }
+  });
+});
+
+interface Passing {
+  readonly fault: Fault;
+  readonly code: StoreErrorCode;
+  /** Whether a write may have been carried out. */
+  readonly applied: boolean;
+  readonly retryAfterMs?: number;
+  readonly says?: RegExp;
+}
+
+const PASSING: Readonly<Record<string, Passing>> = {
+  "403 AuthorizationPermissionMismatch": {
+    fault: answer(403, "AuthorizationPermissionMismatch"),
+    code: "STORE_DENIED",
+    applied: false,
+    says: /AuthorizationPermissionMismatch \(HTTP 403\).*Storage Blob Data Contributor/s,
+  },
+  "403 AuthenticationFailed": { fault: answer(403, "AuthenticationFailed"), code: "STORE_DENIED", applied: false },
+  "401 NoAuthenticationInformation": { fault: answer(401, "NoAuthenticationInformation"), code: "STORE_DENIED", applied: false },
+  "429 with Retry-After": {
+    fault: answer(429, "TooManyRequests", { "Retry-After": "3" }),
+    code: "STORE_THROTTLED",
+    applied: false,
+    retryAfterMs: 3_000,
+  },
+  "503 ServerBusy with Retry-After": {
+    fault: answer(503, "ServerBusy", { "Retry-After": "7" }),
+    code: "STORE_THROTTLED",
+    applied: true,
+    retryAfterMs: 7_000,
+  },
+  "503 ServerBusy with a date, which this machine's clock should not judge": {
+    fault: answer(503, "ServerBusy", { "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT" }),
+    code: "STORE_THROTTLED",
+    applied: true,
+  },
+  "500 InternalError": {
+    fault: answer(500, "InternalError"),
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+    says: /InternalError \(HTTP 500\)/,
+  },
+  "500 OperationTimedOut": { fault: answer(500, "OperationTimedOut"), code: "STORE_TIMEOUT", applied: true },
+  "502 of a gateway": {
+    fault: { kind: "answer", status: 502, body: "<html>Bad gateway</html>" },
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+  },
+  "504 of a gateway": { fault: { kind: "answer", status: 504 }, code: "STORE_UNAVAILABLE", applied: true },
+  "408": { fault: { kind: "answer", status: 408 }, code: "STORE_TIMEOUT", applied: true },
+  "400 InvalidHeaderValue": { fault: answer(400, "InvalidHeaderValue"), code: "STORE_REJECTED", applied: false },
+  "409 AccountBeingCreated": { fault: answer(409, "AccountBeingCreated"), code: "STORE_CONFLICT", applied: false },
+  "a socket closed before the request was through": {
+    fault: { kind: "cut", side: "before" },
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+  },
+  "a socket closed before the reply": { fault: { kind: "cut", side: "after" }, code: "STORE_UNAVAILABLE", applied: true },
+  "a socket closed in the middle of the reply": {
+    fault: { kind: "cut", side: "mid-reply" },
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+  },
+  "no answer to a request that arrived": {
+    fault: { kind: "black-hole", side: "reply" },
+    code: "STORE_TIMEOUT",
+    applied: true,
+    says: /did not answer '.+' of 'nightly-billing' within 5000 ms/,
+  },
+  "no answer to a request that never arrived": {
+    fault: { kind: "black-hole", side: "request" },
+    code: "STORE_TIMEOUT",
+    applied: true,
+  },
+};
+
+describe("a failure that says nothing of who leads is an error, with what is known", () => {
+  test.for(Object.entries(PASSING))("%s", async ([, { fault, code, applied, retryAfterMs, says }], { world }) => {
+    const { store, lease } = await holding(world);
+    const attempts: ReadonlyArray<readonly [operation: string, wire: string, writes: boolean, attempt: () => Promise<unknown>]> =
+      [
+        ["head", "head", false, () => store.read(ELECTION)],
+        ["renew", "lease:renew", true, () => store.renew(lease, LIMITS)],
+        ["publish", "metadata", true, () => store.publish(lease, "value", LIMITS)],
+        ["write-note", "put-blob", true, () => world.store().break(ELECTION, { reason: "test" })],
+        ["break", "lease:break", true, () => world.store().break(ELECTION, { reason: "test" })],
+        ["release", "lease:release", true, () => store.release(lease, LIMITS)],
+      ];
+    for (const [operation, wire, writes, attempt] of attempts) {
+      world.proxy.rule = undefined;
+      await store.renew(lease, LIMITS);
+      world.proxy.rule = ({ name }) => (name === wire ? fault : undefined);
+      const error = await world.settled(world.failureOf(attempt()));
+
+      expect(error, operation).toBeInstanceOf(StoreError);
+      expect(error).toMatchObject({
+        store: "azure-blob",
+        operation,
+        election: ELECTION,
+        code,
+        mayHaveBeenApplied: writes && applied,
+      });
+      expect(error.retryAfterMs).toBe(retryAfterMs);
+      if (says) expect(error.message).toMatch(says);
+      expect(isLeaseholdError(error, code)).toBe(true);
+      expect(error.message.split("\n")).toHaveLength(1);
+    }
+  });
+
+  test.for(Object.entries(PASSING))("%s: an acquisition", async ([, { fault, code, applied }], { world }) => {
+    const store = await standingBy(world);
+    world.faultOnce("lease:acquire", fault);
+
+    const error = await world.settled(world.failureOf(store.acquire(asking())));
+
+    expect(error).toMatchObject({
+      store: "azure-blob",
+      operation: "acquire",
+      election: ELECTION,
+      code,
+      mayHaveBeenApplied: applied,
+    });
+    // Nobody is barred by what became of it.
+    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("a service that refuses the connection has not carried anything out", async ({ world }) => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    const store = new BlobLeaseStore({ container: containerClient(`http://127.0.0.1:${port}`), clock: world.clock });
+
+    const refused = await world.failureOf(store.read(ELECTION));
+    expect(refused).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "head", mayHaveBeenApplied: false });
+    expect(refused.message).toContain("ECONNREFUSED");
+
+    const note = await world.failureOf(store.acquire(asking()));
+    expect(note).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
+  });
+
+  test("a caller's abort is thrown as its own reason, and the request is dropped", async ({ world }) => {
+    const store = world.store();
+    await win(store);
+    const late = world.holdOnce("head");
+    const stopping = new AbortController();
+    const read = store.read(ELECTION, { signal: stopping.signal });
+    await late.arrived;
+    const reason = new Error("the caller's own");
+    stopping.abort(reason);
+
+    await expect(read).rejects.toBe(reason);
+    await expect(store.read(ELECTION, { signal: stopping.signal })).rejects.toBe(reason);
+  });
+
+  test("a wrong account key is a denial", async ({ world }) => {
+    await world.container.create();
+    const { url } = world.proxied;
+    const store = new BlobLeaseStore({ container: new ContainerClient(url), clock: world.clock });
+
+    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_DENIED" });
+  });
+});
+
+describe("an answer that does not come from the service, such as that of a captive portal", () => {
+  const stranger: Fault = { kind: "answer", status: 200, headers: { "Content-Type": "text/html" } };
+
+  test("is no renewal", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    world.proxy.rule = () => stranger;
+
+    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("tells nobody that the lease is vacant", async ({ world }) => {
+    const { store } = await holding(world);
+    world.proxy.rule = () => stranger;
+
+    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("elects nobody", async ({ world }) => {
+    world.proxy.rule = ({ method, name }) =>
+      name === "lease:acquire" ? { ...stranger, status: 201 } : method === "HEAD" || method === "PUT" ? stranger : undefined;
+
+    await expect(world.failureOf(world.candidate("a").elector.tryRun(() => undefined))).resolves.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+    });
+  });
+});
+
+describe("nothing secret is shown", () => {
+  // What a test's errors, events and diagnostics may not hold is checked after each one, in every file: see Witness.
+
+  test("by an error whose body repeats the request", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    world.proxy.rule = ({ name, path, query, headers }) =>
+      name === "lease:renew"
+        ? {
+            kind: "answer",
+            status: 502,
+            headers: { "Content-Type": "text/html" },
+            body: `<html>cannot reach ${path}?${query.toString()} with ${JSON.stringify(headers)}</html>`,
+          }
+        : undefined;
+
+    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("of a shared access signature", async ({ world }) => {
+    const sas = "sv=2024-11-04&sr=c&sp=racwdl&se=2099-01-01T00%3A00%3A00Z&sig=c2VjcmV0LXNlY3JldC1zZWNyZXQ%3D";
+    world.witness.keep("c2VjcmV0LXNlY3JldC1zZWNyZXQ=");
+    const { url } = world.proxied;
+    const store = new BlobLeaseStore({ container: new ContainerClient(`${url}?${sas}`), clock: world.clock });
+    const echo = `cannot reach ${url}?${sas}`;
+
+    for (const fault of [
+      undefined,
+      { kind: "cut", side: "before" },
+      { kind: "answer", status: 502, headers: { "Content-Type": "text/plain" }, body: echo },
+      { kind: "answer", status: 502, headers: { "Content-Type": "application/xml" }, body: echo },
+      { kind: "answer", status: 502, headers: {}, body: echo },
+      answer(403, "AuthenticationFailed"),
+    ] satisfies Array<Fault | undefined>) {
+      // The first look finds nothing, so that a request with a reply that has a body follows.
+      world.proxy.rule = ({ name }) => (name === "head" ? answer(404, "BlobNotFound") : fault);
+      await world.failureOf(store.acquire(asking()));
+      world.proxy.rule = () => fault;
+      await world.failureOf(store.read(ELECTION));
+    }
+    const [request] = world.requests;
+    expect(request?.query.get("sig")).toBe("c2VjcmV0LXNlY3JldC1zZWNyZXQ=");
+  });
+
+  test("of an account key", async ({ world }) => {
+    world.witness.keep("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==");
+    const store = world.store();
+    world.witness.hear(store);
+    await win(store);
+    world.witness.hear(store);
+    world.proxy.rule = () => answer(403, "AuthenticationFailed");
+    await world.failureOf(store.read(ELECTION));
+  });
+
+  test("by a lease, or by what is told of its loss", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    world.witness.hear(lease);
+    await world.store().break(ELECTION, { reason: "test", immediate: true });
+    const outcome = await store.renew(lease, LIMITS);
+    expect(outcome).toMatchObject({ held: false });
+    world.witness.hear(outcome);
+  });
+});
+
+function leaseIdIn(world: BlobWorld): string {
+  const acquired = world.requests.findLast(({ name }) => name === "lease:acquire");
+  return String(acquired?.headers["x-ms-proposed-lease-id"]);
+}

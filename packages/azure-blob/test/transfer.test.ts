@@ -1,0 +1,212 @@
+import { LeaseLostError } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { asking, ELECTION, LAPSE_MS, LIMITS, win } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+const HOUR_MS = 3_600_000;
+
+describe("rule 16: a transfer", () => {
+  test("ends the leader's term, and only the named candidate may acquire: accepted", async ({ world }) => {
+    const [a, b, c, admin] = [world.store(), world.store(), world.store(), world.store()];
+    const lease = await win(a);
+    const outcome = admin.transfer(ELECTION, "b");
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+
+    await expect(a.renew(lease, LIMITS)).resolves.toEqual({
+      held: false,
+      reason: "broken",
+      barredUntilExpiry: true,
+      explanation: "an administrator asked to hand over to 'b'",
+    });
+    await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await world.forward(LAPSE_MS);
+    await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", term: 1, reservedFor: "b" });
+    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({
+      acquired: false,
+      current: { reservedFor: "b" },
+    });
+    await expect(a.acquire(asking({ candidateId: "a" }))).resolves.toMatchObject({ acquired: false });
+    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+
+    await expect(world.settled(outcome)).resolves.toBe("accepted");
+  });
+
+  test("to a candidate that does not come has expired after transferTimeoutMs, and then anyone may acquire", async ({
+    world,
+  }) => {
+    const [a, c] = [world.store(), world.store()];
+    await win(a);
+    const outcome = world.store().transfer(ELECTION, "b", { transferTimeoutMs: 10_000 });
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+    await world.forward(LAPSE_MS);
+    await c.read(ELECTION);
+
+    await world.forward(9_000);
+    await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", reservedFor: "b" });
+    await world.forward(1_500);
+    expect(await c.read(ELECTION)).not.toHaveProperty("reservedFor");
+    await expect(world.settled(outcome)).resolves.toBe("expired");
+    await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("to a candidate that does not come does not keep away for ever who has seen nothing of it, such as a function", async ({
+    world,
+  }) => {
+    await win(world.store());
+    await world.settled(world.store().transfer(ELECTION, "b", { transferTimeoutMs: 10_000 }));
+    await world.forward(HOUR_MS);
+
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedFor");
+    await expect(world.candidate("c").elector.tryRun(() => "done")).resolves.toEqual({ elected: true, term: 2, result: "done" });
+  });
+
+  test("does not let anyone in sooner who has seen nothing of it", async ({ world }) => {
+    await win(world.store());
+    const outcome = world.store().transfer(ELECTION, "b", { transferTimeoutMs: 30_000 });
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+    await world.forward(LAPSE_MS);
+    await world.forward(28_000);
+
+    await expect(world.store().acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: true });
+    await expect(world.settled(outcome)).resolves.toBe("accepted");
+  });
+
+  // A lease that was released has no place for a note: the store says so rather than hold anybody off.
+  test("is void if the leader leaves before it has learned of it, and says that it is", async ({ world }) => {
+    const [a, c] = [world.store(), world.store()];
+    const lease = await win(a);
+    const outcome = world.store().transfer(ELECTION, "b");
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+
+    // It stops between two renewals.
+    await a.release(lease, LIMITS);
+
+    await expect(world.settled(outcome)).resolves.toBe("expired");
+    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: true });
+  });
+
+  test("of a term that has passed is lost, and nothing is written", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await a.release(await win(a), LIMITS);
+    const successor = await win(b, { candidateId: "b" });
+
+    const sent = await world.namesDuring(async () => {
+      await expect(world.store().transfer(ELECTION, "c", { ifTerm: 1 })).resolves.toBe("lost");
+    });
+    expect(sent).toEqual(["head"]);
+    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test.for(["never led", "released"])("of a lease that is free is lost (%s)", async (how, { world }) => {
+    const store = world.store();
+    if (how === "released") await store.release(await win(store), LIMITS);
+
+    await expect(store.transfer(ELECTION, "b")).resolves.toBe("lost");
+    await expect(win(store, { candidateId: "c" })).resolves.toMatchObject({ candidateId: "c" });
+  });
+
+  test("of an expired lease reserves it all the same", async ({ world }) => {
+    const [a, b, c] = [world.store(), world.store(), world.store()];
+    await win(a);
+    await world.forward(LAPSE_MS);
+    const outcome = world.store().transfer(ELECTION, "b");
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+
+    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+    await expect(world.settled(outcome)).resolves.toBe("accepted");
+  });
+
+  test("that arrives after the successor has taken over is lost, and does not hit it", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    const lease = await win(a);
+    const late = world.holdOnce("lease:break");
+    const outcome = world.store().transfer(ELECTION, "c");
+    await late.arrived;
+    await a.release(lease, LIMITS);
+    const successor = await win(b, { candidateId: "b" });
+    await late.letGo();
+
+    await expect(outcome).resolves.toBe("lost");
+    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+    // The note that it left names another term: nothing is reserved by it.
+    await b.release(successor, LIMITS);
+    await expect(win(world.store(), { candidateId: "d" })).resolves.toMatchObject({ term: 3 });
+  });
+
+  test("leaves a note that no other term heeds", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await win(a);
+    await world.settled(world.store().transfer(ELECTION, "c", { transferTimeoutMs: 1_000 }));
+    await b.read(ELECTION);
+    await world.forward(1_500);
+    const next = await win(b, { candidateId: "b" });
+    await world.blob.getBlobLeaseClient().breakLease(0);
+
+    await expect(b.renew(next, LIMITS)).resolves.toMatchObject({
+      held: false,
+      explanation: "an administrator broke it: no reason was left",
+    });
+    const seen = await world.store().read(ELECTION);
+    expect(seen).toMatchObject({ state: "expired", term: 2 });
+    expect(seen).not.toHaveProperty("reservedFor");
+    await expect(win(world.store(), { candidateId: "d" })).resolves.toMatchObject({ term: 3 });
+  });
+
+  test("is lost if somebody else leads all the same", async ({ world }) => {
+    const a = world.store();
+    await win(a);
+    const outcome = world.store().transfer(ELECTION, "b");
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+    await world.store().break(ELECTION, { reason: "emergency", immediate: true });
+    await win(world.store(), { candidateId: "c" });
+
+    await expect(world.settled(outcome)).resolves.toBe("lost");
+  });
+
+  test("stops waiting with its caller's own reason", async ({ world }) => {
+    await win(world.store());
+    const stopping = new AbortController();
+    const outcome = world.store().transfer(ELECTION, "b", { signal: stopping.signal });
+    await world.proxy.waitFor(({ name, answeredMs }) => name === "lease:break" && answeredMs !== undefined);
+    const reason = new Error("the caller's own");
+    stopping.abort(reason);
+
+    await expect(outcome).rejects.toBe(reason);
+  });
+});
+
+describe("a leader that is asked to hand over", () => {
+  test("drains in what remains of its lease, leaves it to run out, and the named candidate leads next", async ({ world }) => {
+    const leader = world.candidate("a");
+    const named = world.candidate("b");
+    const other = world.candidate("c");
+    const stopping = new AbortController();
+    const leadership = await world.settled(leader.elector.campaign());
+    const led: string[] = [];
+    const runs = [named, other].map(({ elector }) =>
+      elector.run(
+        async (led_) => {
+          led.push(`${led_.candidateId} in term ${led_.term}`);
+          await new Promise((resolve) => led_.signal.addEventListener("abort", resolve));
+        },
+        { signal: stopping.signal },
+      ),
+    );
+    await world.pass(6_000);
+    const outcome = world.store().transfer(ELECTION, "b");
+
+    await world.until(() => leadership.signal.aborted);
+    expect(leadership.signal.reason).toBeInstanceOf(LeaseLostError);
+    expect(leadership.signal.reason).toMatchObject({ message: expect.stringContaining("asked to hand over to 'b'") });
+    expect(leadership.isValid()).toBe(true);
+    const released = world.namesDuring(() => leadership.release());
+    await expect(world.settled(released)).resolves.not.toContain("lease:release");
+
+    await expect(world.settled(outcome)).resolves.toBe("accepted");
+    expect(led).toEqual(["b in term 2"]);
+    stopping.abort();
+    await world.settled(Promise.all(runs));
+  });
+});

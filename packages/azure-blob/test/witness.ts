@@ -1,0 +1,56 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { inspect } from "node:util";
+import { REQUEST_CHANNEL, STATE_CHANNEL, type StoreRequest } from "@leasehold/core";
+import { expect } from "vitest";
+import type { ProxiedRequest } from "../../../test/backends/request-log.ts";
+
+/** Everything that Leasehold tells during a test: errors, events and diagnostics. None of it may hold a secret. */
+export class Witness implements Disposable {
+  /** The requests that were published on the diagnostics channel. */
+  readonly published: StoreRequest[] = [];
+  readonly #heard: unknown[] = [];
+  readonly #secrets: string[] = [];
+  readonly #onRequest = (message: unknown): void => {
+    this.published.push(message as StoreRequest);
+    this.hear(message);
+  };
+  readonly #onState = (message: unknown): void => this.hear(message);
+
+  constructor() {
+    subscribe(REQUEST_CHANNEL, this.#onRequest);
+    subscribe(STATE_CHANNEL, this.#onState);
+  }
+
+  /** Notes something that people may see in a log. */
+  hear(what: unknown): void {
+    this.#heard.push(what);
+  }
+
+  keep(...secrets: readonly string[]): void {
+    this.#secrets.push(...secrets);
+  }
+
+  /** The keys of leases and accounts that requests carried. */
+  keepSecretsOf(requests: readonly ProxiedRequest[]): void {
+    for (const { headers, query } of requests) {
+      const { authorization } = headers;
+      const signature = authorization?.slice(authorization.indexOf(":") + 1);
+      const values = [headers["x-ms-lease-id"], headers["x-ms-proposed-lease-id"], signature, query.get("sig")];
+      this.keep(...values.filter((value) => typeof value === "string"));
+    }
+  }
+
+  /** Fails if anything heard shows a secret to somebody who prints it with everything in it. */
+  expectDiscreet(): void {
+    const secrets = new Set(this.#secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]));
+    for (const what of this.#heard) {
+      const shown = `${inspect(what, { depth: 10, showHidden: true })}\n${JSON.stringify(what)}\n${String(what)}`;
+      for (const secret of secrets) expect(shown).not.toContain(secret);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    unsubscribe(REQUEST_CHANNEL, this.#onRequest);
+    unsubscribe(STATE_CHANNEL, this.#onState);
+  }
+}

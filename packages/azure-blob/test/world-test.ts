@@ -1,0 +1,25 @@
+import { test as base } from "vitest";
+import { startAzurite } from "../../../test/backends/azurite.ts";
+import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
+import { freshBlob } from "../../../test/backends/fresh-container.ts";
+import { BlobWorld } from "./blob-world.ts";
+
+/** A test in a world of its own: one Azurite for the file, and a container, a clock and a network for each test. */
+export const test = base
+  .extend("azurite", { scope: "file" }, async ({}, { onCleanup }) => {
+    const azurite = await startAzurite();
+    onCleanup(() => azurite.stop());
+    // Its first answers take a second; no test is to count that.
+    await (await freshBlob(azurite.url)).getBlobLeaseClient().acquireLease(15);
+    return azurite;
+  })
+  .extend("proxy", { scope: "file" }, async ({ azurite }, { onCleanup }) => {
+    const proxy = await startFaultProxy(azurite.url);
+    onCleanup(() => proxy.stop());
+    return proxy;
+  })
+  .extend("world", ({ azurite, proxy }, { onCleanup }) => {
+    const world = new BlobWorld(azurite, proxy);
+    onCleanup(() => world.dispose());
+    return world;
+  });

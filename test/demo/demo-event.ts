@@ -1,0 +1,58 @@
+import type { Summary } from "./summary.ts";
+
+/** What each event tells beside when, who and in which term. Instants are like `at`. */
+export interface EventDetails {
+  /** The demo begins. */
+  readonly demo: { readonly leaseDurationMs: number; readonly retryPeriodMs: number; readonly service: string };
+  /** The next act begins. */
+  readonly phase: { readonly title: string; readonly explanation: string };
+  /** A worker process was started. */
+  readonly spawned: { readonly pid: number };
+  readonly standby: object;
+  /** `validUntil`: until when its `isValid()` can be true unless it renews. */
+  readonly "started-leading": { readonly validUntil: number };
+  readonly renewed: { readonly validUntil: number };
+  /** The ledger refuses older terms from here on. */
+  readonly sealed: object;
+  /** The service has accepted a fenced write of that entry. */
+  readonly wrote: { readonly entry: number };
+  /** `leadership.signal` has aborted. `lost`: rather than given up. */
+  readonly ending: { readonly lost: boolean; readonly reason: string };
+  /** The worker saw `isValid()` false, or its task is about to settle; `lastValid` is when it last saw it true. */
+  readonly "validity-ended": { readonly lastValid: number };
+  readonly "stopped-leading": { readonly lost: boolean };
+  /** The worker ran again after a freeze; `valid` is what `isValid()` said in its first statement. */
+  readonly thawed: { readonly frozenMs: number; readonly valid: boolean };
+  readonly "fenced-write-refused": { readonly error: string; readonly message: string };
+  /** Must never happen. */
+  readonly "stale-write-accepted": object;
+  /** SIGKILL was sent. */
+  readonly killed: object;
+  /** SIGTERM was sent. */
+  readonly terminated: object;
+  /** SIGSTOP has taken effect. */
+  readonly paused: object;
+  /** SIGCONT was sent. */
+  readonly resumed: object;
+  readonly exited: { readonly code: number | null; readonly signal: string | null };
+  readonly summary: Summary;
+}
+
+export type EventName = keyof EventDetails;
+
+/** Something that happened. `at` is in milliseconds since the demo began, by the host's monotonic clock. */
+export type DemoEvent = {
+  readonly [Name in EventName]: {
+    readonly at: number;
+    readonly candidate: string | null;
+    readonly event: Name;
+    readonly term: number | null;
+  } & EventDetails[Name];
+}[EventName];
+
+/** The events of that name. */
+export type EventNamed<Name extends EventName> = Extract<DemoEvent, { readonly event: Name }>;
+
+export function isEvent<Name extends EventName>(event: DemoEvent, ...names: readonly Name[]): event is EventNamed<Name> {
+  return (names as readonly EventName[]).includes(event.event);
+}

@@ -1,0 +1,97 @@
+import { isEvent, type DemoEvent, type EventDetails, type EventName, type EventNamed } from "./demo-event.ts";
+import { hostMs } from "./host-clock.ts";
+
+export interface Awaited<Name extends EventName> {
+  /** What is awaited, in words: for the live view, and for the error if it does not come. */
+  readonly what: string;
+  readonly event: Name | readonly Name[];
+  /** Whose. @defaultValue anybody's */
+  readonly of?: string | undefined;
+  /** Whose not. */
+  readonly notOf?: string | undefined;
+  /** From which event of the log on. @defaultValue the next one */
+  readonly from?: number | undefined;
+}
+
+/** Everything that happens in the demo, as it arrives; those who wait for something wait here. */
+export class EventLog {
+  readonly originMs: number = hostMs();
+  readonly events: DemoEvent[] = [];
+  /** What the demo is waiting for, or was when it was stopped. */
+  waitingFor: { readonly what: string; readonly since: number } | undefined;
+  readonly #signal: AbortSignal;
+  readonly #listeners = new Set<(event: DemoEvent) => void>();
+
+  /** @param signal ends every wait, with its reason. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** How many events there are: a place to wait from later. */
+  get length(): number {
+    return this.events.length;
+  }
+
+  /** The present, as in `at`. */
+  now(): number {
+    return hostMs(this.originMs);
+  }
+
+  /** The term that `candidate` has led last. */
+  termOf(candidate: string | null): number | null {
+    return this.events.findLast((event) => event.candidate === candidate && isEvent(event, "started-leading"))?.term ?? null;
+  }
+
+  /** Calls `listener` for every event from now on; returns a function that ends it. */
+  listen(listener: (event: DemoEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Adds what another process has stamped. */
+  add(event: DemoEvent): void {
+    this.events.push(event);
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Adds what this process does or sees, at this moment. */
+  note<Name extends EventName>(
+    event: Name,
+    candidate: string | null,
+    details: EventDetails[Name],
+    term: number | null = null,
+  ): void {
+    this.add({ at: this.now(), candidate, event, term, ...details } as DemoEvent);
+  }
+
+  /** Waits for an event. @throws the signal's reason once it aborts. */
+  async next<Name extends EventName>({
+    what,
+    event: names,
+    of,
+    notOf,
+    from = this.length,
+  }: Awaited<Name>): Promise<EventNamed<Name>> {
+    const wanted = [names].flat() as Name[];
+    const fits = (event: DemoEvent): event is EventNamed<Name> =>
+      isEvent(event, ...wanted) && (of === undefined || event.candidate === of) && event.candidate !== notOf;
+    const found = this.events.slice(from).find(fits);
+    if (found) return found;
+    this.#signal.throwIfAborted();
+    this.waitingFor = { what, since: this.now() };
+    const { promise, resolve, reject } = Promise.withResolvers<EventNamed<Name>>();
+    const stop = this.listen((event) => {
+      if (fits(event)) resolve(event);
+    });
+    const onAbort = (): void => reject(this.#signal.reason as Error);
+    this.#signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const event = await promise;
+      this.waitingFor = undefined;
+      return event;
+    } finally {
+      stop();
+      this.#signal.removeEventListener("abort", onAbort);
+    }
+  }
+}

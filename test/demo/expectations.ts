@@ -1,0 +1,161 @@
+import type { Timing } from "@leasehold/core";
+import { isEvent, type DemoEvent, type EventName, type EventNamed } from "./demo-event.ts";
+import { ledgerProblems, type Entry } from "./ledger.ts";
+import type { Takeover } from "./takeover.ts";
+import { inOrder, overlapMs, reignsOf } from "./timeline.ts";
+
+/** Something that had to be so, and whether it was. */
+export interface Expectation {
+  readonly expected: string;
+  readonly held: boolean;
+  /** What was found, in words. */
+  readonly found: string;
+}
+
+/** What the demo has come to. */
+export interface Evidence {
+  readonly events: readonly DemoEvent[];
+  readonly takeovers: readonly Takeover[];
+  readonly timing: Timing;
+  /** What the ledger held, one version after another. */
+  readonly ledger: readonly (readonly Entry[])[];
+}
+
+/** A crashed or frozen leader must be replaced in this many lease durations after its last renewal. */
+const CRASH_LEASES = 1.1;
+/** What a polite handover may take beside one retry period: a few round trips, with room for a busy machine. */
+const ROUND_TRIPS_MS = 1_000;
+
+export function judge(evidence: Evidence): Expectation[] {
+  return [
+    oneLeaderEach(evidence),
+    termsRise(evidence),
+    noOverlap(evidence),
+    inTime(evidence, "crash"),
+    inTime(evidence, "handover"),
+    drained(evidence),
+    inTime(evidence, "freeze"),
+    deposedKnows(evidence),
+    lateWriteRefused(evidence),
+    sealedFirst(evidence),
+    ledgerWhole(evidence),
+  ];
+}
+
+function oneLeaderEach({ events }: Evidence): Expectation {
+  const changes = 1 + count(events, "killed") + count(events, "terminated") + count(events, "paused");
+  const starts = count(events, "started-leading");
+  return {
+    expected: "one leader each time",
+    held: changes === 4 && starts === changes,
+    found: `${starts} leaders, after an election and ${changes - 1} signals`,
+  };
+}
+
+function termsRise({ events }: Evidence): Expectation {
+  const terms = all(events, "started-leading").map(({ term }) => term ?? 0);
+  return {
+    expected: "the term rises with every leader",
+    held: terms.length > 0 && terms.every((term, index) => index === 0 || term > (terms[index - 1] ?? 0)),
+    found: `terms ${terms.join(", ")}`,
+  };
+}
+
+function noOverlap({ events }: Evidence): Expectation {
+  const reigns = reignsOf(events);
+  const overlap = overlapMs(reigns);
+  return {
+    expected: "never two valid leaders at once",
+    held: reigns.length > 1 && overlap === 0,
+    found: `${formatMs(overlap)} of overlap among ${reigns.length} leaders`,
+  };
+}
+
+function inTime({ takeovers, timing }: Evidence, cause: Takeover["cause"]): Expectation {
+  const polite = cause === "handover";
+  const limitMs = polite ? timing.retryPeriodMs + ROUND_TRIPS_MS : CRASH_LEASES * timing.leaseDurationMs;
+  const takeover = takeovers.find((each) => each.cause === cause);
+  const limit = polite ? "a retry period and a few round trips" : `${CRASH_LEASES} leases`;
+  return {
+    expected: `takeover after the ${cause} within ${limit} (${formatMs(limitMs)})`,
+    held: takeover !== undefined && takeover.ms >= 0 && takeover.ms <= limitMs,
+    found: takeover ? formatMs(takeover.ms) : "no takeover",
+  };
+}
+
+function drained({ events }: Evidence): Expectation {
+  const [terminated] = all(events, "terminated");
+  const own = events.filter(({ candidate }) => candidate === terminated?.candidate);
+  const finished = all(own, "wrote").some(({ at }) => terminated !== undefined && at > terminated.at);
+  const [exited] = all(own, "exited");
+  return {
+    expected: "the leader told to end finishes its work first",
+    held: finished && exited?.code === 0,
+    found: `${finished ? "an entry" : "no entry"} after the signal, ${exited ? (exited.signal ?? `exit code ${exited.code}`) : "no exit"}`,
+  };
+}
+
+function deposedKnows({ events }: Evidence): Expectation {
+  const [resumed] = all(events, "resumed");
+  const [thawed] = all(events, "thawed");
+  const validLater = all(events, "validity-ended").some(
+    ({ candidate, lastValid }) => resumed !== undefined && candidate === resumed.candidate && lastValid >= resumed.at,
+  );
+  return {
+    expected: "the thawed leader knows at once that it is deposed",
+    held: thawed !== undefined && thawed.candidate === resumed?.candidate && !thawed.valid && !validLater,
+    found: thawed
+      ? `isValid() is ${thawed.valid} in its first statement, ${validLater ? "and true later" : "and stays so"}`
+      : "it never woke up",
+  };
+}
+
+function lateWriteRefused({ events }: Evidence): Expectation {
+  const [refused] = all(events, "fenced-write-refused");
+  const accepted = count(events, "stale-write-accepted");
+  return {
+    expected: "the service refuses the deposed leader's write",
+    held: refused?.error === "FencedError" && accepted === 0,
+    found: accepted > 0 ? "it was accepted" : refused ? refused.error : "no such write was tried",
+  };
+}
+
+function sealedFirst({ events }: Evidence): Expectation {
+  const terms = all(events, "started-leading").map(({ term }) => term);
+  const unsealed = terms.filter((term) => {
+    const acts = inOrder(events).filter((event) => event.term === term && isEvent(event, "sealed", "wrote"));
+    return acts[0]?.event !== "sealed";
+  });
+  return {
+    expected: "every leader seals the ledger before it writes to it",
+    held: terms.length > 0 && unsealed.length === 0,
+    found: unsealed.length > 0 ? `not in term ${unsealed.join(", ")}` : `sealed in ${terms.length} terms`,
+  };
+}
+
+function ledgerWhole({ events, ledger }: Evidence): Expectation {
+  const acknowledged = all(events, "wrote").map(({ entry, term, candidate }) => ({
+    entry,
+    term: term ?? 0,
+    candidate: candidate ?? "",
+  }));
+  const problems = ledgerProblems(ledger, acknowledged);
+  return {
+    expected: "the ledger keeps every acknowledged write, and takes no stale one",
+    held: problems.length === 0 && acknowledged.length > 0,
+    found: problems.length > 0 ? problems.join("; ") : `${ledger.at(-1)?.length} entries, ${acknowledged.length} acknowledged`,
+  };
+}
+
+function all<Name extends EventName>(events: readonly DemoEvent[], name: Name): EventNamed<Name>[] {
+  return inOrder(events).filter((event): event is EventNamed<Name> => isEvent(event, name));
+}
+
+function count(events: readonly DemoEvent[], name: EventName): number {
+  return all(events, name).length;
+}
+
+/** Whole milliseconds, but never a false zero. */
+export function formatMs(ms: number): string {
+  return `${(ms > 0 && ms < 1 ? ms.toFixed(2) : Math.round(ms)).toLocaleString("en-US")} ms`;
+}

@@ -1,0 +1,46 @@
+import type { BlockBlobClient } from "@azure/storage-blob";
+
+/** One unit of the leader's work. */
+export interface Entry {
+  /** Counts from 1. */
+  readonly entry: number;
+  readonly term: number;
+  readonly candidate: string;
+}
+
+/** What the ledger holds; a blob that was only sealed so far is empty. */
+export async function readLedger(blob: BlockBlobClient): Promise<Entry[]> {
+  const text = (await blob.downloadToBuffer()).toString();
+  return text === "" ? [] : (JSON.parse(text) as Entry[]);
+}
+
+/**
+ * What is wrong with a ledger, given its versions in the order in which they were read: a version that does not extend
+ * the one before has lost something, a term that goes back is a stale leader's write, and an acknowledged entry must
+ * be there in the end. Empty if all is well.
+ */
+export function ledgerProblems(versions: readonly (readonly Entry[])[], acknowledged: readonly Entry[]): string[] {
+  const problems: string[] = [];
+  versions.forEach((version, index) => {
+    const lost = versions[index - 1]?.find((entry) => !isSame(entry, version[entry.entry - 1]));
+    if (lost) problems.push(`entry ${lost.entry} of ${lost.candidate} in term ${lost.term} was there, and then was not`);
+  });
+  const final = versions.at(-1) ?? [];
+  final.forEach((entry, index) => {
+    const before = final[index - 1];
+    if (entry.entry !== index + 1) problems.push(`entry ${entry.entry} is in place ${index + 1}`);
+    if (before && entry.term < before.term) {
+      problems.push(`entry ${entry.entry} goes back from term ${before.term} to term ${entry.term}`);
+    }
+  });
+  for (const entry of acknowledged) {
+    if (!isSame(entry, final[entry.entry - 1])) {
+      problems.push(`entry ${entry.entry}, written by ${entry.candidate} in term ${entry.term}, is not there`);
+    }
+  }
+  return problems;
+}
+
+function isSame(a: Entry, b: Entry | undefined): boolean {
+  return a.entry === b?.entry && a.term === b.term && a.candidate === b.candidate;
+}

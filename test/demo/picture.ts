@@ -1,0 +1,214 @@
+import { parse, View } from "vega";
+import { compile, type TopLevelSpec } from "vega-lite";
+import { isEvent, type DemoEvent } from "./demo-event.ts";
+import { formatMs, type Evidence } from "./expectations.ts";
+import type { Takeover } from "./takeover.ts";
+import { inOrder, stretchesOf } from "./timeline.ts";
+
+const WIDTH = 1_000;
+const LANE_HEIGHT = 78;
+/** Where things are in a lane, in lanes from its middle; down is positive. */
+const BAR = 0.2;
+const MEASURE = -0.36;
+const MARK = 0.3;
+const SECOND_MARK = 0.46;
+
+const INK = "#24292f";
+const FAINT = "#57606a";
+const ALARM = "#c92a2a";
+const STANDBY_COLOUR = "#d8e0e8";
+const FROZEN_COLOUR = "#a3adb8";
+/** The terms take turns. */
+const TERM_COLOURS = ["#1971c2", "#e8590c", "#862e9c", "#2b8a3e"];
+/** `align`: text stands where nothing else is likely to be. */
+const MARKS = {
+  killed: { text: "SIGKILL", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
+  terminated: { text: "SIGTERM", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
+  paused: { text: "SIGSTOP", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
+  resumed: { text: "SIGCONT", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
+  "fenced-write-refused": { text: "late write refused", align: "right", y: SECOND_MARK, shape: "diamond", colour: INK },
+} as const;
+
+/** Draws the timeline as an SVG: a lane for each worker, with a bar for what it did and a mark for what befell it. */
+export async function pictureOf({ events, takeovers, timing }: Evidence, endsAt: number): Promise<string> {
+  const { spec } = compile(specOf(inOrder(events), takeovers, timing.leaseDurationMs, endsAt));
+  return await new View(parse(spec), { renderer: "none" }).toSVG();
+}
+
+function specOf(
+  events: readonly DemoEvent[],
+  takeovers: readonly Takeover[],
+  leaseDurationMs: number,
+  endsAt: number,
+): TopLevelSpec {
+  const stretches = stretchesOf(events, endsAt);
+  const workers = [...new Set(events.filter((event) => isEvent(event, "spawned")).map(({ candidate }) => candidate ?? ""))];
+  const terms = [...new Set(stretches.flatMap(({ term }) => (term === null ? [] : [term])))];
+  const lane = (candidate: string | null): number => workers.indexOf(candidate ?? "");
+  const x = (at: number): number => at / 1_000;
+  const span = Math.max(x(endsAt), 1);
+
+  const bars = stretches.map(({ candidate, state, term, from, to }) => ({
+    what: state === "leading" ? `leading, term ${term}` : state === "frozen" ? "frozen" : "standing by",
+    label: state === "leading" ? `term ${term}` : state === "frozen" ? "frozen" : "",
+    ink: state === "leading" ? "white" : INK,
+    from: x(from),
+    to: x(to),
+    y: lane(candidate),
+  }));
+  const renewals = events
+    .filter((event) => isEvent(event, "renewed"))
+    .map(({ at, candidate }) => ({ x: x(at), y: lane(candidate) }));
+  const measures = takeovers.map(({ from, at, ms, leases, since }) => ({
+    from: x(at - ms),
+    to: x(at),
+    middle: x(at - ms / 2),
+    y: lane(from) + MEASURE,
+    text: `${formatMs(ms)} = ${leases.toFixed(2)} leases after the ${since === "renewal" ? "last renewal" : "release"}`,
+  }));
+  const handovers = takeovers.map(({ from, to, at }) => ({ x: x(at), from: lane(from) + MEASURE, to: lane(to) }));
+  const marks = events
+    .filter((event) => isEvent(event, "killed", "terminated", "paused", "resumed", "fenced-write-refused"))
+    .map(({ event, at, candidate }) => {
+      const { text, y, shape, colour, align } = MARKS[event];
+      return { text, x: x(at), y: lane(candidate) + y, shape, colour, align };
+    });
+
+  const whats = ["standing by", "frozen", ...terms.map((term) => `leading, term ${term}`)];
+  const colours = [STANDBY_COLOUR, FROZEN_COLOUR, ...terms.map((_, index) => TERM_COLOURS[index % TERM_COLOURS.length] ?? INK)];
+  const xOf = (field: string): object => ({ field, type: "quantitative" });
+  const yOf = (field: string): object => ({ field, type: "quantitative" });
+  return {
+    $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+    title: {
+      text: "One election, one leader at a time",
+      subtitle: [
+        `Three worker processes at a time, a lease of ${leaseDurationMs / 1_000} s on Azure Blob Storage. White lines are renewals.`,
+        "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
+      ],
+    },
+    width: WIDTH,
+    height: Math.max(workers.length, 1) * LANE_HEIGHT,
+    padding: 20,
+    background: "white",
+    encoding: {
+      x: {
+        type: "quantitative",
+        scale: { domain: [0, span], nice: false },
+        axis: { title: "seconds", grid: true, tickCount: 12 },
+      },
+      y: {
+        type: "quantitative",
+        scale: { domain: [-0.6, workers.length - 0.4], reverse: true, nice: false, zero: false },
+        axis: {
+          title: null,
+          values: workers.map((_, index) => index),
+          labelExpr: `${JSON.stringify(workers)}[datum.value]`,
+          grid: false,
+        },
+      },
+    },
+    layer: [
+      {
+        data: { values: bars.map((bar) => ({ ...bar, top: bar.y - BAR, bottom: bar.y + BAR })) },
+        mark: { type: "rect", cornerRadius: 2 },
+        encoding: {
+          x: xOf("from"),
+          x2: { field: "to" },
+          y: yOf("top"),
+          y2: { field: "bottom" },
+          color: {
+            field: "what",
+            type: "nominal",
+            scale: { domain: whats, range: colours },
+            legend: { title: null, orient: "bottom", direction: "horizontal", columns: whats.length },
+          },
+        },
+      },
+      {
+        data: { values: renewals.map((renewal) => ({ ...renewal, top: renewal.y - BAR, bottom: renewal.y + BAR })) },
+        mark: { type: "rule", color: "white", strokeWidth: 1.5, opacity: 0.7 },
+        encoding: { x: xOf("x"), y: yOf("top"), y2: { field: "bottom" } },
+      },
+      {
+        data: { values: bars.filter(({ label }) => label !== "") },
+        mark: { type: "text", align: "left", dx: 7, fontSize: 12, fontWeight: "bold" },
+        encoding: {
+          x: xOf("from"),
+          y: yOf("y"),
+          text: { field: "label" },
+          color: { field: "ink", type: "nominal", scale: null },
+        },
+      },
+      {
+        data: { values: handovers },
+        mark: { type: "rule", color: FAINT, strokeDash: [3, 3] },
+        encoding: { x: xOf("x"), y: yOf("from"), y2: { field: "to" } },
+      },
+      {
+        data: { values: measures },
+        mark: { type: "rule", color: INK },
+        encoding: { x: xOf("from"), x2: { field: "to" }, y: yOf("y") },
+      },
+      {
+        data: {
+          values: measures.flatMap(({ from, to, y }) => [
+            { x: from, y },
+            { x: to, y },
+          ]),
+        },
+        mark: { type: "tick", orient: "vertical", color: INK, thickness: 1.5, size: 9 },
+        encoding: { x: xOf("x"), y: yOf("y") },
+      },
+      {
+        data: { values: measures },
+        mark: { type: "text", dy: -9, fontSize: 11.5, color: INK },
+        encoding: { x: xOf("middle"), y: yOf("y"), text: { field: "text" } },
+      },
+      {
+        data: { values: marks },
+        mark: { type: "point", filled: true, size: 70, opacity: 1 },
+        encoding: {
+          x: xOf("x"),
+          y: yOf("y"),
+          shape: { field: "shape", type: "nominal", scale: null },
+          color: { field: "colour", type: "nominal", scale: null },
+        },
+      },
+      // Twice: first a halo, which keeps the words legible where a line runs through them.
+      ...([true, false] as const).flatMap((halo) =>
+        (["left", "right"] as const).map((align) => ({
+          data: { values: marks.filter((mark) => mark.align === align) },
+          mark: {
+            type: "text" as const,
+            align,
+            dx: align === "left" ? 8 : -8,
+            dy: 1,
+            fontSize: 11.5,
+            ...(halo ? { stroke: "white", strokeWidth: 4 } : {}),
+          },
+          encoding: {
+            x: xOf("x"),
+            y: yOf("y"),
+            text: { field: "text" },
+            color: { field: "colour", type: "nominal" as const, scale: null },
+          },
+        })),
+      ),
+    ],
+    config: {
+      font: "Helvetica, Arial, sans-serif",
+      view: { stroke: null },
+      axis: {
+        labelColor: INK,
+        titleColor: FAINT,
+        gridColor: "#eef1f4",
+        domainColor: "#ccd3da",
+        tickColor: "#ccd3da",
+        labelFontSize: 12,
+      },
+      legend: { labelColor: INK, labelFontSize: 12, symbolType: "square" },
+      title: { anchor: "start", fontSize: 17, color: INK, subtitleColor: FAINT, subtitleFontSize: 12, offset: 14 },
+    },
+  };
+}

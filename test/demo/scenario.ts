@@ -1,0 +1,114 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { EventLog } from "./event-log.ts";
+import type { Workers } from "./workers.ts";
+
+export interface Stage {
+  readonly log: EventLog;
+  readonly workers: Workers;
+  /** Ends the play at once, with its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** How many entries a leader adds after a renewal: with one a second, the next renewal is then still to come. */
+const ENTRIES = 4;
+/** Lets the last leader work on for a moment, so that the picture ends with it. */
+const LAST_LOOK_MS = 1_500;
+
+/**
+ * What the world does to the workers, one thing after another. It only waits for what should happen: whether it
+ * happened in time, and nothing else did, is judged afterwards.
+ */
+export async function play(stage: Stage): Promise<void> {
+  const first = await election(stage);
+  const second = await crash(stage, first);
+  const third = await handover(stage, second);
+  await freeze(stage, third);
+  await delay(LAST_LOOK_MS, undefined, { signal: stage.signal });
+}
+
+async function election({ log, workers }: Stage): Promise<string> {
+  log.note("phase", null, {
+    title: "Election",
+    explanation: "Three workers compete for one lease. One gets it and works; the others stand by.",
+  });
+  for (let count = 0; count < 3; count += 1) workers.start();
+  const { candidate } = await log.next({ what: "a first leader", event: "started-leading", from: 0 });
+  return candidate ?? "";
+}
+
+async function crash({ log, workers }: Stage, leader: string): Promise<string> {
+  await someWork(log, leader);
+  log.note("phase", null, {
+    title: "Crash",
+    explanation: "SIGKILL: the leader is gone without a word. The others must wait until its lease has run out.",
+  });
+  const from = log.length;
+  workers.kill(leader);
+  await reinforce({ log, workers });
+  return await successor(log, leader, from, "the dead leader's lease to run out");
+}
+
+async function handover({ log, workers }: Stage, leader: string): Promise<string> {
+  await someWork(log, leader);
+  log.note("phase", null, {
+    title: "Handover",
+    explanation: "SIGTERM: the leader finishes the work in hand under its lease, releases it, and only then ends.",
+  });
+  const from = log.length;
+  workers.terminate(leader);
+  const next = await successor(log, leader, from, "the leader to finish and release");
+  await log.next({ what: "the old leader's end", event: "exited", of: leader, from });
+  await reinforce({ log, workers });
+  return next;
+}
+
+async function freeze({ log, workers }: Stage, leader: string): Promise<void> {
+  await someWork(log, leader);
+  log.note("phase", null, {
+    title: "Freeze",
+    explanation: "SIGSTOP: the leader stands still in the middle of its work, for longer than its lease lasts.",
+  });
+  const from = log.length;
+  await workers.pause(leader);
+  const next = await successor(log, leader, from, "the frozen leader's lease to run out");
+
+  log.note("phase", null, {
+    title: "Thaw",
+    explanation: "SIGCONT: the old leader wakes up where it stood, one step from a write that is no longer its to make.",
+  });
+  const woken = log.length;
+  workers.resume(leader);
+  await log.next({
+    what: "the late write to be refused",
+    event: ["fenced-write-refused", "stale-write-accepted"],
+    of: leader,
+    from: woken,
+  });
+  await log.next({ what: "the old leader to stand by", event: "standby", of: leader, from: woken });
+  await log.next({ what: "the new leader's next entry", event: "wrote", of: next });
+}
+
+/**
+ * Lets `leader` work until it has renewed its lease and added some entries since. It has then just started on a unit of
+ * work: whatever happens to it next happens in the middle of one, and not in the middle of a request.
+ */
+async function someWork(log: EventLog, leader: string): Promise<void> {
+  const work = { what: `${leader} to renew and to work`, of: leader } as const;
+  await log.next({ ...work, event: "renewed" });
+  for (let entries = 0; entries < ENTRIES; entries += 1) await log.next({ ...work, event: "wrote" });
+}
+
+/** Waits until another one than `leader` leads and has done some work; returns who. */
+async function successor(log: EventLog, leader: string, from: number, what: string): Promise<string> {
+  const { candidate } = await log.next({ what, event: "started-leading", notOf: leader, from });
+  const next = candidate ?? "";
+  await log.next({ what: "the new leader's first entry", event: "wrote", of: next, from });
+  return next;
+}
+
+/** Starts a fresh worker in the place of one that has ended, as an orchestrator would. */
+async function reinforce({ log, workers }: Omit<Stage, "signal">): Promise<void> {
+  const from = log.length;
+  const fresh = workers.start();
+  await log.next({ what: "a fresh worker to stand by", event: "standby", of: fresh, from });
+}

@@ -1,0 +1,30 @@
+import { judge, type Evidence, type Expectation } from "./expectations.ts";
+import type { Takeover } from "./takeover.ts";
+import { overlapMs, reignsOf, type Reign } from "./timeline.ts";
+
+/** How the demo went. */
+export interface Summary {
+  /** Whether every expectation held. */
+  readonly ok: boolean;
+  readonly takeovers: readonly Takeover[];
+  readonly overlapMs: number;
+  readonly reigns: readonly Reign[];
+  readonly expectations: readonly Expectation[];
+  /** Where the picture of the timeline is. */
+  readonly picture: string | null;
+}
+
+/** @param failure why the demo did not come to its end, if it did not. */
+export function summarize(evidence: Evidence, picture: string | null, failure?: Error): Summary {
+  const expectations = judge(evidence);
+  if (failure) expectations.unshift({ expected: "the demo comes to its end", held: false, found: failure.message });
+  const reigns = reignsOf(evidence.events);
+  return {
+    ok: expectations.every(({ held }) => held),
+    takeovers: evidence.takeovers,
+    overlapMs: overlapMs(reigns),
+    reigns,
+    expectations,
+    picture,
+  };
+}

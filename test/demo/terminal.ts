@@ -1,0 +1,101 @@
+import { createLogUpdate } from "log-update";
+import { isEvent, type DemoEvent } from "./demo-event.ts";
+import type { EventLog } from "./event-log.ts";
+import { Narrator, seconds, type Line } from "./narration.ts";
+import { paint, termStyle, type Style } from "./paint.ts";
+import { summaryText } from "./summary-text.ts";
+import { reignsOf, stretchesOf, type Stretch } from "./timeline.ts";
+import type { View } from "./view.ts";
+
+const REDRAW_MS = 100;
+const BAR_WIDTH = 24;
+const MIN_COLUMNS = 40;
+const MIN_ROWS = 10;
+const TONES: Record<Exclude<Line["tone"], "plain" | "leader">, Style> = { faint: "dim", trouble: "red", relief: "green" };
+
+/** The demo for people: one line for each event and, on a terminal, who does what at this moment below them. */
+export class TerminalView implements View {
+  readonly #log: EventLog;
+  readonly #narrator = new Narrator();
+  #live = isRoomy(process.stdout) ? createLogUpdate(process.stdout) : undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #leaseDurationMs = 0;
+  #phase = 0;
+
+  constructor(log: EventLog) {
+    this.#log = log;
+    if (this.#live) this.#timer = setInterval(() => this.#redraw(), REDRAW_MS);
+  }
+
+  show(event: DemoEvent): void {
+    if (isEvent(event, "demo")) this.#leaseDurationMs = event.leaseDurationMs;
+    const text = this.#textOf(event);
+    if (text === undefined) return;
+    if (this.#live) {
+      this.#live.persist(text);
+      this.#redraw();
+    } else {
+      process.stdout.write(`${text}\n`);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#live?.clear();
+    // Shows the cursor again.
+    this.#live?.done();
+    this.#live = undefined;
+  }
+
+  #textOf(event: DemoEvent): string | undefined {
+    const line = this.#narrator.tell(event);
+    if (isEvent(event, "demo")) {
+      const title = paint("bold", "Leasehold demo: three worker processes, one election, at most one leader.");
+      return `${title}\nA lease of ${event.leaseDurationMs / 1_000} s on ${event.service}.`;
+    }
+    if (isEvent(event, "phase")) {
+      this.#phase += 1;
+      return `\n${paint("bold", `${this.#phase}. ${event.title}.`)} ${event.explanation}`;
+    }
+    if (isEvent(event, "summary")) {
+      // Nothing is live any more.
+      this[Symbol.dispose]();
+      return summaryText(event, paint);
+    }
+    if (!line) return undefined;
+    const who = paint("bold", (event.candidate ?? "").padEnd(9));
+    const quote = line.quote === undefined ? "" : `\n${" ".repeat(21)}${paint("dim", line.quote)}`;
+    return `${paint("dim", seconds(event.at).padStart(7))}  ${who} ${painted(line, event.term)}${quote}`;
+  }
+
+  #redraw(): void {
+    const now = this.#log.now();
+    const present = stretchesOf(this.#log.events, now).filter(({ to }) => to === now);
+    const lanes = present.toSorted((a, b) => a.candidate.localeCompare(b.candidate)).map((stretch) => this.#lane(stretch, now));
+    const { waitingFor } = this.#log;
+    const waiting = waitingFor ? `waiting for ${waitingFor.what}, ${seconds(now - waitingFor.since)}` : "";
+    this.#live?.(["", ...lanes, paint("dim", `  ${waiting}`)].join("\n"));
+  }
+
+  #lane({ candidate, state, term }: Stretch, now: number): string {
+    const who = paint("bold", candidate.padEnd(9));
+    if (state === "standby") return `  ${who} ${paint("dim", "stands by")}`;
+    const reign = reignsOf(this.#log.events).findLast((each) => each.candidate === candidate);
+    const leftMs = Math.max((reign?.to ?? now) - now, 0);
+    const filled = Math.round((leftMs / this.#leaseDurationMs) * BAR_WIDTH);
+    const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
+    if (state === "frozen")
+      return `  ${who} ${paint("dim", `frozen         ${bar} would count itself out in ${seconds(leftMs)}`)}`;
+    return `  ${who} ${paint(termStyle(term ?? 1), `leads, term ${term}  ${bar}`)} valid for another ${seconds(leftMs)}`;
+  }
+}
+
+/** Whether there is a terminal, and room on it for the lanes. One without a size, of some CI, has none. */
+function isRoomy({ isTTY, columns, rows }: NodeJS.WriteStream): boolean {
+  return isTTY && columns >= MIN_COLUMNS && rows >= MIN_ROWS;
+}
+
+function painted({ text, tone }: Line, term: number | null): string {
+  if (tone === "plain") return text;
+  return paint(tone === "leader" ? termStyle(term ?? 1) : TONES[tone], text);
+}

@@ -1,0 +1,99 @@
+import { isLeaseholdError, type Elector, type Leadership, type LeaseholdError } from "@leasehold/core";
+import type { DemoEvent, EventDetails, EventName } from "./demo-event.ts";
+import { hostMs } from "./host-clock.ts";
+import { workerSettings } from "./worker-settings.ts";
+
+/** How often a worker asks itself whether it leads. */
+const SAMPLE_MS = 5;
+/** A gap this long between two samples is a freeze, not a busy machine. */
+const FREEZE_MS = 2_000;
+
+/** What a worker tells the demo, event by event, stamped in this process by the clock that all processes share. */
+export interface WorkerLog {
+  /** Samples the leadership's validity until it is disposed of, which the task does as it settles. */
+  watch(leadership: Leadership): Disposable;
+  sealed(leadership: Leadership): void;
+  wrote(leadership: Leadership, entry: number): void;
+  lateWriteRefused(leadership: Leadership, error: LeaseholdError): void;
+  lateWriteAccepted(leadership: Leadership): void;
+  /** Says no more, so that the process can end. */
+  close(): void;
+}
+
+/** Logs what becomes of `elector`, and ends this process when the demo has ended. */
+export function logOf(elector: Elector): WorkerLog {
+  process.once("disconnect", () => process.exit());
+  const { originMs } = workerSettings();
+  const tell = <Name extends EventName>(
+    event: Name,
+    term: number | null,
+    details: EventDetails[Name],
+    at = hostMs(originMs),
+  ): void => {
+    process.send?.({ at, candidate: elector.candidateId, event, term, ...details } as DemoEvent);
+  };
+  const validUntil = (leadership: Leadership): number => Math.round((hostMs(originMs) + leadership.remainingMs()) * 100) / 100;
+  let watched: Leadership | undefined;
+
+  elector.on("standby", () => tell("standby", null, {}));
+  elector.on("renewed", ({ term }) => {
+    if (watched?.isValid()) tell("renewed", term, { validUntil: validUntil(watched) });
+  });
+  elector.on("ending", ({ term, reason }) => {
+    const at = hostMs(originMs);
+    // The sample that found it out is still at work, and has its say first.
+    queueMicrotask(() => tell("ending", term, { lost: isLost(reason), reason: reason.message }, at));
+  });
+  elector.on("stoppedLeading", ({ term, reason }) => tell("stopped-leading", term, { lost: isLost(reason) }));
+  elector.on("storeFailed", ({ error }) => process.stderr.write(`${elector.candidateId}: ${String(error)}\n`));
+
+  const watch = (leadership: Leadership): Disposable => {
+    const { term } = leadership;
+    watched = leadership;
+    let lastValid = hostMs(originMs);
+    let lastSample = lastValid;
+    let over = false;
+    const end = (at: number): void => {
+      if (over) return;
+      over = true;
+      tell("validity-ended", term, { lastValid }, at);
+    };
+    const sample = (): void => {
+      // Read first, so that a freeze between the two lines cannot make an old answer look like a new one.
+      const at = hostMs(originMs);
+      const valid = leadership.isValid();
+      if (valid) {
+        lastValid = at;
+        // It must not come back; if it did, the demo has to hear of it.
+        over = false;
+      } else {
+        end(at);
+      }
+      if (at - lastSample >= FREEZE_MS) tell("thawed", term, { frozenMs: at - lastSample, valid }, at);
+      lastSample = at;
+    };
+    tell("started-leading", term, { validUntil: validUntil(leadership) });
+    const timer = setInterval(sample, SAMPLE_MS);
+    return {
+      [Symbol.dispose]: () => {
+        clearInterval(timer);
+        sample();
+        end(hostMs(originMs));
+        watched = undefined;
+      },
+    };
+  };
+
+  return {
+    watch,
+    sealed: ({ term }) => tell("sealed", term, {}),
+    wrote: ({ term }, entry) => tell("wrote", term, { entry }),
+    lateWriteRefused: ({ term }, { name, message }) => tell("fenced-write-refused", term, { error: name, message }),
+    lateWriteAccepted: ({ term }) => tell("stale-write-accepted", term, {}),
+    close: () => process.disconnect(),
+  };
+}
+
+function isLost(reason: Error | undefined): boolean {
+  return isLeaseholdError(reason, "LEASE_LOST");
+}
