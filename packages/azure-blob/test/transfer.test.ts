@@ -41,9 +41,9 @@ describe("rule 16: a transfer", () => {
     await world.forward(LAPSE_MS);
     await c.read(ELECTION);
 
-    await world.forward(9_000);
+    await world.forward(4_000);
     await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", reservedFor: "b" });
-    await world.forward(1_500);
+    await world.forward(10_000);
     expect(await c.read(ELECTION)).not.toHaveProperty("reservedFor");
     await expect(world.settled(outcome)).resolves.toBe("expired");
     await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 2 });
@@ -65,7 +65,7 @@ describe("rule 16: a transfer", () => {
     const outcome = world.store().transfer(ELECTION, "b", { transferTimeoutMs: 30_000 });
     await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
     await world.forward(LAPSE_MS);
-    await world.forward(28_000);
+    await world.forward(24_000);
 
     await expect(world.store().acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
     await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: true });

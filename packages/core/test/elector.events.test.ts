@@ -35,7 +35,7 @@ describe("events", () => {
     expect(a.events.all("startedLeading")).toEqual([term]);
     expect(a.events.all("renewed")).toEqual([term]);
     expect(a.events.all("ending")).toEqual([{ ...term, reason }]);
-    expect(a.events.all("stoppedLeading")).toEqual([{ ...term, reason }]);
+    expect(a.events.all("stoppedLeading")).toEqual([{ ...term, reason, released: true }]);
     expect(a.events.all("newLeader")).toEqual([
       { election: ELECTION, leader: { candidateId: "a", term: 1, value: "http://a", state: "held" } },
       { election: ELECTION, leader: undefined },
@@ -46,7 +46,7 @@ describe("events", () => {
     const a = world.candidate("a");
     await a.elector.tryRun(() => undefined);
 
-    expect(a.events.all("stoppedLeading")).toEqual([{ election: ELECTION, term: 1, reason: undefined }]);
+    expect(a.events.all("stoppedLeading")).toEqual([{ election: ELECTION, term: 1, reason: undefined, released: true }]);
     expect(a.events.names("ending")).toEqual([]);
   });
 
