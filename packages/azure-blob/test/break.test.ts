@@ -173,6 +173,45 @@ describe("rule 15: a break", () => {
     await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 3 });
   });
 
+  test("is not put off by what the leader itself publishes at the same time", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const late = world.holdOnce("lease:break");
+    const breaking = world.store().break(ELECTION, { reason: "test" });
+    await late.arrived;
+    await store.publish(lease, "http://a:8080", LIMITS);
+    await late.letGo();
+
+    await expect(breaking).resolves.toEqual({ broken: true, term: 1 });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+  });
+
+  test("without a reason, with too long a one or for no such term is refused before any request", async ({ world }) => {
+    const store = world.store();
+    const sent = await world.namesDuring(async () => {
+      for (const options of [
+        {},
+        { reason: 7 },
+        { reason: "x".repeat(501) },
+        { reason: `${"𝄞".repeat(125)}x` },
+        { reason: "\ud800" },
+        { reason: "test", ifTerm: 0 },
+        { reason: "test", ifTerm: 1.5 },
+        { reason: "test", ifTerm: "1" },
+      ]) {
+        await expect(world.failureOf(store.break(ELECTION, options as never))).resolves.toMatchObject({ code: "CONFIGURATION" });
+      }
+    });
+    expect(sent).toEqual([]);
+  });
+
+  test("takes a reason of 500 bytes, whatever they are", async ({ world }) => {
+    await win(world.store());
+    const reason = "𝄞".repeat(125);
+    await expect(world.store().break(ELECTION, { reason })).resolves.toMatchObject({ broken: true });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ endingReason: reason });
+  });
+
   test("whose request is lost is an error that says that it may have been carried out", async ({ world }) => {
     await win(world.store());
     world.faultOnce("lease:break", { kind: "cut", side: "after" });

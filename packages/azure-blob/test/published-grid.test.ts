@@ -209,6 +209,18 @@ describe("standbys that look at the grid", () => {
     await world.settled(leadership.release());
   });
 
+  test("are not led astray by a reply whose date is none", async ({ world }) => {
+    await win(world.store());
+    world.dateReplies(NaN);
+    const store = world.store();
+    await store.read(ELECTION);
+
+    const waitMs = store.nextLookMs(ELECTION, 2_000);
+
+    expect(waitMs).toBeGreaterThan(0);
+    expect(waitMs).toBeLessThanOrEqual(2_020);
+  });
+
   test("go back to plain looks when there is nothing to aim at", async ({ world }) => {
     const store = world.store();
     for (let look = 0; look < 20; look += 1) {

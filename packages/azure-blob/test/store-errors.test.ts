@@ -225,6 +225,35 @@ const PASSING: Readonly<Record<string, Passing>> = {
   },
 };
 
+describe("a publication whose reply is lost", () => {
+  test.for(["after", "mid-reply", "before"] as const)(
+    "is an error that says so, and the next one goes through (%s)",
+    async (side, { world }) => {
+      const { store, lease } = await holding(world);
+      world.faultOnce("metadata", { kind: "cut", side });
+
+      await expect(world.failureOf(store.publish(lease, "1", LIMITS))).resolves.toMatchObject({
+        operation: "publish",
+        mayHaveBeenApplied: true,
+      });
+      await expect(store.publish(lease, "2", LIMITS)).resolves.toEqual({ held: true });
+
+      await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1, value: "2" });
+    },
+  );
+
+  test("and that arrives after the next one changes nothing", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    const late = world.holdOnce("metadata");
+    await world.settled(world.failureOf(store.publish(lease, "1", LIMITS)));
+    await store.publish(lease, "2", LIMITS);
+    await late.letGo();
+
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ value: "2" });
+    await expect(store.publish(lease, "3", LIMITS)).resolves.toEqual({ held: true });
+  });
+});
+
 describe("a failure that says nothing of who leads is an error, with what is known", () => {
   test.for(Object.entries(PASSING))("%s", async ([, { fault, code, applied, retryAfterMs, says }], { world }) => {
     const { store, lease } = await holding(world);
@@ -311,6 +340,37 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     const store = new BlobLeaseStore({ container: new ContainerClient(url), clock: world.clock });
 
     await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_DENIED" });
+  });
+});
+
+describe("the diagnostics channel", () => {
+  test("tells of every request, once, with its operation and outcome", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    await store.renew(lease, LIMITS);
+    world.faultOnce("lease:renew", answer(503, "ServerBusy"));
+    await world.failureOf(store.renew(lease, LIMITS));
+    await world.store().acquire(asking({ candidateId: "b" }));
+    await store.release(lease, LIMITS);
+
+    const told = world.witness.published.map(({ operation, outcome }) => `${operation}: ${outcome}`);
+    expect(told).toEqual([
+      "head: STORE_MISSING",
+      "create-blob: STORE_MISSING",
+      "create-container: ok",
+      "create-blob: ok",
+      "head: ok",
+      "acquire: ok",
+      "write-term: ok",
+      "renew: ok",
+      "renew: STORE_THROTTLED",
+      "head: ok",
+      "acquire: STORE_CONFLICT",
+      "release: ok",
+    ]);
+    expect(told).toHaveLength(world.requests.length);
+    for (const message of world.witness.published) {
+      expect(message).toMatchObject({ store: "azure-blob", election: ELECTION, durationMs: expect.any(Number) });
+    }
   });
 });
 

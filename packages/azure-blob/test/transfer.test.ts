@@ -135,6 +135,38 @@ describe("rule 16: a transfer", () => {
     await expect(win(world.store(), { candidateId: "d" })).resolves.toMatchObject({ term: 3 });
   });
 
+  test("is not put off by what the leader itself publishes at the same time", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const late = world.holdOnce("lease:break");
+    const outcome = world.store().transfer(ELECTION, "b");
+    await late.arrived;
+    await store.publish(lease, "http://a:8080", LIMITS);
+    await late.letGo();
+    await world.forward(LAPSE_MS);
+
+    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+    await expect(world.settled(outcome)).resolves.toBe("accepted");
+  });
+
+  test("for no such term or time is refused before any request", async ({ world }) => {
+    const store = world.store();
+    const sent = await world.namesDuring(async () => {
+      for (const options of [
+        { ifTerm: 0 },
+        { ifTerm: "1" },
+        { transferTimeoutMs: 0 },
+        { transferTimeoutMs: NaN },
+        { transferTimeoutMs: "1" },
+      ]) {
+        await expect(world.failureOf(store.transfer(ELECTION, "b", options as never))).resolves.toMatchObject({
+          code: "CONFIGURATION",
+        });
+      }
+    });
+    expect(sent).toEqual([]);
+  });
+
   test("leaves a note that no other term heeds", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await win(a);

@@ -266,6 +266,25 @@ describe("rule 18: the term write", () => {
 
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
   });
+
+  test("that arrived, although everything after it failed: the lease is freed as soon as this store sees it", async ({
+    world,
+  }) => {
+    const store = world.store();
+    await store.release(await win(store), LIMITS);
+    world.proxy.rule = ({ name }) => {
+      if (name === "metadata") return { kind: "cut", side: "after" };
+      return name === "head" || name === "lease:release" ? SERVER_BUSY : undefined;
+    };
+    await world.failureOf(store.acquire(asking({ candidateId: "b" })));
+    world.proxy.rule = undefined;
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased", metadata: { leasehold_term: "2" } });
+
+    await store.read(ELECTION);
+
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 2 });
+    await expect(win(world.store())).resolves.toMatchObject({ term: 3 });
+  });
 });
 
 describe("rule 6: an acquisition whose outcome is unknown", () => {

@@ -36,8 +36,8 @@ export function checkValue(value: unknown, maxBytes: number): asserts value is s
  * Checks a term that a caller gives: a whole number from 1, or nothing.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
-export function checkTerm(what: string, term: unknown): void {
-  if (term === undefined || (Number.isSafeInteger(term) && (term as number) >= 1)) return;
+export function checkTerm(what: string, term: number | undefined): void {
+  if (term === undefined || (Number.isSafeInteger(term) && term >= 1)) return;
   throw new ConfigurationError(`${what} is ${String(term)}; it must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 
@@ -45,7 +45,7 @@ export function checkTerm(what: string, term: unknown): void {
  * Checks what an administrator gives with a break: a reason of at most 500 bytes, and a term or nothing.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
-export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: unknown }): void {
+export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
   const { reason, ifTerm } = options;
   if (typeof reason !== "string") throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
   checkText("reason", reason, MAX_REASON_BYTES);

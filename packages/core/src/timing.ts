@@ -83,7 +83,7 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
   const report = {
     ...decided,
-    // A standby's first sight of the last nonce may come a look late; its clock may run slow by the margin at most.
+    // A standby may see the last renewal, or the expiry, a look late; then it looks once more and acquires.
     crashFailoverMs: leaseDurationMs + (pushes ? attemptTimeoutMs : retryPeriodMs) + clockToleranceMs + 2 * attemptTimeoutMs,
     politeHandoverMs: (pushes ? 0 : retryPeriodMs) + 2 * attemptTimeoutMs,
     outageToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,

@@ -305,6 +305,43 @@ describe("rule 7: the release", () => {
     expect(released()).toBe(true);
   });
 
+  test("goes out only once the answer to a renewal that was under way is in", async () => {
+    await lead();
+    await world.clock.advance(RENEW_INTERVAL_MS - 1_001);
+    a.records.failNext("put", { kind: "slow", latencyMs: 1_500 });
+    await world.clock.advance(1);
+    const renewalSentMs = world.clock.monotonicMs();
+
+    run.stop();
+    task.settle();
+    await world.clock.runUntil(run.settled);
+
+    const sentMs = world.service.log.slice(-2).map((request) => request.sentMs - renewalSentMs);
+    expect(sentMs).toEqual([0, 1_500]);
+    expect(released()).toBe(true);
+  });
+
+  test("is told of with the end of the term, as is its absence", async () => {
+    const told = async (end: () => void, options: CandidateOptions = {}): Promise<boolean | undefined> => {
+      world = new ElectionWorld();
+      task = new StubbornTask();
+      await lead(options);
+      end();
+      run.stop();
+      await world.clock.advance(VALID_FOR_MS);
+      task.settle();
+      await world.clock.advance(LEASE_MS);
+      await run.settled.catch(() => undefined);
+      return a.events.all("stoppedLeading")[0]?.released;
+    };
+
+    expect(await told(() => undefined)).toBe(true);
+    expect(await told(() => undefined, { releaseOnStop: false })).toBe(false);
+    expect(await told(() => undefined, { drainTimeoutMs: 1_000 })).toBe(false);
+    expect(await told(() => a.records.failAll({ kind: "unavailable" }))).toBe(false);
+    expect(await told(() => world.service.remove(ELECTION))).toBe(false);
+  });
+
   test("makes isLeader false before the request is even sent: from then on a rival may lead", async () => {
     await lead();
     a.records.latencyMs = 1_000;

@@ -110,6 +110,23 @@ describe("rule 2: rival's clock", () => {
     expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
   });
 
+  test("a reading that was overtaken by a newer one does not start it anew", async () => {
+    const lease = await win(holder, "a");
+    recordsB.failNext("get", { kind: "slow", latencyMs: 4_000 });
+    const overtaken = contender.read(ELECTION);
+    // The service has answered with the first nonce; the answer is still under way when the second one is seen.
+    await clock.advance(2_500);
+    await holder.renew(lease, LIMITS);
+    await contender.read(ELECTION);
+    const seenMs = clock.monotonicMs();
+    await clock.runUntil(overtaken);
+
+    await clock.advance(seenMs + LEASE_MS - 1 - clock.monotonicMs());
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    await clock.advance(1);
+    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
   test("what administrators write does not start it anew", async () => {
     await win(holder, "a");
     await contender.read(ELECTION);

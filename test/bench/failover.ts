@@ -1,0 +1,9 @@
+/** How one standby took over from a leader that had crashed. */
+export interface Failover {
+  /** From the end of the lease, counted from the send of the last renewal that arrived, to the standby's leading. */
+  readonly extraMs: number;
+  /** What the standby had sent before, while it watched. */
+  readonly requestsPerHour: number;
+  /** What the extra time is made of, in milliseconds. */
+  readonly parts: Readonly<Record<string, number>>;
+}

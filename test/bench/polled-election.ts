@@ -1,0 +1,45 @@
+import { Elector, MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { PolledRecordStore } from "./polled-record-store.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+const ELECTION = "bench";
+/** A conditional write to a database in the same region. */
+const LATENCY_MS = 10;
+export const LEASE_MS = 15_000;
+export const RENEW_INTERVAL_MS: number = LEASE_MS / 3;
+
+/** A candidate under the virtual clock. */
+export interface PolledCandidate {
+  readonly records: PolledRecordStore;
+  /** Resolves with the instant when it starts to lead. */
+  readonly leads: Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** An election under a virtual clock, on a record store that can only be polled: an hour takes a moment. */
+export class PolledElection {
+  readonly clock: VirtualClock;
+  readonly #service: MemoryRecordStore;
+
+  constructor(seed: number) {
+    this.clock = new VirtualClock(seed);
+    this.#service = new MemoryRecordStore(this.clock);
+  }
+
+  campaign(candidateId: string): PolledCandidate {
+    const { clock } = this;
+    const records = new PolledRecordStore(this.#service, clock, candidateId, LATENCY_MS);
+    const store = new RecordLeaseStore(records, { clock });
+    const elector = new Elector({ store, election: ELECTION, candidateId, clock, leaseDurationMs: LEASE_MS });
+    const leads = Promise.withResolvers<number>();
+    elector.on("startedLeading", () => leads.resolve(clock.monotonicMs()));
+    const stopping = new AbortController();
+    const settled = elector.run(untilAborted, { signal: stopping.signal });
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      await clock.runUntil(settled);
+    };
+    return { records, leads: leads.promise, stop };
+  }
+}

@@ -1,0 +1,30 @@
+import type { Result } from "./section.ts";
+
+/** Results as a table that a person can read. */
+export function table(results: readonly Result[]): string {
+  const rows = results.map(({ measure, unit, n, median, min, max, goal }) => [
+    measure,
+    short(median),
+    min === max ? "" : `${short(min)} .. ${short(max)}`,
+    goal === undefined ? "" : `<= ${short(goal)} ${median <= goal ? "met" : "MISSED"}`,
+    String(n),
+    unit,
+  ]);
+  const all = [["", "median", "range", "goal", "n", "unit"], ...rows];
+  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all
+    .map((row) => `  ${row.map((cell, column) => aligned(cell, widths[column]!, column)).join("  ")}`.trimEnd())
+    .join("\n");
+}
+
+/** Names to the left, numbers to the right. */
+function aligned(cell: string, width: number, column: number): string {
+  return column === 0 || column === 5 ? cell.padEnd(width) : cell.padStart(width);
+}
+
+/** Three digits that count. */
+export function short(value: number): string {
+  if (value === 0) return "0";
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toLocaleString("en-US", { maximumFractionDigits: Math.min(digits, 6) });
+}
