@@ -11,6 +11,8 @@ export default defineConfig({
         test: {
           name: "core",
           include: ["packages/core/test/**/*.test.ts"],
+          // Virtual time costs real time on a busy machine.
+          testTimeout: 30_000,
         },
       },
       {

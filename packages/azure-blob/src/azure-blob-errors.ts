@@ -9,12 +9,14 @@ export interface BlobFailure {
   /** The service's error code, or the socket's. */
   readonly code: string;
   readonly retryAfterMs: number | undefined;
+  /** Whether the service itself answered: its replies carry a request id, a proxy's or a captive portal's do not. */
+  readonly fromService: boolean;
   /** An error with the same meaning and without the request, whose headers hold the lease id. */
   readonly cause: Error;
 }
 
 /** Socket errors after which the request cannot have reached the service. */
-const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 /**
  * Lease codes by what they mean for who holds a lease (409 and 412; the service's and its emulator's alike).
@@ -39,7 +41,7 @@ const failures = new WeakMap<object, BlobFailure>();
 /** What the service said, of an error that {@link toStoreError} made; any other says nothing of the lease. */
 export function failureOf(error: unknown): BlobFailure {
   const failure = typeof error === "object" && error !== null ? failures.get(error) : undefined;
-  return failure ?? { status: 0, code: "Unknown", retryAfterMs: undefined, cause: error as Error };
+  return failure ?? { status: 0, code: "Unknown", retryAfterMs: undefined, fromService: false, cause: error as Error };
 }
 
 /** Whether the service may have carried out the request that failed. */
@@ -77,7 +79,7 @@ function readFailure(error: unknown): BlobFailure {
     `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${text}${requestId ? ` [request ${requestId}]` : ""}`,
   );
   cause.name = name ?? "Error";
-  return { status, code: serviceCode, retryAfterMs: retryAfter(header("retry-after")), cause };
+  return { status, code: serviceCode, retryAfterMs: retryAfter(header("retry-after")), fromService: requestId !== undefined, cause };
 }
 
 /** Whether the failure means that another holds the lease, or will not let go of it yet. */
@@ -91,8 +93,8 @@ function alreadyExists({ status, code }: BlobFailure): boolean {
 }
 
 /** Whether the blob or its container is not there. */
-export function isGone({ status, code }: BlobFailure): boolean {
-  return GONE.has(code) || status === 404;
+export function isGone({ status, code, fromService }: BlobFailure): boolean {
+  return fromService && (GONE.has(code) || status === 404);
 }
 
 export function isContainerGone({ code }: BlobFailure): boolean {

@@ -48,12 +48,14 @@ import { MAX_LEASE_MS, remember, snapshotOf, type Look, type Memory } from "./bl
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
 import { resolvePlace, type BlobLeaseStoreOptions } from "./options.ts";
-import { decodeNote, decodeTerm, encodeNote, encodeTerm, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
+import { decodeNote, decodeTerm, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
 
 /** What the service takes: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;
 /** Metadata may have 8 KiB in all; a value of 2 KiB takes three times that at worst, percent-encoded. */
 const MAX_VALUE_BYTES = 2_048;
+/** How often a break is tried against the holder's own metadata writes. */
+const CONFLICT_TRIES = 4;
 /** How often a waiting transfer looks. */
 const TRANSFER_LOOK_MS = 500;
 /** The most requests that one term spends on learning the service's clock. */
@@ -77,8 +79,11 @@ interface Holding {
 /** A lease on which nobody leads, and which may have been granted, or be granted yet, by a request that was given up. */
 interface Orphan {
   readonly leaseId: string;
-  /** The term that the blob named: once it names a newer one, its lease is that one's. */
+  /** The term that the blob named before. */
   readonly term: number;
+  /** The terms that were, or may have been, written under it. */
+  readonly termIds: string[];
+  /** When it will have run out, by the monotonic clock, if it was granted at all. */
   readonly untilMs: number;
 }
 
@@ -114,7 +119,7 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #serviceClock = new ServiceClock();
   readonly #memories = new Map<string, Memory>();
   readonly #holdings = new WeakMap<Lease, Holding>();
-  readonly #orphans = new Map<string, Orphan>();
+  readonly #orphans = new Map<string, readonly Orphan[]>();
   /** What electors of this process hold, by election. */
   readonly #held = new Map<string, Holding>();
 
@@ -144,7 +149,7 @@ export class BlobLeaseStore implements LeaseStore {
 
     const leaseId = this.#clock.randomUuid();
     const grantedAt = instantOf(this.#clock);
-    const untilMs = grantedAt.monotonicMs + leaseDurationMs;
+    const orphan: Orphan = { leaseId, term: look.term.term, termIds: [], untilMs: grantedAt.monotonicMs + leaseDurationMs };
     try {
       await this.#requests.acquire(election, leaseId, leaseDurationMs, request);
     } catch (error) {
@@ -152,14 +157,14 @@ export class BlobLeaseStore implements LeaseStore {
       if (isGone(failure)) this.#memories.delete(election);
       if (isTaken(failure) || isGone(failure)) return { acquired: false };
       // It may have been granted all the same, or be granted yet: a lease that nobody knows of would bar everyone.
-      if (mayHaveBeenApplied(error)) await this.#abandon(election, { leaseId, term: look.term.term, untilMs }, request);
+      if (mayHaveBeenApplied(error)) await this.#abandon(election, orphan, request);
       throw error;
     }
     try {
-      const holding = await this.#writeTerm(election, leaseId, look, grantedAt, request);
+      const holding = await this.#writeTerm(orphan, look, grantedAt, request);
       return { acquired: true, lease: this.#hold(request, holding, grantedAt) };
     } catch (error) {
-      await this.#abandon(election, { leaseId, term: this.#memories.get(election)?.look.term.term ?? look.term.term, untilMs }, request);
+      await this.#abandon(election, orphan, request);
       // Somebody broke the lease, or it ran out, before the term was written: a lost race.
       if (lossOf(failureOf(error))) return { acquired: false };
       throw error;
@@ -199,15 +204,26 @@ export class BlobLeaseStore implements LeaseStore {
       return "released";
     } catch (error) {
       if (lossOf(failureOf(error))) return "not-held";
+      const { election, term, termId, leaseDurationMs } = lease;
+      const untilMs = holding.extendedAt.monotonicMs + leaseDurationMs;
+      const known = this.#orphans.get(election)?.some(({ leaseId }) => leaseId === holding.leaseId);
+      if (!known) {
+        const orphan = { leaseId: holding.leaseId, term: term - 1, termIds: [termId], untilMs };
+        this.#orphans.set(election, [...(this.#orphans.get(election) ?? []), orphan]);
+      }
       throw error;
     }
+  }
+
+  forget(lease: Lease): void {
+    this.#letGo(lease, this.#holding(lease));
   }
 
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     let look = await this.#look(election, limits);
-    if (look?.leaseState === "leased" && (await this.#freeOrphan(election, look.term.term, limits))) look = await this.#look(election, limits);
+    if (look?.leaseState === "leased" && (await this.#freeOrphans(election, look, limits))) look = await this.#look(election, limits);
     return look && this.#snapshot(election, look);
   }
 
@@ -298,12 +314,15 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /** The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is confirmed. */
-  async #writeTerm(election: string, leaseId: string, before: Look, grantedAt: Instant, request: AcquireRequest): Promise<Holding> {
+  async #writeTerm({ leaseId, termIds }: Orphan, before: Look, grantedAt: Instant, request: AcquireRequest): Promise<Holding> {
+    const { election } = request;
     let look = before;
     for (let tries = 0; ; tries += 1) {
+      const termId = this.#clock.randomUuid();
+      termIds.push(termId);
       const term: TermMetadata = {
         term: this.#nextTerm(look, request),
-        termId: this.#clock.randomUuid(),
+        termId,
         candidateId: request.candidateId,
         value: request.value,
         leaseDurationMs: request.leaseDurationMs,
@@ -374,30 +393,63 @@ export class BlobLeaseStore implements LeaseStore {
     };
   }
 
-  async #breakLease(election: string, look: Look, note: BreakNote, limits: CallLimits, now: boolean): Promise<boolean> {
-    await this.#requests.writeNote(election, encodeNote(note), limits);
-    try {
-      await this.#requests.break(election, look.etag, now, limits);
-      return true;
-    } catch (error) {
-      const failure = failureOf(error);
-      if (conditionFailed(failure) || lossOf(failure)) return false;
-      throw error;
+  /** Breaks the lease of one term. Its holder's own metadata writes change the ETag, too: then it is tried again. */
+  async #breakLease(election: string, first: Look, note: BreakNote, limits: CallLimits, now: boolean): Promise<boolean> {
+    let look: Look | undefined = first;
+    for (let tries = 0; tries < CONFLICT_TRIES && look?.term.term === note.term && look.leaseState !== "available"; tries += 1) {
+      try {
+        await this.#writeNote(election, note, limits);
+        await this.#requests.break(election, look.etag, now, limits);
+        return true;
+      } catch (error) {
+        const failure = failureOf(error);
+        if (lossOf(failure)) return false;
+        if (!conditionFailed(failure)) throw error;
+      }
+      look = await this.#look(election, limits);
     }
+    return false;
   }
 
-  /** Frees a lease that was won in vain, now or as soon as it is seen. */
+  /** @throws {ForeignRecordError} if what lies at the note's place is not a note. */
+  async #writeNote(election: string, note: BreakNote, limits: CallLimits): Promise<void> {
+    const found = await this.#requests.readNote(election, limits);
+    if (found && (found.contentLength > 0 || !decodeNote(found.metadata))) {
+      throw new ForeignRecordError(election, `The sibling '${NOTE_SUFFIX}' of ${this.#requests.describe(election)}`, "it is not a note of ours");
+    }
+    await this.#requests.writeNote(election, encodeNote(note), found?.etag, limits);
+  }
+
+  /** Frees a lease on which nobody leads, now or as soon as it is seen. */
   async #abandon(election: string, orphan: Orphan, limits: CallLimits): Promise<void> {
-    this.#orphans.set(election, orphan);
-    await this.#freeOrphan(election, orphan.term, limits);
+    this.#orphans.set(election, [...(this.#orphans.get(election) ?? []), orphan]);
+    await this.#freeOrphan(election, orphan, limits);
   }
 
-  async #freeOrphan(election: string, term: number, limits: CallLimits): Promise<boolean> {
-    const orphan = this.#orphans.get(election);
-    if (!orphan) return false;
-    const over = this.#clock.monotonicMs() > orphan.untilMs || term !== orphan.term;
-    const freed = !over && (await this.#requests.release(election, orphan.leaseId, limits).then(() => true, () => false));
-    if (over || freed) this.#orphans.delete(election);
+  /** Frees the orphans that the lease in this look can be. Returns whether one was. */
+  async #freeOrphans(election: string, { term }: Look, limits: CallLimits): Promise<boolean> {
+    const over = this.#memories.get(election)?.leasedSinceMs === undefined;
+    for (const orphan of this.#orphans.get(election) ?? []) {
+      // Under a newer term of somebody else's that has not been seen to end, the lease is theirs.
+      const canBe = over || term.term <= orphan.term || orphan.termIds.includes(term.termId ?? "");
+      if (canBe && (await this.#freeOrphan(election, orphan, limits))) return true;
+    }
+    return false;
+  }
+
+  async #freeOrphan(election: string, orphan: Orphan, limits: CallLimits): Promise<boolean> {
+    const expired = this.#clock.monotonicMs() > orphan.untilMs;
+    const freed =
+      !expired &&
+      (await this.#requests.release(election, orphan.leaseId, limits).then(
+        () => true,
+        () => false,
+      ));
+    if (expired || freed) {
+      const left = (this.#orphans.get(election) ?? []).filter((other) => other !== orphan);
+      if (left.length > 0) this.#orphans.set(election, left);
+      else this.#orphans.delete(election);
+    }
     return freed;
   }
 

@@ -13,6 +13,8 @@ export interface CallLimits extends RequestLimits {
 /** The note beside a blob, and how old it is by the service's own clock, to a second. */
 export interface NoteProperties {
   readonly metadata: Metadata;
+  readonly etag: string;
+  readonly contentLength: number;
   readonly ageMs: number;
 }
 
@@ -59,12 +61,16 @@ export class BlobRequests {
   async readNote(election: string, limits: CallLimits): Promise<NoteProperties | undefined> {
     const properties = await this.#properties("read-note", this.#note(election), election, limits);
     if (!properties) return undefined;
-    const { metadata = {}, date, lastModified } = properties;
-    return { metadata, ageMs: (date?.getTime() ?? 0) - (lastModified?.getTime() ?? 0) };
+    const { metadata = {}, etag = "", contentLength = 0, date, lastModified } = properties;
+    return { metadata, etag, contentLength, ageMs: (date?.getTime() ?? 0) - (lastModified?.getTime() ?? 0) };
   }
 
-  async writeNote(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
-    await this.#send("write-note", election, limits, true, (abortSignal) => this.#note(election).upload("", 0, { abortSignal, metadata }));
+  /** Writes the note, if the sibling's ETag is still `etag` (`undefined`: if there is none). */
+  async writeNote(election: string, metadata: Record<string, string>, etag: string | undefined, limits: CallLimits): Promise<void> {
+    const conditions = etag === undefined ? { ifNoneMatch: "*" } : { ifMatch: etag };
+    await this.#send("write-note", election, limits, true, (abortSignal) =>
+      this.#note(election).upload("", 0, { abortSignal, conditions, metadata }),
+    );
   }
 
   /** Creates the container unless it exists. */

@@ -62,8 +62,9 @@ export function snapshotOf(election: string, look: Look, memory: Memory | undefi
 
 /**
  * A lease is acquired in one step and its term written in a second. Between the two, and after a crash there, the
- * metadata still names the term before. Such a lease is never renewed, so one that has been seen for longer than the
- * longest lease belongs to the term that is named; of a younger one a reader cannot tell.
+ * metadata still names the term before. Such a lease is never renewed, so one that every look has found for longer than
+ * the longest lease belongs to the term that is named, unless it changed hands unseen between two of the looks; of a
+ * younger one a reader cannot tell. It is a report; no decision rests on it.
  */
 function stateOf({ leaseState, infinite }: Look, memory: Memory | undefined, nowMs: number): LeaseState {
   if (leaseState === "available") return "vacant";

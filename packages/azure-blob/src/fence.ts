@@ -24,7 +24,13 @@ interface Target {
   readonly metadata: Metadata;
 }
 
-const KEY = { election: "leasehold_fence_election", term: "leasehold_fence_term", termId: "leasehold_fence_termid", write: "leasehold_fence_write" };
+const FENCE_PREFIX = "leasehold_fence_";
+const KEY = {
+  election: `${FENCE_PREFIX}election`,
+  term: `${FENCE_PREFIX}term`,
+  termId: `${FENCE_PREFIX}termid`,
+  write: `${FENCE_PREFIX}write`,
+};
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** How often a write is tried against other writers of the same blob. */
 const CONFLICT_TRIES = 5;
@@ -109,7 +115,7 @@ async function writeFenced(
   const writeId = clock.randomUuid();
   let target = targets.get(blob.url) ?? (await look());
   for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-    const metadata = { ...target?.metadata, ...added, ...fenceOf(leadership), [KEY.write]: writeId };
+    const metadata = { ...withoutFence(target?.metadata ?? {}), ...withoutFence(added), ...fenceOf(leadership), [KEY.write]: writeId };
     const sent = target;
     try {
       const { etag = "" } = await send(operation, true, (signal) => write(sent, metadata, signal));
@@ -162,6 +168,11 @@ function checkFence(leadership: Leadership, blob: BlobClient, metadata: Metadata
   if (currentTerm > term || (currentTerm === term && metadata[KEY.termId] !== termId)) {
     throw new FencedError(election, term, currentTerm, place, unanswered);
   }
+}
+
+/** Metadata keys know no case: a fence in capitals would take the place of ours. */
+function withoutFence(metadata: Metadata): Metadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.toLowerCase().startsWith(FENCE_PREFIX)));
 }
 
 function decoded(text: string | undefined): string | undefined {

@@ -37,6 +37,30 @@ describe("rule 15: a break", () => {
     });
   });
 
+  test("leaves a blob of yours alone that lies where the note would go, and says so", async ({ world }) => {
+    await win(world.store());
+    const yours = world.container.getBlockBlobClient(`${world.blob.name}.note`);
+    await yours.upload("do not touch", 12);
+
+    const error = await world.failureOf(world.store().break(ELECTION, { reason: "maintenance" }));
+
+    expect(error).toMatchObject({ code: "FOREIGN_RECORD" });
+    expect((await yours.downloadToBuffer()).toString()).toBe("do not touch");
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
+  });
+
+  test("is not put off by what the leader publishes meanwhile", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const held = world.holdOnce("lease:break");
+    const breaking = world.store().break(ELECTION, { reason: "stuck", ifTerm: 1 });
+    await held.arrived;
+    await store.publish(lease, "progress", LIMITS);
+    await held.letGo();
+
+    await expect(breaking).resolves.toEqual({ broken: true, term: 1 });
+  });
+
   test("leaves the reason in a blob beside the lease's, for who asks later", async ({ world }) => {
     await win(world.store());
     await world.store().break(ELECTION, { reason: "disk full – bitte prüfen 🔧" });

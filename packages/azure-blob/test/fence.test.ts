@@ -49,6 +49,17 @@ async function contentOf(world: BlobWorld, name = "report.json"): Promise<string
 }
 
 describe("a sealed blob", () => {
+  test("cannot be opened by metadata that looks like a fence in capitals", async ({ world }) => {
+    const [stale, fresh] = await staleAndNew(world);
+    const blob = target(world);
+    await fresh.store.seal(fresh.leadership, blob);
+    const metadata = { Leasehold_Fence_Term: "1", LEASEHOLD_FENCE_TERMID: stale.leadership.termId };
+    await fresh.store.fencedUpload(fresh.leadership, blob, "by the new leader", { metadata });
+
+    await expect(stale.store.fencedUpload(stale.leadership, blob, "too late")).rejects.toBeInstanceOf(FencedError);
+    await expect(contentOf(world)).resolves.toBe("by the new leader");
+  });
+
   test("refuses the older term's writes, and stays as it is", async ({ world }) => {
     const [stale, fresh] = await staleAndNew(world);
     const blob = target(world);

@@ -11,7 +11,7 @@ import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName, checkValue } from "./names.ts";
 import { checkStore, leaderOf, Observer } from "./observer.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
-import { Tenure } from "./tenure.ts";
+import { releaseInTime, Tenure } from "./tenure.ts";
 import { decideTiming, timing, type Timing, type TimingOptions, type TimingReport } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
@@ -86,7 +86,7 @@ export class Elector {
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions) {
-    checkStore(options.store);
+    checkStore((options as Partial<ElectorOptions> | undefined)?.store);
     checkName("election", options.election);
     this.#clock = options.clock ?? systemClock;
     this.#options = options;
@@ -137,6 +137,7 @@ export class Elector {
    */
   async run(task: LeaderTask<unknown>, options: WaitOptions = {}): Promise<void> {
     const { signal } = options;
+    checkTask("run", task);
     const done = this.#begin("run", signal);
     try {
       while (!signal?.aborted) {
@@ -183,6 +184,7 @@ export class Elector {
    */
   async tryRun<T>(task: LeaderTask<T>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     const { signal } = options;
+    checkTask("tryRun", task);
     const done = this.#begin("tryRun", signal);
     try {
       const snapshot = await this.#look("store-clock", signal);
@@ -199,6 +201,8 @@ export class Elector {
   /**
    * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, releases. The
    * elector then goes on campaigning, after the others had their turn. Does nothing if this candidate does not lead.
+   *
+   * It waits for the task: a task that awaits it waits for itself. To give up from inside a task, return from it.
    */
   async resign(): Promise<void> {
     const tenure = this.#tenure;
@@ -320,7 +324,9 @@ export class Elector {
 
   /** Releases a lease on which nobody is to lead: won too late, or after the signal aborted. */
   async #giveBack(lease: Lease): Promise<void> {
-    await this.#store.release(lease, { timeoutMs: this.#timing.attemptTimeoutMs }).catch((error: unknown) => {
+    const { attemptTimeoutMs, validForMs } = this.#timing;
+    const timeoutMs = (): number => Math.min(attemptTimeoutMs, validForMs - holderElapsedMs(this.#clock, lease.grantedAt));
+    await releaseInTime({ clock: this.#clock, store: this.#store, lease, timeoutMs }).catch((error: unknown) => {
       this.#listeners.emit("releaseFailed", { election: this.election, term: lease.term, error });
     });
   }
@@ -434,4 +440,8 @@ export class Elector {
       wallMs: this.#clock.wallMs(),
     });
   }
+}
+
+function checkTask(call: string, task: unknown): void {
+  if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
 }

@@ -31,6 +31,9 @@ export interface LeaseStore {
   /** Frees this very term and no other. Doing it twice, or late, harms nobody. */
   release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome>;
 
+  /** Called when a term is over without having been released: what the store does for it may stop. Sends nothing. */
+  forget?(lease: Lease): void;
+
   /** Who holds the lease, as far as the store and what this process has seen can tell; `undefined` if there never was a record. */
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 

@@ -97,7 +97,7 @@ export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefine
 export function checkStore(store: unknown): asserts store is LeaseStore {
   const candidate = store as Partial<LeaseStore> | undefined;
   const complete = (["acquire", "renew", "release", "read", "nextLookMs"] as const).every((name) => typeof candidate?.[name] === "function");
-  if (!complete || typeof candidate?.capabilities !== "object") {
+  if (!complete || typeof candidate?.capabilities !== "object" || candidate.capabilities === null) {
     throw new ConfigurationError(
       "store is not a LeaseStore. Make one first, for instance new MemoryLeaseStore() or new BlobLeaseStore({ container }).",
     );

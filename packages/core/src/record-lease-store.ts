@@ -63,8 +63,9 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #sightings = new Map<string, Sighting>();
   readonly #holdings = new WeakMap<Lease, Holding>();
   /**
-   * By election and termId: acquisitions whose reply was lost and on which nobody leads, with the version that they
-   * were conditional on. Found in the store, they count as vacant.
+   * By election and termId: terms of this process on which nobody leads (any more), because the reply to their
+   * acquisition was lost or their release may have been, with the version that the write was conditional on. Found in
+   * the store, they count as vacant.
    */
   readonly #abandoned = new Map<string, Map<string, string | undefined>>();
 
@@ -141,6 +142,8 @@ export class RecordLeaseStore implements LeaseStore {
 
   async release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome> {
     const holding = this.#holding(lease);
+    // Whatever becomes of the request, nobody leads on this term any more.
+    this.#abandon(lease.election, lease.termId, holding.version);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
       if (!holding.certain && (await this.#reconcile(lease, holding, limits))) return "not-held";
@@ -153,11 +156,12 @@ export class RecordLeaseStore implements LeaseStore {
 
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
-    const sighting = await this.#look(election, {
-      timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
-      signal: options.signal,
-    });
-    return sighting && this.#snapshot(election, sighting, options.expiry === "store-clock" || this.#clockIsExact);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    const useStoreClock = options.expiry === "store-clock" || this.#clockIsExact;
+    let sighting = await this.#look(election, limits);
+    // A store's clock that may step is believed once two readings agree.
+    if (useStoreClock && sighting?.unconfirmed) sighting = await this.#look(election, limits);
+    return sighting && this.#snapshot(election, sighting, useStoreClock);
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {
@@ -188,7 +192,7 @@ export class RecordLeaseStore implements LeaseStore {
         return { broken: false, current: this.#known(election, false) };
       }
       const broken: LeaseRecord = options.immediate
-        ? vacate({ ...record, transfer: undefined }, this.#clock.randomUuid())
+        ? { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason: options.reason } }
         : { ...record, broken: { reason: options.reason } };
       if ((await this.#put(election, broken, sighting.version, limits)) !== undefined) return { broken: true, term: record.term };
     }
@@ -279,10 +283,14 @@ export class RecordLeaseStore implements LeaseStore {
       return { acquired: true, lease: this.#hold(sighting.record, sighting.version, grantedAt, election) };
     }
     // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
-    const abandoned = this.#abandoned.get(election) ?? new Map<string, string | undefined>();
-    this.#abandoned.set(election, abandoned.set(record.termId ?? "", ifVersion));
+    this.#abandon(election, record.termId ?? "", ifVersion);
     if (!sighting) throw unknown;
     return { acquired: false, current: this.#known(election, false) };
+  }
+
+  #abandon(election: string, termId: string, ifVersion: string | undefined): void {
+    const abandoned = this.#abandoned.get(election) ?? new Map<string, string | undefined>();
+    this.#abandoned.set(election, abandoned.set(termId, ifVersion));
   }
 
   /** Returns the term that was asked to end, or `undefined` where there was nothing to ask. */
@@ -371,7 +379,7 @@ export class RecordLeaseStore implements LeaseStore {
       known.update(reading);
       return known;
     }
-    const sighting = new Sighting(this.#clock, this.capabilities.storeClock?.toleranceMs ?? 0, reading);
+    const sighting = new Sighting(this.#clock, this.capabilities.storeClock, reading);
     this.#sightings.set(election, sighting);
     return sighting;
   }

@@ -1,5 +1,5 @@
 import { holderElapsedMs, instantOf, type Clock, type Instant } from "./clock.ts";
-import type { LeaseRecord } from "./record-store.ts";
+import type { LeaseRecord, RecordStoreCapabilities } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
 
 /** One reading of a record: when it was sent, and bounds of the nonce's age by the store's clock when it returned. */
@@ -18,6 +18,7 @@ export interface Reading {
 export class Sighting {
   readonly #clock: Clock;
   readonly #toleranceMs: number;
+  readonly #exact: boolean;
   #record: LeaseRecord;
   #version: string;
   #firstSeenMs: number;
@@ -28,13 +29,16 @@ export class Sighting {
   #storeAge: { readonly min: number; readonly max: number; readonly askedAt: Instant; readonly inAt: Instant } | undefined;
   /** The store's clock has been seen to step since this nonce was written: until the next one only what we observed counts. */
   #stepped = false;
+  /** Two readings of the store's clock have agreed since this nonce was written. */
+  #agreed = false;
   #phase: RenewalPhase;
   #outdated = false;
 
-  /** @param toleranceMs how far readings of the store's clock may disagree with our own before it counts as stepped. */
-  constructor(clock: Clock, toleranceMs: number, reading: Reading) {
+  /** @param storeClock how far its readings may disagree with our own before it counts as stepped, and whether one is enough. */
+  constructor(clock: Clock, storeClock: RecordStoreCapabilities["storeClock"], reading: Reading) {
     this.#clock = clock;
-    this.#toleranceMs = toleranceMs;
+    this.#toleranceMs = storeClock?.toleranceMs ?? 0;
+    this.#exact = storeClock?.exact ?? false;
     this.#record = reading.record;
     this.#version = reading.version;
     this.#firstSeenMs = clock.monotonicMs();
@@ -59,6 +63,11 @@ export class Sighting {
     this.#outdated = true;
   }
 
+  /** The store's clock has told an age that another reading has to confirm before it counts. */
+  get unconfirmed(): boolean {
+    return this.#storeAge !== undefined && !this.#exact && !this.#agreed;
+  }
+
   /** Whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
   overtook(sentAt: Instant | undefined): boolean {
     return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
@@ -75,6 +84,7 @@ export class Sighting {
       this.#writtenAfter = this.#lastReadAt;
       this.#storeAge = undefined;
       this.#stepped = false;
+      this.#agreed = false;
     }
     if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
@@ -97,7 +107,7 @@ export class Sighting {
     const nowMs = this.#clock.monotonicMs();
     let min = nowMs - this.#firstSeenMs;
     let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
-    if (useStoreClock && this.#storeAge) {
+    if (useStoreClock && this.#storeAge && !this.unconfirmed) {
       min = Math.max(min, this.#storeAge.min + nowMs - this.#storeAge.inAt.monotonicMs);
       max = Math.min(max, this.#storeAge.max + holderElapsedMs(this.#clock, this.#storeAge.askedAt));
     }
@@ -120,6 +130,7 @@ export class Sighting {
       const leastMs = before.min + askedAt.monotonicMs - before.inAt.monotonicMs - this.#toleranceMs;
       const mostMs = before.max + holderElapsedMs(this.#clock, before.askedAt) + this.#toleranceMs;
       if (max < leastMs || min > mostMs) this.#stepped = true;
+      else this.#agreed = true;
     }
     if (min < 0) this.#stepped = true;
     this.#storeAge = this.#stepped ? undefined : { min, max, askedAt, inAt };

@@ -1,19 +1,16 @@
-import { isLeaseholdError } from "./errors.ts";
-
 /** How deep a chain of causes is followed, should one be circular. */
 const MAX_CAUSES = 16;
 
 /**
  * Whether a task's rejection only says that it stopped when it was told to: its signal has aborted, and the error is
- * that signal's reason, is an AbortError (of whichever SDK) or what `assertValid()` throws, or has one of these among
- * its causes.
+ * that signal's reason, is an AbortError (of whichever SDK), or has one of these among its causes. What `assertValid()`
+ * throws after the abort has the reason as its cause.
  */
 export function countsAsReturn(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   let cause: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && cause !== undefined; depth += 1) {
     if (cause === signal.reason || isAbortError(cause)) return true;
-    if (isLeaseholdError(cause, "LEASE_LOST") || isLeaseholdError(cause, "LEADERSHIP_ENDED")) return true;
     cause = (cause as { cause?: unknown } | null)?.cause;
   }
   return false;

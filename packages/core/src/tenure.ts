@@ -1,4 +1,4 @@
-import { holderElapsedMs, instantOf, type Clock, type Instant, type Timer } from "./clock.ts";
+import { holderElapsedMs, instantOf, sleep, type Clock, type Instant, type Timer } from "./clock.ts";
 import { DrainTimeoutError, isLeaseholdError, LeadershipEndedError, LeaseLostError, type LossReason, type StoreError } from "./errors.ts";
 import type { Lease, LeaseStore, RenewOutcome } from "./lease-store.ts";
 import type { HeldLeadership } from "./leadership.ts";
@@ -6,8 +6,14 @@ import { SAFETY_MARGIN, type Timing } from "./timing.ts";
 
 /** A renewal sent this much before its tick, by a timer that ran early, counts as that tick's. */
 const TICK_SLACK_MS = 5;
-/** The first wait before a failed renewal is tried again; it doubles from there. */
+/** The first wait before a failed renewal or release is tried again; it doubles from there. */
 const FIRST_RETRY_MS = 100;
+/** How often a release is tried: one lost request must not cost a lease, and an outage must not hold up a stop for long. */
+const RELEASE_TRIES = 2;
+/** The longest wait between the two, if the service asks for one. */
+const RELEASE_RETRY_MAX_MS = 1_000;
+/** The longest that the clocks go unchecked while a term lasts. */
+const CLOCK_CHECK_MS = 1_000;
 
 /** What a tenure tells its elector. None of these may throw. */
 export interface TenureHooks {
@@ -56,6 +62,8 @@ export class Tenure {
   #grantedAt: Instant;
   /** Why `isValid()` is false for good; undefined while the clocks decide. */
   #over: Error | undefined;
+  /** Since when the lease no longer covers the task. */
+  #overAt: Instant | undefined;
   #endedAt: Instant | undefined;
   #stopping = false;
   /** The work has settled: what follows is no news to anybody. */
@@ -65,6 +73,7 @@ export class Tenure {
   #checkpointMs: number;
   /** The holder's requests, one at a time, so that a late renewal cannot follow a release. */
   #requests: Promise<unknown> = Promise.resolve();
+  #publishing: Promise<void> = Promise.resolve();
   #failures = 0;
 
   #renewTimer: Timer | undefined;
@@ -144,21 +153,18 @@ export class Tenure {
     this.end(released);
     this.#cancelTimers();
     const isReleased = mayRelease && (await this.#release());
+    if (!isReleased) this.#store.forget?.(this.#lease);
     this.#hooks.finished(reason, isReleased);
     this.#finished.resolve();
   }
 
   async #release(): Promise<boolean> {
-    try {
-      return await this.#exclusively(async () => {
-        const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
-        // Settled before validUntil: release. After it, never.
-        return timeoutMs > 0 && (await this.#store.release(this.#lease, { timeoutMs })) === "released";
-      });
-    } catch (error) {
+    // Settled before validUntil: release. After it, never.
+    const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs: () => this.#requestTimeoutMs() };
+    return await this.#exclusively(() => releaseInTime(release)).catch((error: unknown) => {
       this.#hooks.releaseFailed(error);
       return false;
-    }
+    });
   }
 
   #elapsedMs(): number {
@@ -181,6 +187,7 @@ export class Tenure {
     if (this.#over) return;
     const error = this.#lostError(reason, explanation);
     this.#over = error;
+    this.#overAt = instantOf(this.#clock);
     this.#stopRenewing();
     this.#clockTimer?.cancel();
     this.end(error);
@@ -188,17 +195,19 @@ export class Tenure {
   }
 
   #lostError(reason: LossReason, explanation: string): LeaseLostError {
-    return new LeaseLostError(this.#lease.election, this.term, reason, explanation);
+    return new LeaseLostError(this.#lease.election, this.term, reason, explanation, this.endReason);
   }
 
   #watchClock(): void {
     this.#clockTimer?.cancel();
     if (this.#over) return;
     const deadlineMs = this.#endedAt ? this.#timing.validForMs : this.#timing.renewDeadlineMs;
+    // Timers stand still with a suspended machine: looking every second finds what the wall clock says soon after it.
+    const delayMs = Math.min(Math.max(deadlineMs - this.#elapsedMs(), 0), CLOCK_CHECK_MS);
     this.#clockTimer = this.#clock.setTimer(() => {
       this.#checkClock();
       this.#watchClock();
-    }, Math.max(deadlineMs - this.#elapsedMs(), 0));
+    }, delayMs);
   }
 
   #watchStall(): void {
@@ -219,16 +228,17 @@ export class Tenure {
   }
 
   /**
-   * The task's time is up `drainTimeoutMs` after its signal aborted or, where nothing covers it any longer, when the
-   * leadership is over; a task that was frozen until then still gets as long as the margin to settle.
+   * The task's time is up `drainTimeoutMs` after its signal aborted; once nothing covers it any longer, it gets half of
+   * the safety margin at most, so that a process that is to end then does so before a rival may lead.
    */
   #watchOverrun(): void {
     if (!this.#endedAt || this.#overran) return;
     this.#overrunTimer?.cancel();
-    const sinceEndMs = holderElapsedMs(this.#clock, this.#endedAt);
-    const graceMs = Math.min(this.#timing.drainTimeoutMs, this.#timing.leaseDurationMs * SAFETY_MARGIN);
-    const allowedMs = this.#over ? graceMs : this.#timing.drainTimeoutMs;
-    this.#overrunTimer = this.#clock.setTimer(() => this.#overrun(), Math.max(allowedMs - sinceEndMs, 0));
+    const { drainTimeoutMs, leaseDurationMs } = this.#timing;
+    const drainLeftMs = drainTimeoutMs - holderElapsedMs(this.#clock, this.#endedAt);
+    const graceMs = (leaseDurationMs * SAFETY_MARGIN) / 2;
+    const graceLeftMs = this.#overAt ? graceMs - holderElapsedMs(this.#clock, this.#overAt) : Infinity;
+    this.#overrunTimer = this.#clock.setTimer(() => this.#overrun(), Math.max(Math.min(drainLeftMs, graceLeftMs), 0));
   }
 
   #overrun(): void {
@@ -264,11 +274,11 @@ export class Tenure {
     if (!this.#renewable || this.#over) return;
     const sentMs = this.#clock.monotonicMs();
     try {
-      // A renewal never runs past the end of the lease's validity: what it would find is of no use by then.
-      const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
-      const outcome = await this.#exclusively(async () =>
-        this.#renewable ? await this.#store.renew(this.#lease, { timeoutMs }) : undefined,
-      );
+      const outcome = await this.#exclusively(async () => {
+        // A renewal never runs past the end of the lease's validity: what it would find is of no use by then.
+        const timeoutMs = this.#requestTimeoutMs();
+        return this.#renewable && timeoutMs > 0 ? await this.#store.renew(this.#lease, { timeoutMs }) : undefined;
+      });
       if (!outcome) return;
       this.#failures = 0;
       this.#take(outcome);
@@ -291,7 +301,7 @@ export class Tenure {
     const backoffMs = Math.max(Math.min(FIRST_RETRY_MS * 2 ** this.#failures, renewIntervalMs / 4) - tookMs, 0);
     const deadlineMs = this.#endedAt ? validForMs : renewDeadlineMs;
     const lastTryInMs = deadlineMs - this.#elapsedMs() - attemptTimeoutMs;
-    const wantedMs = asked ?? backoffMs;
+    const wantedMs = Math.max(asked ?? 0, backoffMs);
     return lastTryInMs > 0 ? Math.min(wantedMs, lastTryInMs) : backoffMs;
   }
 
@@ -330,6 +340,11 @@ export class Tenure {
     this.#renewTimer?.cancel();
   }
 
+  /** The time limit of a request sent now; not positive once the lease's validity has ended. */
+  #requestTimeoutMs(): number {
+    return Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
+  }
+
   #exclusively<T>(request: () => Promise<T>): Promise<T> {
     const result = this.#requests.then(request);
     this.#requests = result.catch(() => undefined);
@@ -337,12 +352,24 @@ export class Tenure {
   }
 
   async #publish(value: string): Promise<void> {
+    // One at a time before they queue for the store: a renewal never waits for more than one of them.
+    const before = this.#publishing;
+    const turn = Promise.withResolvers<void>();
+    this.#publishing = turn.promise;
+    await before;
+    try {
+      await this.#publishNow(value);
+    } finally {
+      turn.resolve();
+    }
+  }
+
+  async #publishNow(value: string): Promise<void> {
     const outcome = await this.#exclusively(async () => {
       this.#assertValid();
       // On most stores it extends the lease, as a renewal does: where renewing is closed, so is this.
       if (!this.#renewable) throw this.endReason as Error;
-      const timeoutMs = Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
-      return await this.#store.publish(this.#lease, value, { timeoutMs });
+      return await this.#store.publish(this.#lease, value, { timeoutMs: this.#requestTimeoutMs() });
     });
     this.#take(outcome);
     if (!outcome.held) throw this.endReason as Error;
@@ -387,5 +414,31 @@ export class Tenure {
       release,
       [Symbol.asyncDispose]: release,
     };
+  }
+}
+
+/** A release, and how much time a try may take: not positive once it is too late. */
+export interface TimelyRelease {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly lease: Lease;
+  readonly timeoutMs: () => number;
+}
+
+/**
+ * Releases a lease, trying once more after a failure while there is time. Returns whether it was released.
+ * @throws what the last try threw.
+ */
+export async function releaseInTime({ clock, store, lease, timeoutMs }: TimelyRelease): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    const limitMs = timeoutMs();
+    if (limitMs <= 0) return false;
+    try {
+      return (await store.release(lease, { timeoutMs: limitMs })) === "released";
+    } catch (error) {
+      if (tries === RELEASE_TRIES || timeoutMs() <= 0) throw error;
+      const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;
+      await sleep(clock, Math.min(Math.max(askedMs, FIRST_RETRY_MS), RELEASE_RETRY_MAX_MS));
+    }
   }
 }

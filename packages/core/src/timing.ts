@@ -99,14 +99,14 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
  * @throws {ConfigurationError} with the numbers.
  */
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
-  const leaseDurationMs = duration("leaseDurationMs", options.leaseDurationMs ?? 15_000);
+  const leaseDurationMs = duration("leaseDurationMs", or(options.leaseDurationMs, 15_000));
   checkLease(leaseDurationMs, capabilities);
-  const renewIntervalMs = duration("renewIntervalMs", options.renewIntervalMs ?? leaseDurationMs / 3);
-  const renewDeadlineMs = duration("renewDeadlineMs", options.renewDeadlineMs ?? (leaseDurationMs * 2) / 3);
-  const retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? 2_000);
+  const renewIntervalMs = duration("renewIntervalMs", or(options.renewIntervalMs, leaseDurationMs / 3));
+  const renewDeadlineMs = duration("renewDeadlineMs", or(options.renewDeadlineMs, (leaseDurationMs * 2) / 3));
+  const retryPeriodMs = duration("retryPeriodMs", or(options.retryPeriodMs, 2_000));
   const attemptTimeoutMs = duration(
     "attemptTimeoutMs",
-    options.attemptTimeoutMs ?? Math.min(Math.max((renewDeadlineMs - renewIntervalMs) / 2, 1), DEFAULT_REQUEST_TIMEOUT_MS),
+    or(options.attemptTimeoutMs, Math.min(Math.max((renewDeadlineMs - renewIntervalMs) / 2, 1), DEFAULT_REQUEST_TIMEOUT_MS)),
   );
   const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);
   const decided: Timing = {
@@ -116,9 +116,9 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
     validForMs,
     retryPeriodMs,
     attemptTimeoutMs,
-    drainTimeoutMs: duration("drainTimeoutMs", options.drainTimeoutMs ?? leaseDurationMs),
+    drainTimeoutMs: duration("drainTimeoutMs", or(options.drainTimeoutMs, leaseDurationMs)),
     stallTimeoutMs: options.stallTimeoutMs === undefined ? undefined : duration("stallTimeoutMs", options.stallTimeoutMs),
-    cooldownMs: duration("cooldownMs", options.cooldownMs ?? 2 * retryPeriodMs, 0),
+    cooldownMs: duration("cooldownMs", or(options.cooldownMs, Math.min(2 * retryPeriodMs, MAX_TIMER_MS)), 0),
   };
   const numbers = `renewIntervalMs ${renewIntervalMs}, attemptTimeoutMs ${attemptTimeoutMs}, renewDeadlineMs ${renewDeadlineMs}, valid until ${validForMs} (leaseDurationMs ${leaseDurationMs} less a margin of ${SAFETY_MARGIN * 100}%)`;
   if (renewDeadlineMs >= validForMs) {
@@ -132,6 +132,11 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
     );
   }
   return decided;
+}
+
+/** Only what was left out gets its default: null is a mistake. */
+function or(value: number | undefined, otherwise: number): number {
+  return value === undefined ? otherwise : value;
 }
 
 function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {

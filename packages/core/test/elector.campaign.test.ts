@@ -182,6 +182,7 @@ describe("rule 6: a win that comes too late is released before the call settles"
     const campaigning = a.elector.campaign({ signal: controller.signal });
     await sent("put");
     a.records.failNext("put", { kind: "unavailable" });
+    a.records.failNext("put", { kind: "unavailable" });
 
     controller.abort("enough");
 

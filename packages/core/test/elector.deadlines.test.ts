@@ -45,6 +45,39 @@ async function advanceTo(ms: number): Promise<void> {
   await world.clock.advance(ms - world.clock.monotonicMs());
 }
 
+describe("what an adversarial review found", () => {
+  test("a suspended machine's leader has its signal aborted within a second of its waking", async () => {
+    const { leadership } = await lead();
+    world.clock.suspend(3_600_000);
+
+    await world.clock.advance(1_000);
+
+    expect(leadership.signal.aborted).toBe(true);
+  });
+
+  test("a service that throttles with Retry-After: 0 is not asked without pause", async () => {
+    await lead();
+    const before = world.service.log.length;
+    a.records.failAll({ kind: "throttled", retryAfterMs: 0 });
+
+    await world.clock.advance(RENEW_DEADLINE_MS);
+
+    expect(world.service.log.length - before).toBeLessThan(30);
+  });
+
+  test("publications that hang do not cost the term: a renewal waits for one of them at most", async () => {
+    const { leadership } = await lead();
+    await world.clock.advance(RENEW_INTERVAL_MS - 100);
+    a.records.failNext("put", { kind: "unanswered" });
+    const publishing = [1, 2, 3].map((n) => leadership.publish(String(n)).catch(() => undefined));
+
+    await world.clock.advance(2 * LEASE_MS);
+
+    expect(leadership.signal.aborted).toBe(false);
+    await Promise.all(publishing);
+  });
+});
+
 describe("rule 4: three instants, whatever the store is doing", () => {
   test.each(["lost", "unanswered", "unavailable"] as const)(
     "renewals that are %s: the signal aborts at the renew deadline exactly, and validity ends at 0.9 of the lease",

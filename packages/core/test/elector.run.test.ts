@@ -1,4 +1,4 @@
-import { ElectorBusyError, LeadershipEndedError, sleep, type Leadership } from "@leasehold/core";
+import { LeaseLostError, ElectorBusyError, LeadershipEndedError, sleep, type Leadership } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
 import { StubbornTask, untilAborted } from "./leader-tasks.ts";
@@ -137,6 +137,24 @@ describe("rule 9: a task that ends, ends its term", () => {
 
     await expect(run.settled).resolves.toBeUndefined();
     expect(world.service.record(ELECTION)).toMatchObject({ termId: null });
+  });
+
+  test("after the abort, the loss of another election still ends run", async () => {
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(1_000);
+
+    run.stop();
+    task.fail(new LeaseLostError("another", 7, "taken", "somebody has it."));
+
+    await expect(run.settled).rejects.toMatchObject({ code: "LEASE_LOST", election: "another" });
+  });
+
+  test("what is no task is refused before any request", async () => {
+    const before = world.service.log.length;
+    await expect(a.elector.run(undefined as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await expect(a.elector.tryRun("task" as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
+    expect(world.service.log).toHaveLength(before);
   });
 
   test("after the abort, any other error still ends run", async () => {

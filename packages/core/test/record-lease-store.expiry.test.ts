@@ -196,6 +196,16 @@ describe("rule 3: two ways to know that a lease has expired", () => {
     expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
   });
 
+  test("one reading of a clock that may step is not enough: a second one has to agree", async () => {
+    const { records, store } = await clocked(false);
+    records.ageMs = [LEASE_MS, LEASE_MS];
+
+    // Seen once only: this process has no memory, and the clock may have been set forward.
+    await store.read(ELECTION);
+    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+    expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
+  });
+
   test("an exact store's clock is believed without being asked for", async () => {
     const { records, store } = await clocked(true);
     records.ageMs = [LEASE_MS, LEASE_MS];
@@ -206,7 +216,7 @@ describe("rule 3: two ways to know that a lease has expired", () => {
   test("an age goes on by the monotonic clock until the next reading", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [10_000, 11_000];
-    await store.read(ELECTION);
+    await store.read(ELECTION, { expiry: "store-clock" });
     records.ageMs = undefined;
 
     await clock.advance(4_999);

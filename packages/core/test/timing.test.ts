@@ -119,8 +119,7 @@ describe("rule 11: durations that cannot work", () => {
   test.each(["15000", null, {}, 15_000n])("%s is not a number of milliseconds", (value) => {
     const refused = attempt({ cooldownMs: value as number });
 
-    if (value === null) expect(refused).not.toBeInstanceOf(Error);
-    else expect(refused).toBeInstanceOf(ConfigurationError);
+    expect(refused).toBeInstanceOf(ConfigurationError);
   });
 
   test("an infinite lease is refused, and the error says why", () => {
