@@ -9,7 +9,7 @@ import type { LeaseRecord, PutOptions, PutOutcome } from "@leasehold/core";
 import { heapAfterGc } from "./heap.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** Whether the electors begin over one renewal interval, or in one turn of the event loop. */
+/** Whether the electors begin one after the other, over a few renewal intervals, or in one turn of the event loop. */
 export type Start = "spread" | "at-once";
 
 export interface ScaleReport {
@@ -38,6 +38,8 @@ export interface LoopDelay {
 
 const LEASE_MS = 15_000;
 const RENEW_INTERVAL_MS = LEASE_MS / 3;
+/** Whole intervals, so that the renewals are spread evenly, too. */
+const SPREAD_MS = 3 * RENEW_INTERVAL_MS;
 const IDLE_MS = 5_000;
 const PUTS_MS = 10_000;
 const STEADY_MS = 20_000;
@@ -84,7 +86,7 @@ async function lead(): Promise<
   let leaders = 0;
   let lost = 0;
   const runs = Array.from({ length: count }, async (_, at) => {
-    if (start === "spread") await delay((at / count) * RENEW_INTERVAL_MS);
+    if (start === "spread") await delay((at / count) * SPREAD_MS);
     const elector = new Elector({ store, election: `bench-${at}`, leaseDurationMs: LEASE_MS });
     elector.on("startedLeading", () => (leaders += 1));
     elector.on("ending", () => (lost += stopping.signal.aborted ? 0 : 1));

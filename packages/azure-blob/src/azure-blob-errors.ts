@@ -79,7 +79,13 @@ function readFailure(error: unknown): BlobFailure {
     `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${text}${requestId ? ` [request ${requestId}]` : ""}`,
   );
   cause.name = name ?? "Error";
-  return { status, code: serviceCode, retryAfterMs: retryAfter(header("retry-after")), fromService: requestId !== undefined, cause };
+  return {
+    status,
+    code: serviceCode,
+    retryAfterMs: retryAfter(header("retry-after")),
+    fromService: requestId !== undefined,
+    cause,
+  };
 }
 
 /** Whether the failure means that another holds the lease, or will not let go of it yet. */
@@ -103,7 +109,9 @@ export function isContainerGone({ code }: BlobFailure): boolean {
 
 /** Whether an `ifMatch` or `ifNoneMatch` did not hold. */
 export function conditionFailed({ status, code }: BlobFailure): boolean {
-  return code === "ConditionNotMet" || code === "TargetConditionNotMet" || (status === 412 && !LOST.has(code) && !BROKEN.has(code));
+  return (
+    code === "ConditionNotMet" || code === "TargetConditionNotMet" || (status === 412 && !LOST.has(code) && !BROKEN.has(code))
+  );
 }
 
 /** How the lease was lost, if that is what the failure of a holder's request means; else it is passing. */

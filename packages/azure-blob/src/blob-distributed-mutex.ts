@@ -40,7 +40,9 @@ export class BlobDistributedMutex {
     const election = blobName ?? settings.blob?.name;
     if (election === undefined) throw new ConfigurationError("blobName is missing: name the blob whose lease is the mutex.");
     if (settings.blob && settings.blob.name !== election) {
-      throw new ConfigurationError(`blobName is '${election}', but the blob that was passed is '${settings.blob.name}'; leave blobName out.`);
+      throw new ConfigurationError(
+        `blobName is '${election}', but the blob that was passed is '${settings.blob.name}'; leave blobName out.`,
+      );
     }
     this.elector = new Elector({ ...options, store: this.store, election });
     this.#task = taskToRunWhenLeaseAcquired;

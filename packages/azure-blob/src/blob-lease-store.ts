@@ -48,7 +48,17 @@ import { MAX_LEASE_MS, remember, snapshotOf, type Look, type Memory } from "./bl
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
 import { resolvePlace, type BlobLeaseStoreOptions } from "./options.ts";
-import { decodeNote, decodeTerm, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
+import {
+  decodeNote,
+  decodeTerm,
+  encodeNote,
+  encodeTerm,
+  NOTE_SUFFIX,
+  type BreakNote,
+  type Grid,
+  type Metadata,
+  type TermMetadata,
+} from "./schema.ts";
 
 /** What the service takes: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;
@@ -137,7 +147,9 @@ export class BlobLeaseStore implements LeaseStore {
     if (request.value !== undefined) checkValue(request.value, MAX_VALUE_BYTES);
     const { leaseDurationMs } = request;
     if (leaseDurationMs < MIN_LEASE_MS || leaseDurationMs > MAX_LEASE_MS || leaseDurationMs % 1_000 !== 0) {
-      throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; Azure leases a blob for 15,000 to 60,000 ms, in whole seconds.`);
+      throw new ConfigurationError(
+        `leaseDurationMs is ${leaseDurationMs}; Azure leases a blob for 15,000 to 60,000 ms, in whole seconds.`,
+      );
     }
     checkTerm("minTerm", request.minTerm);
     const remembered = this.#memories.get(election)?.look;
@@ -223,7 +235,8 @@ export class BlobLeaseStore implements LeaseStore {
     checkName("election", election);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     let look = await this.#look(election, limits);
-    if (look?.leaseState === "leased" && (await this.#freeOrphans(election, look, limits))) look = await this.#look(election, limits);
+    if (look?.leaseState === "leased" && (await this.#freeOrphans(election, look, limits)))
+      look = await this.#look(election, limits);
     return look && this.#snapshot(election, look);
   }
 
@@ -265,7 +278,8 @@ export class BlobLeaseStore implements LeaseStore {
     const term = options.ifTerm ?? look?.term.term;
     // Released leases have nothing to break, and so no place for a note; an expired one still has.
     if (!look || look.term.term !== term || look.leaseState === "available" || look.leaseState === "broken") return "lost";
-    if (!(await this.#breakLease(election, look, { term, transferTo: candidateId, transferTimeoutMs }, limits, false))) return "lost";
+    if (!(await this.#breakLease(election, look, { term, transferTo: candidateId, transferTimeoutMs }, limits, false)))
+      return "lost";
     for (;;) {
       await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
       const now = await this.#look(election, limits);
@@ -309,7 +323,8 @@ export class BlobLeaseStore implements LeaseStore {
       await this.#requests.createBlob(election, metadata, limits);
     }
     const look = await this.#look(election, limits);
-    if (!look) throw new ForeignRecordError(election, this.#requests.describe(election), "it vanished right after it was created");
+    if (!look)
+      throw new ForeignRecordError(election, this.#requests.describe(election), "it vanished right after it was created");
     return look;
   }
 
@@ -357,7 +372,8 @@ export class BlobLeaseStore implements LeaseStore {
 
   #holding(lease: Lease): Holding {
     const holding = this.#holdings.get(lease);
-    if (!holding) throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);
+    if (!holding)
+      throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);
     return holding;
   }
 
@@ -376,7 +392,10 @@ export class BlobLeaseStore implements LeaseStore {
     if (!reason) throw error;
     this.#letGo(lease, holding);
     if (reason !== "broken") {
-      const explanation = reason === "missing" ? `${this.#requests.describe(lease.election)} is gone` : "another candidate has the lease, or it was released";
+      const explanation =
+        reason === "missing"
+          ? `${this.#requests.describe(lease.election)} is gone`
+          : "another candidate has the lease, or it was released";
       return { held: false, reason, barredUntilExpiry: false, explanation };
     }
     const look = await this.#look(lease.election, limits).catch(() => undefined);
@@ -415,7 +434,11 @@ export class BlobLeaseStore implements LeaseStore {
   async #writeNote(election: string, note: BreakNote, limits: CallLimits): Promise<void> {
     const found = await this.#requests.readNote(election, limits);
     if (found && (found.contentLength > 0 || !decodeNote(found.metadata))) {
-      throw new ForeignRecordError(election, `The sibling '${NOTE_SUFFIX}' of ${this.#requests.describe(election)}`, "it is not a note of ours");
+      throw new ForeignRecordError(
+        election,
+        `The sibling '${NOTE_SUFFIX}' of ${this.#requests.describe(election)}`,
+        "it is not a note of ours",
+      );
     }
     await this.#requests.writeNote(election, encodeNote(note), found?.etag, limits);
   }
@@ -454,11 +477,23 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /** Changes the metadata of a term that is held. A reply that was lost is resolved by reading once. */
-  async #rewrite(election: string, holding: Holding, change: (term: TermMetadata) => TermMetadata, limits: CallLimits): Promise<void> {
+  async #rewrite(
+    election: string,
+    holding: Holding,
+    change: (term: TermMetadata) => TermMetadata,
+    limits: CallLimits,
+  ): Promise<void> {
     const write = async (): Promise<void> => {
       const term = change(holding.term);
       try {
-        holding.etag = await this.#setMetadata("publish", election, holding.leaseId, { metadata: holding.others, etag: holding.etag }, term, limits);
+        holding.etag = await this.#setMetadata(
+          "publish",
+          election,
+          holding.leaseId,
+          { metadata: holding.others, etag: holding.etag },
+          term,
+          limits,
+        );
       } catch (error) {
         if (!conditionFailed(failureOf(error))) throw error;
         const found = await this.#look(election, limits);

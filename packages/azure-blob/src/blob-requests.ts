@@ -66,7 +66,12 @@ export class BlobRequests {
   }
 
   /** Writes the note, if the sibling's ETag is still `etag` (`undefined`: if there is none). */
-  async writeNote(election: string, metadata: Record<string, string>, etag: string | undefined, limits: CallLimits): Promise<void> {
+  async writeNote(
+    election: string,
+    metadata: Record<string, string>,
+    etag: string | undefined,
+    limits: CallLimits,
+  ): Promise<void> {
     const conditions = etag === undefined ? { ifNoneMatch: "*" } : { ifMatch: etag };
     await this.#send("write-note", election, limits, true, (abortSignal) =>
       this.#note(election).upload("", 0, { abortSignal, conditions, metadata }),
@@ -75,18 +80,18 @@ export class BlobRequests {
 
   /** Creates the container unless it exists. */
   async createContainer(election: string, limits: CallLimits): Promise<void> {
-    await this.#send("create-container", election, limits, true, (abortSignal) => this.#place.container.create({ abortSignal })).catch(
-      unlessItExists,
-    );
+    await this.#send("create-container", election, limits, true, (abortSignal) =>
+      this.#place.container.create({ abortSignal }),
+    ).catch(unlessItExists);
   }
 
   /** Creates the blob unless it exists. */
   async createBlob(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
     const blob = this.#place.container.getBlockBlobClient(this.#place.blobName(election));
     const conditions = { ifNoneMatch: "*" };
-    await this.#send("create-blob", election, limits, true, (abortSignal) => blob.upload("", 0, { abortSignal, conditions, metadata })).catch(
-      unlessItExists,
-    );
+    await this.#send("create-blob", election, limits, true, (abortSignal) =>
+      blob.upload("", 0, { abortSignal, conditions, metadata }),
+    ).catch(unlessItExists);
   }
 
   async acquire(election: string, leaseId: string, leaseDurationMs: number, limits: CallLimits): Promise<void> {
@@ -98,7 +103,9 @@ export class BlobRequests {
 
   async renew(election: string, leaseId: string, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#send("renew", election, limits, true, async (abortSignal) => ofLease(leaseId, await client.renewLease({ abortSignal })));
+    await this.#send("renew", election, limits, true, async (abortSignal) =>
+      ofLease(leaseId, await client.renewLease({ abortSignal })),
+    );
   }
 
   async release(election: string, leaseId: string, limits: CallLimits): Promise<void> {

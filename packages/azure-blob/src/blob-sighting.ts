@@ -36,7 +36,13 @@ export function remember(before: Memory | undefined, look: Look, nowMs: number):
 }
 
 /** What a look tells, with what was seen before it. `ours`: this process knows itself to hold the term. */
-export function snapshotOf(election: string, look: Look, memory: Memory | undefined, ours: boolean, nowMs: number): LeaseSnapshot {
+export function snapshotOf(
+  election: string,
+  look: Look,
+  memory: Memory | undefined,
+  ours: boolean,
+  nowMs: number,
+): LeaseSnapshot {
   const { term, candidateId, value, leaseDurationMs } = look.term;
   const { reason, transferTo, transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS } = look.note ?? {};
   const state = ours && look.leaseState === "leased" ? "held" : stateOf(look, memory, nowMs);

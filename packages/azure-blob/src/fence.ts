@@ -1,5 +1,13 @@
 import type { BlobClient, BlobHTTPHeaders } from "@azure/storage-blob";
-import { ConfigurationError, FencedError, ForeignRecordError, isLeaseholdError, StoreError, type Clock, type Leadership } from "@leasehold/core";
+import {
+  ConfigurationError,
+  FencedError,
+  ForeignRecordError,
+  isLeaseholdError,
+  StoreError,
+  type Clock,
+  type Leadership,
+} from "@leasehold/core";
 import { conditionFailed, failureOf, isContainerGone, isGone, mayHaveBeenApplied, STORE_NAME } from "./azure-blob-errors.ts";
 import { isBlobClient } from "./options.ts";
 import { wholeNumber, type Metadata } from "./schema.ts";
@@ -81,7 +89,11 @@ export async function uploadFenced(
   );
 }
 
-type Write = (target: Target | undefined, metadata: Record<string, string>, signal: AbortSignal) => Promise<Reply & { readonly etag?: string }>;
+type Write = (
+  target: Target | undefined,
+  metadata: Record<string, string>,
+  signal: AbortSignal,
+) => Promise<Reply & { readonly etag?: string }>;
 
 async function writeFenced(
   clock: Clock,
@@ -96,14 +108,20 @@ async function writeFenced(
   const { election } = leadership;
   const targets = known.get(leadership) ?? new Map<string, Target>();
   known.set(leadership, targets);
-  const send = async <T extends Reply>(name: string, writes: boolean, request: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const send = async <T extends Reply>(
+    name: string,
+    writes: boolean,
+    request: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     return await requestService({ clock, election, operation: name, timeoutMs, writes, signal }, request);
   };
   // `unanswered`: a write before this look, which may have been carried out.
   const look = async (unanswered?: unknown): Promise<Target | undefined> => {
     try {
-      const { etag = "", metadata = {} } = await send("head-target", false, (signal) => blob.getProperties({ abortSignal: signal }));
+      const { etag = "", metadata = {} } = await send("head-target", false, (signal) =>
+        blob.getProperties({ abortSignal: signal }),
+      );
       checkFence(leadership, blob, metadata, unanswered);
       return { etag, metadata };
     } catch (error) {
@@ -115,7 +133,12 @@ async function writeFenced(
   const writeId = clock.randomUuid();
   let target = targets.get(blob.url) ?? (await look());
   for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-    const metadata = { ...withoutFence(target?.metadata ?? {}), ...withoutFence(added), ...fenceOf(leadership), [KEY.write]: writeId };
+    const metadata = {
+      ...withoutFence(target?.metadata ?? {}),
+      ...withoutFence(added),
+      ...fenceOf(leadership),
+      [KEY.write]: writeId,
+    };
     const sent = target;
     try {
       const { etag = "" } = await send(operation, true, (signal) => write(sent, metadata, signal));

@@ -40,11 +40,14 @@ export interface BlobPlace {
 
 /** Blob names have at most 1,024 characters, and a sibling adds a few. */
 const MAX_BLOB_NAME = 1_000;
-const WAYS = "a container (ContainerClient), a blob (BlobClient), connectionString with containerName, or accountUrl with containerName";
+const WAYS =
+  "a container (ContainerClient), a blob (BlobClient), connectionString with containerName, or accountUrl with containerName";
 
 /** @throws {ConfigurationError} unless exactly one way is given, and given well. */
 export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
-  const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter((name) => options?.[name] !== undefined);
+  const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter(
+    (name) => options?.[name] !== undefined,
+  );
   if (given.length !== 1) {
     throw new ConfigurationError(`BlobLeaseStore needs exactly one of ${WAYS}; it was given ${given.join(" and ") || "none"}.`);
   }
@@ -63,7 +66,9 @@ export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
 function blobName(election: string): string {
   const name = encodeURIComponent(election).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
   if (name.length > MAX_BLOB_NAME) {
-    throw new ConfigurationError(`election takes ${name.length} characters as a blob's name; at most ${MAX_BLOB_NAME} fit.`, { election });
+    throw new ConfigurationError(`election takes ${name.length} characters as a blob's name; at most ${MAX_BLOB_NAME} fit.`, {
+      election,
+    });
   }
   return name;
 }
@@ -78,9 +83,12 @@ function placeOfBlob(blob: BlobClient): BlobPlace {
     container: new ContainerClient(url.href, oneTryPipeline(blob)),
     blobName(election) {
       if (election === name) return name;
-      throw new ConfigurationError(`This store holds one blob, '${name}', and so one election of that name; pass a container for others.`, {
-        election,
-      });
+      throw new ConfigurationError(
+        `This store holds one blob, '${name}', and so one election of that name; pass a container for others.`,
+        {
+          election,
+        },
+      );
     },
   };
 }
@@ -90,7 +98,9 @@ function fromConnectionString(connectionString: string, containerName: string): 
     return new ContainerClient(connectionString, containerName, { retryOptions: { maxTries: 1 } });
   } catch {
     // The SDK's message may quote the string, which holds a key.
-    throw new ConfigurationError("connectionString is not a storage connection string; take it from the account's access keys page.");
+    throw new ConfigurationError(
+      "connectionString is not a storage connection string; take it from the account's access keys page.",
+    );
   }
 }
 
@@ -103,7 +113,9 @@ function fromAccountUrl(
     throw new ConfigurationError("accountUrl is not a URL; it looks like https://<account>.blob.core.windows.net.");
   }
   // A token credential, or one of the SDK's own, which make policies.
-  const fits = credential === undefined || (typeof credential === "object" && credential !== null && ("getToken" in credential || "create" in credential));
+  const fits =
+    credential === undefined ||
+    (typeof credential === "object" && credential !== null && ("getToken" in credential || "create" in credential));
   if (!fits) {
     throw new ConfigurationError(
       "credential is not a credential: pass one of @azure/identity, a StorageSharedKeyCredential or an AnonymousCredential, or leave it out.",
@@ -122,9 +134,12 @@ function defaultCredential(): TokenCredential {
       const { DefaultAzureCredential } = await import("@azure/identity");
       return new DefaultAzureCredential();
     } catch (cause) {
-      throw new ConfigurationError("accountUrl without a credential needs the package @azure/identity: install it, or pass a credential.", {
-        cause,
-      });
+      throw new ConfigurationError(
+        "accountUrl without a credential needs the package @azure/identity: install it, or pass a credential.",
+        {
+          cause,
+        },
+      );
     }
   };
   return {

@@ -74,13 +74,13 @@ describe("how many requests a step takes", () => {
     await world.settled(leadership.release());
   });
 
-  test("a break: a look, the note and the break", async ({ world }) => {
+  test("a break: a look, the note (read, then written) and the break", async ({ world }) => {
     const [a, admin] = [world.store(), world.store()];
     await win(a);
 
     const sent = await world.namesDuring(() => admin.break(ELECTION, { reason: "test" }));
 
-    expect(sent).toEqual(["head", "put-blob", "lease:break"]);
+    expect(sent).toEqual(["head", "head", "put-blob", "lease:break"]);
   });
 
   test("a break that finds nobody there, or a newer term: the look alone", async ({ world }) => {

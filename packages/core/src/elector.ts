@@ -2,7 +2,14 @@ import { defaultCandidateId } from "./candidate-id.ts";
 import { holderElapsedMs, systemClock, type Clock } from "./clock.ts";
 import { publishState, type ElectorState } from "./diagnostics.ts";
 import type { ElectorEvents } from "./elector-events.ts";
-import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError, TermRegressedError, type StoreError } from "./errors.ts";
+import {
+  AlreadyAbortedError,
+  ConfigurationError,
+  ElectorBusyError,
+  LeadershipEndedError,
+  TermRegressedError,
+  type StoreError,
+} from "./errors.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
 import { mayAcquire, type Lease, type LeaseSnapshot, type LeaseStore } from "./lease-store.ts";
@@ -96,7 +103,9 @@ export class Elector {
     checkName("candidateId", this.candidateId);
     if (options.value !== undefined) checkValue(options.value, options.store.capabilities.maxValueBytes);
     if (options.minTerm !== undefined && (!Number.isSafeInteger(options.minTerm) || options.minTerm < 1)) {
-      throw new ConfigurationError(`minTerm is ${options.minTerm}; it must be a whole number from 1.`, { election: options.election });
+      throw new ConfigurationError(`minTerm is ${options.minTerm}; it must be a whole number from 1.`, {
+        election: options.election,
+      });
     }
     if (options.onOverrun !== undefined && options.onOverrun !== "report" && options.onOverrun !== "exit") {
       throw new ConfigurationError(`onOverrun is ${JSON.stringify(options.onOverrun)}; it must be 'report' or 'exit'.`);
@@ -214,7 +223,13 @@ export class Elector {
   /** Yields who leads, and again whenever that changes; see {@link Observer.observe}. */
   observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
     const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
-    const observer = new Observer({ store: this.#store, election: this.election, retryPeriodMs, attemptTimeoutMs, clock: this.#clock });
+    const observer = new Observer({
+      store: this.#store,
+      election: this.election,
+      retryPeriodMs,
+      attemptTimeoutMs,
+      clock: this.#clock,
+    });
     return observer.observe(options);
   }
 

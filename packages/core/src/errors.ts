@@ -68,10 +68,14 @@ export class ConfigurationError extends LeaseholdError {
 /** The caller's signal was aborted before the call began: nothing was sent. Its `cause` is the signal's reason. */
 export class AlreadyAbortedError extends LeaseholdError {
   constructor(call: string, signal: AbortSignal, election?: string) {
-    super("ALREADY_ABORTED", `${call} was given a signal that had already aborted; nothing was sent. Pass a live signal, or do not call.`, {
-      election,
-      cause: signal.reason,
-    });
+    super(
+      "ALREADY_ABORTED",
+      `${call} was given a signal that had already aborted; nothing was sent. Pass a live signal, or do not call.`,
+      {
+        election,
+        cause: signal.reason,
+      },
+    );
   }
 }
 
@@ -167,7 +171,9 @@ export class FencedError extends LeaseholdError {
       "FENCED",
       `A write to ${resource} as leader of '${election}' in term ${term} was refused` +
         (currentTerm === undefined ? "." : `: it belongs to term ${currentTerm}.`) +
-        (cause === undefined ? " Nothing was written." : " An earlier try got no reply; whether that was written before is not known."),
+        (cause === undefined
+          ? " Nothing was written."
+          : " An earlier try got no reply; whether that was written before is not known."),
       { election, cause },
     );
     this.term = term;

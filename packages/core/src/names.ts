@@ -47,7 +47,8 @@ export function checkTerm(what: string, term: number | undefined): void {
  */
 export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
   const { reason, ifTerm } = options;
-  if (typeof reason !== "string") throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
+  if (typeof reason !== "string")
+    throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
   checkText("reason", reason, MAX_REASON_BYTES);
   checkTerm("ifTerm", ifTerm);
 }

@@ -50,7 +50,9 @@ export class Observer {
    * known. Ends when the signal aborts, or when the loop is left.
    * @throws {AlreadyAbortedError} if the signal has aborted before.
    */
-  async *observe(options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<Leader | undefined, void, undefined> {
+  async *observe(
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Leader | undefined, void, undefined> {
     const { signal } = options;
     if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
     const looks = new LookTimer(this.#store, this.#election, this.#clock, signal);
@@ -96,7 +98,9 @@ export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefine
 /** @throws {ConfigurationError} unless `store` looks like a LeaseStore. */
 export function checkStore(store: unknown): asserts store is LeaseStore {
   const candidate = store as Partial<LeaseStore> | undefined;
-  const complete = (["acquire", "renew", "release", "read", "nextLookMs"] as const).every((name) => typeof candidate?.[name] === "function");
+  const complete = (["acquire", "renew", "release", "read", "nextLookMs"] as const).every(
+    (name) => typeof candidate?.[name] === "function",
+  );
   if (!complete || typeof candidate?.capabilities !== "object" || candidate.capabilities === null) {
     throw new ConfigurationError(
       "store is not a LeaseStore. Make one first, for instance new MemoryLeaseStore() or new BlobLeaseStore({ container }).",

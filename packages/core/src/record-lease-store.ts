@@ -70,8 +70,10 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #abandoned = new Map<string, Map<string, string | undefined>>();
 
   constructor(records: RecordStore, options: RecordLeaseStoreOptions = {}) {
-    const complete = typeof records?.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object";
-    if (!complete) throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
+    const complete =
+      typeof records?.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object";
+    if (!complete)
+      throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
     this.#records = records;
     this.#clock = options.clock ?? systemClock;
     this.name = records.name;
@@ -258,12 +260,20 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   /** Reads what became of our record. Returns how it was lost, if it was; else takes over what others may have written. */
-  async #reconcile(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Extract<RenewOutcome, { held: false }> | undefined> {
+  async #reconcile(
+    lease: Lease,
+    holding: Holding,
+    limits: RequestLimits,
+  ): Promise<Extract<RenewOutcome, { held: false }> | undefined> {
     const sighting = await this.#look(lease.election, limits);
     if (!sighting) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
     if (record.termId !== lease.termId) {
-      return lost("taken", false, record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`);
+      return lost(
+        "taken",
+        false,
+        record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`,
+      );
     }
     Object.assign(holding, { record, version, certain: true });
     return undefined;
@@ -322,16 +332,26 @@ export class RecordLeaseStore implements LeaseStore {
     }
   }
 
-  async #look(election: string, limits: RequestLimits & { readonly signal?: AbortSignal | undefined }): Promise<Sighting | undefined> {
+  async #look(
+    election: string,
+    limits: RequestLimits & { readonly signal?: AbortSignal | undefined },
+  ): Promise<Sighting | undefined> {
     const sentAt = instantOf(this.#clock);
     const stored = await this.#send("get", election, limits, false, (signal) => this.#records.get(election, { signal }));
     return this.#saw(election, stored, sentAt);
   }
 
   /** One conditional write. Returns the new version, or `undefined` if the condition failed. */
-  async #put(election: string, record: LeaseRecord, ifVersion: string | undefined, limits: RequestLimits): Promise<string | undefined> {
+  async #put(
+    election: string,
+    record: LeaseRecord,
+    ifVersion: string | undefined,
+    limits: RequestLimits,
+  ): Promise<string | undefined> {
     const sentAt = instantOf(this.#clock);
-    const outcome = await this.#send("put", election, limits, true, (signal) => this.#records.put(election, record, { ifVersion, signal }));
+    const outcome = await this.#send("put", election, limits, true, (signal) =>
+      this.#records.put(election, record, { ifVersion, signal }),
+    );
     if (outcome.stored) {
       this.#saw(election, { data: record, version: outcome.version }, sentAt);
       return outcome.version;
@@ -431,12 +451,16 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   #conflict(operation: string, election: string): StoreError {
-    return new StoreError("STORE_CONFLICT", `${this.name}: others kept writing the record of '${election}' during '${operation}'.`, {
-      store: this.name,
-      operation,
-      election,
-      mayHaveBeenApplied: false,
-    });
+    return new StoreError(
+      "STORE_CONFLICT",
+      `${this.name}: others kept writing the record of '${election}' during '${operation}'.`,
+      {
+        store: this.name,
+        operation,
+        election,
+        mayHaveBeenApplied: false,
+      },
+    );
   }
 }
 

@@ -76,7 +76,8 @@ export interface LeaseRecord {
 export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
-  if (record.schema !== 1) return { problem: `its schema is ${JSON.stringify(record.schema) ?? "missing"}, and this version reads schema 1` };
+  if (record.schema !== 1)
+    return { problem: `its schema is ${JSON.stringify(record.schema) ?? "missing"}, and this version reads schema 1` };
   const checks: ReadonlyArray<readonly [keyof LeaseRecord, boolean]> = [
     ["term", Number.isSafeInteger(record.term) && (record.term as number) >= 0],
     ["termId", record.termId === null || isText(record.termId)],

@@ -69,10 +69,14 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
 }
 
 function timedOut({ store, operation, election, timeoutMs, writes }: RequestOptions): StoreError {
-  return new StoreError("STORE_TIMEOUT", `${store} did not answer '${operation}' of '${election}' within ${Math.round(timeoutMs)} ms.`, {
-    store,
-    operation,
-    election,
-    mayHaveBeenApplied: writes,
-  });
+  return new StoreError(
+    "STORE_TIMEOUT",
+    `${store} did not answer '${operation}' of '${election}' within ${Math.round(timeoutMs)} ms.`,
+    {
+      store,
+      operation,
+      election,
+      mayHaveBeenApplied: writes,
+    },
+  );
 }

@@ -15,6 +15,8 @@ export class ServiceClock {
 
   /** Notes a reply: the `Date` it carried, and when by the monotonic clock its request was sent and it was received. */
   sample(dateMs: number, sentMs: number, receivedMs: number): void {
+    // A date that is none, or that a proxy made up, teaches nothing.
+    if (!Number.isFinite(dateMs)) return;
     const seen = { lo: dateMs - receivedMs, hi: dateMs + DATE_GRAIN_MS - sentMs };
     const known = this.#at(receivedMs);
     this.#offset = (known && intersect(known, seen)) ?? seen;

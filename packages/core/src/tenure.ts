@@ -1,5 +1,12 @@
 import { holderElapsedMs, instantOf, sleep, type Clock, type Instant, type Timer } from "./clock.ts";
-import { DrainTimeoutError, isLeaseholdError, LeadershipEndedError, LeaseLostError, type LossReason, type StoreError } from "./errors.ts";
+import {
+  DrainTimeoutError,
+  isLeaseholdError,
+  LeadershipEndedError,
+  LeaseLostError,
+  type LossReason,
+  type StoreError,
+} from "./errors.ts";
 import type { Lease, LeaseStore, RenewOutcome } from "./lease-store.ts";
 import type { HeldLeadership } from "./leadership.ts";
 import { SAFETY_MARGIN, type Timing } from "./timing.ts";
@@ -176,9 +183,17 @@ export class Tenure {
     if (this.#over) return;
     const elapsedMs = this.#elapsedMs();
     if (elapsedMs >= this.#timing.validForMs) {
-      this.#lose("expired", `its last good renewal was sent ${Math.round(elapsedMs)} ms ago, and it was valid for ${this.#timing.validForMs} ms.`);
+      this.#lose(
+        "expired",
+        `its last good renewal was sent ${Math.round(elapsedMs)} ms ago, and it was valid for ${this.#timing.validForMs} ms.`,
+      );
     } else if (elapsedMs >= this.#timing.renewDeadlineMs && !this.#endedAt) {
-      this.end(this.#lostError("renew-deadline", `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${this.#timing.renewDeadlineMs}).`));
+      this.end(
+        this.#lostError(
+          "renew-deadline",
+          `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${this.#timing.renewDeadlineMs}).`,
+        ),
+      );
     }
   }
 
@@ -213,18 +228,21 @@ export class Tenure {
   #watchStall(): void {
     const { stallTimeoutMs } = this.#timing;
     if (stallTimeoutMs === undefined || this.#endedAt) return;
-    this.#stallTimer = this.#clock.setTimer(() => {
-      const silentMs = this.#clock.monotonicMs() - this.#checkpointMs;
-      if (silentMs < stallTimeoutMs) return this.#watchStall();
-      return this.end(
-        new LeadershipEndedError(
-          this.#lease.election,
-          this.term,
-          "stalled",
-          `its task was silent for ${Math.round(silentMs)} ms (stallTimeoutMs ${stallTimeoutMs}); call leadership.checkpoint() more often.`,
-        ),
-      );
-    }, Math.max(stallTimeoutMs - (this.#clock.monotonicMs() - this.#checkpointMs), 0));
+    this.#stallTimer = this.#clock.setTimer(
+      () => {
+        const silentMs = this.#clock.monotonicMs() - this.#checkpointMs;
+        if (silentMs < stallTimeoutMs) return this.#watchStall();
+        return this.end(
+          new LeadershipEndedError(
+            this.#lease.election,
+            this.term,
+            "stalled",
+            `its task was silent for ${Math.round(silentMs)} ms (stallTimeoutMs ${stallTimeoutMs}); call leadership.checkpoint() more often.`,
+          ),
+        );
+      },
+      Math.max(stallTimeoutMs - (this.#clock.monotonicMs() - this.#checkpointMs), 0),
+    );
   }
 
   /**

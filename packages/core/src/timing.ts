@@ -99,15 +99,18 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
  * @throws {ConfigurationError} with the numbers.
  */
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
-  const leaseDurationMs = duration("leaseDurationMs", or(options.leaseDurationMs, 15_000));
+  // Defaults of destructuring: only what was left out gets one, and null is a mistake.
+  const { leaseDurationMs = 15_000, retryPeriodMs = 2_000 } = options;
+  duration("leaseDurationMs", leaseDurationMs);
   checkLease(leaseDurationMs, capabilities);
-  const renewIntervalMs = duration("renewIntervalMs", or(options.renewIntervalMs, leaseDurationMs / 3));
-  const renewDeadlineMs = duration("renewDeadlineMs", or(options.renewDeadlineMs, (leaseDurationMs * 2) / 3));
-  const retryPeriodMs = duration("retryPeriodMs", or(options.retryPeriodMs, 2_000));
-  const attemptTimeoutMs = duration(
-    "attemptTimeoutMs",
-    or(options.attemptTimeoutMs, Math.min(Math.max((renewDeadlineMs - renewIntervalMs) / 2, 1), DEFAULT_REQUEST_TIMEOUT_MS)),
-  );
+  const { renewIntervalMs = leaseDurationMs / 3, renewDeadlineMs = (leaseDurationMs * 2) / 3 } = options;
+  duration("renewIntervalMs", renewIntervalMs);
+  duration("renewDeadlineMs", renewDeadlineMs);
+  duration("retryPeriodMs", retryPeriodMs);
+  const betweenMs = Math.max(renewDeadlineMs - renewIntervalMs, 2);
+  const { attemptTimeoutMs = Math.min(betweenMs / 2, DEFAULT_REQUEST_TIMEOUT_MS), drainTimeoutMs = leaseDurationMs } = options;
+  duration("attemptTimeoutMs", attemptTimeoutMs);
+  const { cooldownMs = Math.min(2 * retryPeriodMs, MAX_TIMER_MS) } = options;
   const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);
   const decided: Timing = {
     leaseDurationMs,
@@ -116,9 +119,9 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
     validForMs,
     retryPeriodMs,
     attemptTimeoutMs,
-    drainTimeoutMs: duration("drainTimeoutMs", or(options.drainTimeoutMs, leaseDurationMs)),
+    drainTimeoutMs: duration("drainTimeoutMs", drainTimeoutMs),
     stallTimeoutMs: options.stallTimeoutMs === undefined ? undefined : duration("stallTimeoutMs", options.stallTimeoutMs),
-    cooldownMs: duration("cooldownMs", or(options.cooldownMs, Math.min(2 * retryPeriodMs, MAX_TIMER_MS)), 0),
+    cooldownMs: duration("cooldownMs", cooldownMs, 0),
   };
   const numbers = `renewIntervalMs ${renewIntervalMs}, attemptTimeoutMs ${attemptTimeoutMs}, renewDeadlineMs ${renewDeadlineMs}, valid until ${validForMs} (leaseDurationMs ${leaseDurationMs} less a margin of ${SAFETY_MARGIN * 100}%)`;
   if (renewDeadlineMs >= validForMs) {
@@ -132,11 +135,6 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
     );
   }
   return decided;
-}
-
-/** Only what was left out gets its default: null is a mistake. */
-function or(value: number | undefined, otherwise: number): number {
-  return value === undefined ? otherwise : value;
 }
 
 function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
@@ -156,7 +154,9 @@ export function duration(name: string, value: unknown, min = 1): number {
     throw new ConfigurationError(`${name} must be a number of milliseconds, not ${String(value)}.`);
   }
   if (value === Infinity && name === "leaseDurationMs") {
-    throw new ConfigurationError("leaseDurationMs is Infinity; a leader that crashed could then never be replaced. Give it an end.");
+    throw new ConfigurationError(
+      "leaseDurationMs is Infinity; a leader that crashed could then never be replaced. Give it an end.",
+    );
   }
   if (value < min || value > MAX_TIMER_MS) {
     throw new ConfigurationError(`${name} is ${value} ms; it must be from ${min} to ${MAX_TIMER_MS}.`);
