@@ -22,6 +22,7 @@ export interface Wanted<Event extends Line["event"]> {
 interface Waiter {
   readonly matches: (line: Line) => boolean;
   readonly found: (line: Line) => void;
+  readonly missed: (error: Error) => void;
 }
 
 /** A process that runs `candidate.ts`. */
@@ -74,7 +75,7 @@ export class CandidateProcess {
 
   /**
    * The first line of an event, said already or still to come.
-   * @throws if it does not come in time.
+   * @throws if it does not come in time, or the process ends without it.
    */
   async said<Event extends Line["event"]>(event: Event, wanted: Wanted<Event> = {}): Promise<LineOf<Event>> {
     const { after, where, withinMs = 40_000 } = wanted;
@@ -83,8 +84,9 @@ export class CandidateProcess {
     const known = this.lines.find(matches);
     if (known) return known as LineOf<Event>;
     const { promise, resolve, reject } = Promise.withResolvers<Line>();
-    const waiter: Waiter = { matches, found: resolve };
+    const waiter: Waiter = { matches, found: resolve, missed: reject };
     this.#waiters.add(waiter);
+    if (this.all("exited").length > 0) reject(new Error(`${this.candidateId} has ended, and had not said '${event}'.`));
     const timer = setTimeout(
       () => reject(new Error(`${this.candidateId} did not say '${event}' within ${withinMs} ms.`)),
       withinMs,
@@ -132,6 +134,9 @@ export class CandidateProcess {
 
   #add(line: Line): void {
     this.lines.push(line);
-    for (const waiter of this.#waiters) if (waiter.matches(line)) waiter.found(line);
+    for (const { matches, found, missed } of this.#waiters) {
+      if (matches(line)) found(line);
+      else if (line.event === "exited") missed(new Error(`${this.candidateId} has ended while something else was awaited.`));
+    }
   }
 }

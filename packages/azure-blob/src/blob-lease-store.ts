@@ -68,6 +68,8 @@ const MAX_VALUE_BYTES = 2_048;
 const CONFLICT_TRIES = 4;
 /** How often a waiting transfer looks. */
 const TRANSFER_LOOK_MS = 500;
+/** How old a published grid may grow: the two clocks drift apart, by 6 ms in this time at 10 millionths. */
+const GRID_AGE_MS = 600_000;
 /** The most requests that one term spends on learning the service's clock. */
 const MAX_PROBES = 8;
 
@@ -82,6 +84,8 @@ interface Holding {
   /** An administrator has broken it in favour of somebody: then it is left to run out, so that the note stays in force. */
   transferring: boolean;
   probing: AbortController | undefined;
+  /** When the grid was last made sharp, or known to be, by the monotonic clock. */
+  probedMs: number | undefined;
   /** Metadata writes, one at a time, each conditional on the ETag of the one before. */
   writes: Promise<unknown>;
 }
@@ -524,12 +528,17 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /**
-   * Makes the published grid sharp, once the term has lasted for one renewal: standbys can only aim as well as the
-   * holder knew the service's clock. A holder that stood by before knows it already, and sends nothing.
+   * Makes the published grid sharp, once the term has lasted for one renewal, and again whenever it has grown old:
+   * standbys can only aim as well as the holder knew the service's clock. A holder that stood by before knows it
+   * already, and sends nothing for a while.
    */
   #probe(lease: Lease, holding: Holding): void {
     const { grid } = holding.term;
-    if (holding.probing || !grid || grid.tick.hi - grid.tick.lo <= SHARP_MS) return;
+    const startMs = this.#clock.monotonicMs();
+    if (!grid || holding.probing) return;
+    if (grid.tick.hi - grid.tick.lo <= SHARP_MS) holding.probedMs ??= startMs;
+    if (holding.probedMs !== undefined && startMs - holding.probedMs < GRID_AGE_MS) return;
+    holding.probedMs = startMs;
     const probing = new AbortController();
     holding.probing = probing;
     const { signal } = probing;
@@ -546,7 +555,11 @@ export class BlobLeaseStore implements LeaseStore {
       if (sharper) await this.#rewrite(election, holding, (term) => ({ ...term, grid: sharper }), limits);
     };
     // An aim that stays blunt costs standbys some time, and nobody anything else.
-    run().catch(() => undefined);
+    void run()
+      .catch(() => undefined)
+      .finally(() => {
+        if (holding.probing === probing) holding.probing = undefined;
+      });
   }
 
   async #look(election: string, limits: CallLimits): Promise<Look | undefined> {
@@ -588,5 +601,15 @@ export class BlobLeaseStore implements LeaseStore {
 }
 
 function newHolding(leaseId: string, extendedAt: Instant, term: TermMetadata, others: Metadata, etag: string): Holding {
-  return { leaseId, extendedAt, term, others, etag, transferring: false, probing: undefined, writes: Promise.resolve() };
+  return {
+    leaseId,
+    extendedAt,
+    term,
+    others,
+    etag,
+    transferring: false,
+    probing: undefined,
+    probedMs: undefined,
+    writes: Promise.resolve(),
+  };
 }

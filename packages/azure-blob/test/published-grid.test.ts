@@ -149,6 +149,19 @@ describe("the grid that a leader publishes", () => {
     await world.settled(leadership.release());
   });
 
+  test("is made sharp anew when it has grown old, since clocks drift apart", async ({ world }) => {
+    world.dateReplies(333);
+    const { elector } = world.candidate("a");
+    const leadership = await world.settled(elector.campaign());
+    await world.pass(20_000);
+
+    const sent = await world.namesDuring(() => world.pass(620_000));
+
+    expect(sent.filter((name) => name === "metadata")).toHaveLength(1);
+    expect(sent.filter((name) => name === "head").length).toBeLessThanOrEqual(8);
+    await world.settled(leadership.release());
+  });
+
   test("is sharp from the first write of a leader that stood by before, which then sends nothing for it", async ({ world }) => {
     world.dateReplies(333);
     const leader = world.candidate("a");

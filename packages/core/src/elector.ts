@@ -145,9 +145,8 @@ export class Elector {
    *   throws while its signal has not aborted, after the lease was released.
    */
   async run(task: LeaderTask<unknown>, options: WaitOptions = {}): Promise<void> {
-    const { signal } = options;
     checkTask("run", task);
-    const done = this.#begin("run", signal);
+    const { signal, done } = this.#begin("run", options.signal);
     try {
       while (!signal?.aborted) {
         const lease = await this.#campaign(signal);
@@ -166,8 +165,7 @@ export class Elector {
    * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
    */
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership> {
-    const { signal } = options;
-    const done = this.#begin("campaign", signal);
+    const { signal, done } = this.#begin("campaign", options.signal);
     try {
       for (;;) {
         const lease = await this.#campaign(signal);
@@ -192,9 +190,8 @@ export class Elector {
    *   Else as `run`.
    */
   async tryRun<T>(task: LeaderTask<T>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
-    const { signal } = options;
     checkTask("tryRun", task);
-    const done = this.#begin("tryRun", signal);
+    const { signal, done } = this.#begin("tryRun", options.signal);
     try {
       const snapshot = await this.#look("store-clock", signal);
       const lease = await this.#attempt(snapshot, "store-clock", signal);
@@ -233,22 +230,34 @@ export class Elector {
     return observer.observe(options);
   }
 
-  /** Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more. */
-  #begin(call: string, signal: AbortSignal | undefined): () => void {
+  /**
+   * Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more.
+   *
+   * The signal that is given back is linked to the caller's by one listener: many electors may share that one, and each
+   * listener more makes adding and removing the others slower.
+   */
+  #begin(call: string, given: AbortSignal | undefined): { readonly signal: AbortSignal | undefined; readonly done: () => void } {
     if (this.#busyWith) throw new ElectorBusyError(this.election, call, this.#busyWith);
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    if (given !== undefined && !(given instanceof AbortSignal)) {
       throw new ConfigurationError(`The signal given to ${call} is not an AbortSignal.`, { election: this.election });
     }
-    if (signal?.aborted) throw new AlreadyAbortedError(call, signal, this.election);
+    if (given?.aborted) throw new AlreadyAbortedError(call, given, this.election);
     this.#busyWith = call;
-    return () => {
-      const free = (): void => {
-        this.#busyWith = undefined;
-        this.#setState("stopped");
-      };
-      // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
-      if (this.#tenure) void this.#tenure.finished.then(free);
-      else free();
+    const linked = new AbortController();
+    const onAbort = (): void => linked.abort(given?.reason);
+    given?.addEventListener("abort", onAbort, { once: true });
+    const free = (): void => {
+      given?.removeEventListener("abort", onAbort);
+      this.#busyWith = undefined;
+      this.#setState("stopped");
+    };
+    return {
+      signal: given && linked.signal,
+      done: () => {
+        // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
+        if (this.#tenure) void this.#tenure.finished.then(free);
+        else free();
+      },
     };
   }
 

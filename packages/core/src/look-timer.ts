@@ -4,6 +4,9 @@ import type { LeaseSnapshot, LeaseStore } from "./lease-store.ts";
 /** How long to wait before a watch that broke is begun again. */
 const WATCH_AGAIN_MS = 1_000;
 
+/** The reason of a timer that was stopped because it is not needed any more; without one, an error is made for each. */
+const STOPPED = "stopped";
+
 /** What a store has pushed. */
 export interface Push {
   readonly snapshot: LeaseSnapshot | undefined;
@@ -52,7 +55,7 @@ export class LookTimer {
     return push;
   }
 
-  stop(reason?: unknown): void {
+  stop(reason: unknown = STOPPED): void {
     this.#stopListening();
     this.#stopped.abort(reason);
     this.#wake?.();
