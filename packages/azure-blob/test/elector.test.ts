@@ -1,3 +1,4 @@
+import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, Elector, LeaseLostError, Observer, type Leader, type Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import type { ProxiedRequest } from "../../../test/backends/request-log.ts";
@@ -251,6 +252,16 @@ describe("electors on blobs", () => {
     world.proxy.rule = undefined;
 
     await expect(world.candidate("b").elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, term: 1 });
+  });
+
+  test("an election that the store has no place for is an error, and not a wait for ever", async ({ world }) => {
+    const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient("another"), clock: world.clock });
+    const elector = new Elector({ store, election: ELECTION, clock: world.clock });
+
+    const error = await world.failureOf(world.settled(elector.run(() => expect.fail("It must not lead."))));
+
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error.message).toContain("'another'");
   });
 });
 
