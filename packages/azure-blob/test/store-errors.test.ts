@@ -391,6 +391,14 @@ describe("an answer that does not come from the service, such as that of a capti
     await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
+  test("that finds nothing is no loss, and no blank record either", async ({ world }) => {
+    const { store, lease } = await holding(world);
+    world.proxy.rule = () => ({ ...stranger, status: 404 });
+
+    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_MISSING" });
+    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_MISSING" });
+  });
+
   test("elects nobody", async ({ world }) => {
     world.proxy.rule = ({ method, name }) =>
       name === "lease:acquire" ? { ...stranger, status: 201 } : method === "HEAD" || method === "PUT" ? stranger : undefined;
