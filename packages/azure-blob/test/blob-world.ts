@@ -264,6 +264,8 @@ export class BlobWorld {
 
   /** Ends everything, so that nothing of it reaches the next test, and checks that no secret was shown. */
   async dispose(): Promise<void> {
+    // Should the service have died, that is what to tell of, with its last words.
+    await this.#azurite.advance(0);
     this.clock.stop();
     await this.#quiet();
     this.proxy.rule = undefined;

@@ -6,6 +6,7 @@ import {
   AlreadyAbortedError,
   ConfigurationError,
   ElectorBusyError,
+  isMisuse,
   LeadershipEndedError,
   TermRegressedError,
   type StoreError,
@@ -140,7 +141,8 @@ export class Elector {
    * Campaigns, leads, and campaigns again, until the signal aborts; then it drains, releases and resolves. Failures of
    * the store never end it: it steps down in time, and is back when the store is.
    *
-   * @throws {ElectorBusyError} if this elector is busy. {AlreadyAbortedError} if the signal has aborted before.
+   * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
+   *   hold this election. {AlreadyAbortedError} if the signal has aborted before.
    *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
    *   throws while its signal has not aborted, after the lease was released.
    */
@@ -285,6 +287,7 @@ export class Elector {
           if (standBackMs > 0) waitMs = Math.min(Math.max(waitMs, 1), standBackMs);
         } catch (error) {
           if (signal?.aborted) return undefined;
+          if (isMisuse(error)) throw error;
           this.#listeners.emit("storeFailed", { election: this.election, error });
           const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, leaseDurationMs);
           waitMs = Math.max(askedMs, retryPeriodMs * (0.5 + this.#clock.random() / 2));

@@ -65,6 +65,11 @@ export class ConfigurationError extends LeaseholdError {
   }
 }
 
+/** Whether trying again can never help: what is wrong is how the store is used or set up, and not the store's state. */
+export function isMisuse(error: unknown): boolean {
+  return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
+}
+
 /** The caller's signal was aborted before the call began: nothing was sent. Its `cause` is the signal's reason. */
 export class AlreadyAbortedError extends LeaseholdError {
   constructor(call: string, signal: AbortSignal, election?: string) {

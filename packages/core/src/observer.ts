@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from "./clock.ts";
-import { AlreadyAbortedError, ConfigurationError } from "./errors.ts";
+import { AlreadyAbortedError, ConfigurationError, isMisuse } from "./errors.ts";
 import type { Leader } from "./leadership.ts";
 import type { LeaseSnapshot, LeaseStore } from "./lease-store.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
@@ -48,7 +48,8 @@ export class Observer {
    * Yields who leads now, and again whenever the candidate, its term, its value or how sure one can be changes;
    * `undefined` means nobody. While the store does not answer it yields nothing: what was yielded last is what is
    * known. Ends when the signal aborts, or when the loop is left.
-   * @throws {AlreadyAbortedError} if the signal has aborted before.
+   * @throws {AlreadyAbortedError} if the signal has aborted before. {ConfigurationError}, {UnsupportedError} if the store
+   *   can never hold this election.
    */
   async *observe(
     options: { readonly signal?: AbortSignal | undefined } = {},
@@ -80,7 +81,8 @@ export class Observer {
   async #look(signal: AbortSignal | undefined): Promise<Push | undefined> {
     try {
       return { snapshot: await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal }) };
-    } catch {
+    } catch (error) {
+      if (isMisuse(error)) throw error;
       // Published on the request channel; an observer outlives its store's outages.
       return undefined;
     }

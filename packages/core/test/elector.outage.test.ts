@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { Elector } from "@leasehold/core";
+import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
 import { beforeEach, describe, expect } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, type Candidate } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
@@ -72,6 +72,19 @@ describe("rule 10: an outage is not the end", () => {
     run.stop();
     await run.settled;
   });
+
+  test.each([new ConfigurationError("no place for it"), new UnsupportedError("not here")])(
+    "but %o is none: run, campaign and observe reject with it",
+    async (misuse) => {
+      const { elector, records } = world.candidate("a");
+      records.get = () => Promise.reject(misuse);
+
+      await expect(world.clock.runUntil(elector.run(() => expect.fail("It must not lead.")))).rejects.toBe(misuse);
+      await expect(world.clock.runUntil(elector.campaign())).rejects.toBe(misuse);
+      await expect(world.clock.runUntil(elector.observe().next())).rejects.toBe(misuse);
+      expect(world.clock.pendingTimers).toBe(0);
+    },
+  );
 
   test("a standby waits as long as the service asks, though never longer than a lease", async () => {
     const a = world.candidate("a");
