@@ -88,7 +88,7 @@ function bareWrites(): () => Promise<void> {
         leaseDurationMs: 15_000,
         renewIntervalMs: 5_000,
       };
-      const outcome = await records.put("bench", record, { ifVersion: version, signal });
+      const outcome = await records.put("bench", record, { ifVersion: version, keepsNonce: false, signal });
       if (!outcome.stored) throw new Error("Nobody else writes, and yet a write was refused.");
       ({ version } = outcome);
     }

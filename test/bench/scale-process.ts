@@ -163,7 +163,7 @@ function putter(): (election: string) => Promise<void> {
       leaseDurationMs: LEASE_MS,
       renewIntervalMs: RENEW_INTERVAL_MS,
     };
-    const outcome = await records.put(election, record, { ifVersion: versions.get(election), signal });
+    const outcome = await records.put(election, record, { ifVersion: versions.get(election), keepsNonce: false, signal });
     if (!outcome.stored) throw new Error("Nobody else writes, and yet a write was refused.");
     versions.set(election, outcome.version);
   };

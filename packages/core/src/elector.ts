@@ -13,7 +13,7 @@ import {
 } from "./errors.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
-import { mayAcquire, type Lease, type LeaseSnapshot, type LeaseStore } from "./lease-store.ts";
+import { mayAcquire, type Lease, type LeaseSnapshot, type LeaseStore, type LeaseStoreCapabilities } from "./lease-store.ts";
 import { Listeners } from "./listeners.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName, checkValue } from "./names.ts";
@@ -45,6 +45,13 @@ export interface ElectorOptions extends TimingOptions {
    * process (exit code 70). A process whose event loop is blocked cannot end itself. @defaultValue 'report'
    */
   readonly onOverrun?: "report" | "exit" | undefined;
+  /**
+   * How to know that another's lease has expired, on a store that does not judge that itself. `observed`: this process
+   * has seen the same renewal for the whole duration. `store-clock`: the store's own clock tells as well, so that a
+   * process that has just started can replace a dead leader; `store.capabilities.storeClock` says how far it is trusted.
+   * @defaultValue 'store-clock' where that clock is exact, else 'observed'; `tryRun` always uses the clock there is
+   */
+  readonly expiry?: "observed" | "store-clock" | undefined;
   /** The least term that this candidate may lead: how an administrator heals a record that was lost or restored. */
   readonly minTerm?: number | undefined;
   /** Called when this candidate starts to lead, right before the task. */
@@ -111,6 +118,7 @@ export class Elector {
     if (options.onOverrun !== undefined && options.onOverrun !== "report" && options.onOverrun !== "exit") {
       throw new ConfigurationError(`onOverrun is ${JSON.stringify(options.onOverrun)}; it must be 'report' or 'exit'.`);
     }
+    checkExpiry(options.expiry, options.store.capabilities);
     this.#timing = decideTiming(options, options.store.capabilities);
     this.#listeners = new Listeners((callback, error) => {
       if (callback !== "callbackFailed") this.#listeners.emit("callbackFailed", { election: this.election, callback, error });
@@ -271,7 +279,7 @@ export class Elector {
     this.#setState("standby");
     this.#listeners.emit("standby", { election: this.election });
     const { retryPeriodMs, leaseDurationMs } = this.#timing;
-    const expiry = this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed";
+    const expiry = this.#options.expiry ?? (this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed");
     const looks = new LookTimer(this.#store, this.election, this.#clock, signal);
     try {
       let seen: Push | undefined;
@@ -471,4 +479,13 @@ export class Elector {
 
 function checkTask(call: string, task: unknown): void {
   if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
+}
+
+function checkExpiry(expiry: string | undefined, { storeClock, expiry: judge }: LeaseStoreCapabilities): void {
+  if (expiry !== undefined && expiry !== "observed" && expiry !== "store-clock") {
+    throw new ConfigurationError(`expiry is ${JSON.stringify(expiry)}; it must be 'observed' or 'store-clock'.`);
+  }
+  if (expiry === "store-clock" && judge === "observed" && !storeClock) {
+    throw new ConfigurationError("expiry is 'store-clock', and this store has no clock that can be read; leave it out.");
+  }
 }

@@ -49,6 +49,8 @@ export { checkBreak, checkName, checkTerm, checkValue, MAX_NAME_BYTES } from "./
 export { Observer, type ObserverOptions } from "./observer.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 export type {
+  Fence,
+  GetOptions,
   LeaseRecord,
   PutOptions,
   PutOutcome,

@@ -38,13 +38,13 @@ export class MemoryRecordStore implements RecordStore {
     return Promise.resolve(this.#stored(election));
   }
 
-  put(election: string, record: LeaseRecord, { ifVersion }: PutOptions): Promise<PutOutcome> {
+  put(election: string, record: LeaseRecord, { ifVersion, keepsNonce }: PutOptions): Promise<PutOutcome> {
     const present = this.#entries.get(election);
     if (ifVersion !== (present && String(present.version))) {
       return Promise.resolve({ stored: false, current: this.#stored(election) });
     }
     const version = (present?.version ?? 0) + 1;
-    const nonceWrittenMs = present?.record.nonce === record.nonce ? present.nonceWrittenMs : this.#clock.monotonicMs();
+    const nonceWrittenMs = keepsNonce && present ? present.nonceWrittenMs : this.#clock.monotonicMs();
     this.#entries.set(election, { record: Object.freeze({ ...record }), version, nonceWrittenMs });
     for (const wake of this.#watchers.get(election) ?? []) wake();
     return Promise.resolve({ stored: true, version: String(version) });

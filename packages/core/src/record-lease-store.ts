@@ -20,7 +20,7 @@ import {
   type WatchOptions,
 } from "./lease-store.ts";
 import { checkBreak, checkName, checkTerm, checkValue } from "./names.ts";
-import { parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
+import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, duration, MAX_LEASE_MS } from "./timing.ts";
@@ -33,6 +33,12 @@ const TRANSFER_LOOK_MS = 500;
 export interface RecordLeaseStoreOptions {
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
+}
+
+/** A record as it was last found in the store. */
+interface Found {
+  readonly record: LeaseRecord;
+  readonly version: string;
 }
 
 /** What the holder of a lease remembers of it, beyond what it shows. */
@@ -124,7 +130,7 @@ export class RecordLeaseStore implements LeaseStore {
     };
     const grantedAt = instantOf(this.#clock);
     try {
-      const version = await this.#put(election, record, sighting?.version, request);
+      const version = await this.#put(election, record, sighting, request);
       if (version !== undefined) return { acquired: true, lease: this.#hold(record, version, grantedAt, election) };
       return { acquired: false, current: this.#known(election, useStoreClock) };
     } catch (error) {
@@ -151,7 +157,7 @@ export class RecordLeaseStore implements LeaseStore {
       if (!holding.certain && (await this.#reconcile(lease, holding, limits))) return "not-held";
       holding.certain = false;
       const vacated = vacate(holding.record, this.#clock.randomUuid());
-      if ((await this.#put(lease.election, vacated, holding.version, limits)) !== undefined) return "released";
+      if ((await this.#put(lease.election, vacated, holding, limits)) !== undefined) return "released";
     }
     throw this.#conflict("release", lease.election);
   }
@@ -160,9 +166,10 @@ export class RecordLeaseStore implements LeaseStore {
     checkName("election", election);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     const useStoreClock = options.expiry === "store-clock" || this.#clockIsExact;
-    let sighting = await this.#look(election, limits);
+    // The first reading is what all later ones are compared with; and a store's clock tells the age of what is there now.
+    let sighting = await this.#look(election, limits, useStoreClock || !this.#sightings.has(election));
     // A store's clock that may step is believed once two readings agree.
-    if (useStoreClock && sighting?.unconfirmed) sighting = await this.#look(election, limits);
+    if (useStoreClock && sighting?.wantsConfirmation) sighting = await this.#look(election, limits);
     return sighting && this.#snapshot(election, sighting, useStoreClock);
   }
 
@@ -175,8 +182,9 @@ export class RecordLeaseStore implements LeaseStore {
     const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
     // Expired all the same: somebody else's turn, or nobody competes here.
     if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.#clock.random() / 2);
-    if (this.watch) return untilExpiryMs;
+    if (this.watch && this.#records.capabilities.pushes !== "all-but-renewals") return untilExpiryMs;
     const untilRenewalMs = sighting.nextRenewalLookMs();
+    if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
     const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
     return Math.min(untilExpiryMs, untilRenewalMs / looks);
   }
@@ -196,7 +204,7 @@ export class RecordLeaseStore implements LeaseStore {
       const broken: LeaseRecord = options.immediate
         ? { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason: options.reason } }
         : { ...record, broken: { reason: options.reason } };
-      if ((await this.#put(election, broken, sighting.version, limits)) !== undefined) return { broken: true, term: record.term };
+      if ((await this.#put(election, broken, sighting, limits)) !== undefined) return { broken: true, term: record.term };
     }
     throw this.#conflict("break", election);
   }
@@ -240,7 +248,7 @@ export class RecordLeaseStore implements LeaseStore {
       const record = { ...change(holding.record), nonce: this.#clock.randomUuid() };
       holding.sent.set(record.nonce, extendedAt);
       holding.certain = false;
-      const version = await this.#put(lease.election, record, holding.version, limits).catch((error: unknown) => {
+      const version = await this.#put(lease.election, record, holding, limits).catch((error: unknown) => {
         holding.certain = !isUnknown(error);
         throw error;
       });
@@ -319,7 +327,7 @@ export class RecordLeaseStore implements LeaseStore {
       // With nobody left to drain, the reservation begins now, which takes a nonce to count from.
       const free = state === "vacant" || state === "expired";
       const asked: LeaseRecord = { ...(free ? vacate(sighting.record, this.#clock.randomUuid()) : sighting.record), transfer };
-      if ((await this.#put(election, asked, sighting.version, limits)) !== undefined) return term;
+      if ((await this.#put(election, asked, sighting, limits)) !== undefined) return term;
     }
     throw this.#conflict("transfer", election);
   }
@@ -335,9 +343,14 @@ export class RecordLeaseStore implements LeaseStore {
   async #look(
     election: string,
     limits: RequestLimits & { readonly signal?: AbortSignal | undefined },
+    consistent = true,
   ): Promise<Sighting | undefined> {
     const sentAt = instantOf(this.#clock);
-    const stored = await this.#send("get", election, limits, false, (signal) => this.#records.get(election, { signal }));
+    const stored = await this.#send("get", election, limits, false, (signal) =>
+      this.#records.get(election, { signal, consistent }),
+    );
+    // A replica that lags may show what has passed.
+    if (!consistent && this.#sightings.get(election)?.isPast(stored)) return await this.#look(election, limits);
     return this.#saw(election, stored, sentAt);
   }
 
@@ -345,12 +358,17 @@ export class RecordLeaseStore implements LeaseStore {
   async #put(
     election: string,
     record: LeaseRecord,
-    ifVersion: string | undefined,
+    found: Found | undefined,
     limits: RequestLimits,
   ): Promise<string | undefined> {
     const sentAt = instantOf(this.#clock);
+    const ifVersion = found?.version;
+    const keepsNonce = record.nonce === found?.record.nonce;
+    const fence = fenceOf(record);
+    const passed = found && fenceOf(found.record);
+    const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
     const outcome = await this.#send("put", election, limits, true, (signal) =>
-      this.#records.put(election, record, { ifVersion, signal }),
+      this.#records.put(election, record, { ifVersion, keepsNonce, ...(fenceChanges ? { fence } : {}), signal }),
     );
     if (outcome.stored) {
       this.#saw(election, { data: record, version: outcome.version }, sentAt);

@@ -10,12 +10,12 @@ export interface RecordStore {
   readonly capabilities: RecordStoreCapabilities;
 
   /** The election's record as it is, or `undefined`. `data` is handed over unchecked: the engine reads it. */
-  get(election: string, options: RecordRequestOptions): Promise<StoredRecord | undefined>;
+  get(election: string, options: GetOptions): Promise<StoredRecord | undefined>;
 
   /** Writes the record if its version is still `ifVersion` (`undefined`: if there is none). One request. */
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
 
-  /** Yields the record whenever it changes, where the service can push. */
+  /** Yields the record at once and whenever it changes, where the service can push; see `capabilities.pushes`. */
   watch?(election: string, options: { readonly signal: AbortSignal }): AsyncIterable<StoredRecord | undefined>;
 }
 
@@ -23,6 +23,8 @@ export interface RecordStoreCapabilities {
   readonly maxValueBytes: number;
   readonly fence: "atomic" | "none";
   readonly storeClock: { readonly toleranceMs: number; readonly exact: boolean } | undefined;
+  /** What `watch` tells of: every write, or every one but renewals, for which standbys then go on looking. @defaultValue 'every-write' */
+  readonly pushes?: "every-write" | "all-but-renewals" | undefined;
 }
 
 export interface RecordRequestOptions {
@@ -30,8 +32,26 @@ export interface RecordRequestOptions {
   readonly signal: AbortSignal;
 }
 
+export interface GetOptions extends RecordRequestOptions {
+  /** False where a reply that lags behind the last write will do, which some services give at half the price. */
+  readonly consistent: boolean;
+}
+
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
+  /** Whether the nonce is the one that the store has already: then the age of the nonce goes on counting from before. */
+  readonly keepsNonce: boolean;
+  /**
+   * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it
+   * together with the lease record, or neither.
+   */
+  readonly fence?: Fence | undefined;
+}
+
+/** Whose guarded writes pass: the holder of this term and termId; nobody's while `termId` is null. */
+export interface Fence {
+  readonly term: number;
+  readonly termId: string | null;
 }
 
 export type PutOutcome =
@@ -70,6 +90,11 @@ export interface LeaseRecord {
   readonly broken?: { readonly reason: string } | undefined;
   /** The holder of this term is asked to drain; afterwards only `candidateId` may acquire, for `timeoutMs`. */
   readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
+}
+
+/** The fence that belongs to a record: closed once the term is vacated or broken. */
+export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
+  return { term, termId: broken ? null : termId };
 }
 
 /** What is wrong with `data` as a lease record, or the record. */

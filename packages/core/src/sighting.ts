@@ -1,6 +1,9 @@
 import { holderElapsedMs, instantOf, type Clock, type Instant } from "./clock.ts";
-import type { LeaseRecord, RecordStoreCapabilities } from "./record-store.ts";
+import type { LeaseRecord, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
+
+/** How many versions that have passed are remembered, to know a replica that lags by what it shows. */
+const PAST_VERSIONS = 16;
 
 /** One reading of a record: when it was sent, and bounds of the nonce's age by the store's clock when it returned. */
 export interface Reading {
@@ -33,6 +36,8 @@ export class Sighting {
   #agreed = false;
   #phase: RenewalPhase;
   #outdated = false;
+  /** What came before the present version, the latest last. */
+  #pastVersions: readonly string[] = [];
 
   /** @param storeClock how far its readings may disagree with our own before it counts as stepped, and whether one is enough. */
   constructor(clock: Clock, storeClock: RecordStoreCapabilities["storeClock"], reading: Reading) {
@@ -63,8 +68,21 @@ export class Sighting {
     this.#outdated = true;
   }
 
+  /** Whether a reading, of whichever replica, shows less than this process has seen already. */
+  isPast(stored: StoredRecord | undefined): boolean {
+    if (!stored) return true;
+    const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
+    return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
+  }
+
+  /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
+  get wantsConfirmation(): boolean {
+    if (!this.#storeAge || !this.#unconfirmed) return false;
+    return !this.#writtenAfter || this.#storeAge.min >= this.#record.leaseDurationMs;
+  }
+
   /** The store's clock has told an age that another reading has to confirm before it counts. */
-  get unconfirmed(): boolean {
+  get #unconfirmed(): boolean {
     return this.#storeAge !== undefined && !this.#exact && !this.#agreed;
   }
 
@@ -93,6 +111,7 @@ export class Sighting {
       this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
       this.#lastReadAt = reading.sentAt;
     }
+    if (reading.version !== this.#version) this.#pastVersions = [...this.#pastVersions, this.#version].slice(-PAST_VERSIONS);
     this.#record = reading.record;
     this.#version = reading.version;
     this.#outdated = false;
@@ -107,7 +126,7 @@ export class Sighting {
     const nowMs = this.#clock.monotonicMs();
     let min = nowMs - this.#firstSeenMs;
     let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
-    if (useStoreClock && this.#storeAge && !this.unconfirmed) {
+    if (useStoreClock && this.#storeAge && !this.#unconfirmed) {
       min = Math.max(min, this.#storeAge.min + nowMs - this.#storeAge.inAt.monotonicMs);
       max = Math.min(max, this.#storeAge.max + holderElapsedMs(this.#clock, this.#storeAge.askedAt));
     }

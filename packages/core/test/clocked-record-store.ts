@@ -1,8 +1,8 @@
 import type {
+  GetOptions,
   LeaseRecord,
   PutOptions,
   PutOutcome,
-  RecordRequestOptions,
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
@@ -21,7 +21,7 @@ export class ClockedRecordStore implements RecordStore {
     this.capabilities = { ...records.capabilities, storeClock };
   }
 
-  async get(election: string, options: RecordRequestOptions): Promise<StoredRecord | undefined> {
+  async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
     const stored = await this.#records.get(election, options);
     return stored && { ...stored, nonceAgeMs: this.ageMs };
   }

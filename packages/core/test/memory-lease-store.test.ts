@@ -24,31 +24,37 @@ describe("MemoryRecordStore", () => {
   test("writes only on the version that it was told", async () => {
     const records = new MemoryRecordStore(clock);
 
-    expect(await records.put("e", record, { ifVersion: "1", signal })).toEqual({ stored: false, current: undefined });
-    expect(await records.put("e", record, { ifVersion: undefined, signal })).toEqual({ stored: true, version: "1" });
-    expect(await records.put("e", record, { ifVersion: undefined, signal })).toMatchObject({
+    expect(await records.put("e", record, { ifVersion: "1", keepsNonce: false, signal })).toEqual({
+      stored: false,
+      current: undefined,
+    });
+    expect(await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal })).toEqual({
+      stored: true,
+      version: "1",
+    });
+    expect(await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal })).toMatchObject({
       stored: false,
       current: { version: "1" },
     });
-    expect(await records.put("e", record, { ifVersion: "1", signal })).toEqual({ stored: true, version: "2" });
+    expect(await records.put("e", record, { ifVersion: "1", keepsNonce: false, signal })).toEqual({ stored: true, version: "2" });
   });
 
   test("tells the age of the nonce, which other writes do not change", async () => {
     const records = new MemoryRecordStore(clock);
-    await records.put("e", record, { ifVersion: undefined, signal });
+    await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal });
     clock.freeze(100);
-    await records.put("e", { ...record, broken: { reason: "x" } }, { ifVersion: "1", signal });
+    await records.put("e", { ...record, broken: { reason: "x" } }, { ifVersion: "1", keepsNonce: true, signal });
     clock.freeze(100);
     expect((await records.get("e"))?.nonceAgeMs).toEqual([200, 200]);
 
-    await records.put("e", { ...record, nonce: "n2" }, { ifVersion: "2", signal });
+    await records.put("e", { ...record, nonce: "n2" }, { ifVersion: "2", keepsNonce: false, signal });
     expect((await records.get("e"))?.nonceAgeMs).toEqual([0, 0]);
   });
 
   test("keeps what was written as it was, whatever the writer does to it later", async () => {
     const records = new MemoryRecordStore(clock);
     const mine = { ...record };
-    await records.put("e", mine, { ifVersion: undefined, signal });
+    await records.put("e", mine, { ifVersion: undefined, keepsNonce: false, signal });
 
     mine.term = 99;
 

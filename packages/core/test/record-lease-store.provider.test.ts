@@ -1,0 +1,235 @@
+import {
+  ConfigurationError,
+  Elector,
+  MemoryLeaseStore,
+  MemoryRecordStore,
+  RecordLeaseStore,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ClockedRecordStore } from "./clocked-record-store.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS, RETRY_PERIOD_MS } from "./election-world.ts";
+import { RecordService } from "./faulty-record-store.ts";
+
+/** A provider that notes what the engine asks of it, and whose replicas lag as the test says. */
+class NotingRecordStore implements RecordStore {
+  readonly name: string = "noting";
+  readonly capabilities: RecordStoreCapabilities;
+  /** The writes that were carried out. */
+  readonly puts: PutOptions[] = [];
+  readonly gets: boolean[] = [];
+  /** What a replica shows instead of the present, to those who do not insist on it. */
+  replica: { readonly shows: StoredRecord | undefined } | undefined;
+  readonly #records: MemoryRecordStore;
+
+  constructor(records: MemoryRecordStore, capabilities: Partial<RecordStoreCapabilities> = {}) {
+    this.#records = records;
+    this.capabilities = { ...records.capabilities, storeClock: undefined, ...capabilities };
+  }
+
+  async get(election: string, { consistent }: GetOptions): Promise<StoredRecord | undefined> {
+    this.gets.push(consistent);
+    const stored = this.replica && !consistent ? this.replica.shows : await this.#records.get(election);
+    return stored && { data: stored.data, version: stored.version };
+  }
+
+  async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    const outcome = await this.#records.put(election, record, options);
+    if (outcome.stored) this.puts.push(options);
+    return outcome;
+  }
+}
+
+let clock: VirtualClock;
+let shared: MemoryRecordStore;
+let records: NotingRecordStore;
+let store: RecordLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  shared = new MemoryRecordStore(clock);
+  records = new NotingRecordStore(shared);
+  store = new RecordLeaseStore(records, { clock });
+});
+
+describe("the fence that a provider is given to write with the record", () => {
+  test("opens for the holder at an acquisition and closes at its release; renewals, values and transfers leave it alone", async () => {
+    const lease = await win(store, "a");
+    await store.renew(lease, LIMITS);
+    await store.publish(lease, "address", LIMITS);
+    const transfer = store.transfer(ELECTION, "b", { transferTimeoutMs: 1_000 });
+    await clock.advance(0);
+    await store.release(lease, LIMITS);
+    await clock.runUntil(transfer);
+
+    expect(records.puts.map(({ fence }) => fence)).toEqual([
+      { term: 1, termId: lease.termId },
+      undefined,
+      undefined,
+      undefined,
+      { term: 1, termId: null },
+    ]);
+  });
+
+  test.each([false, true])("closes at a break at once (immediate: %s), and only once", async (immediate) => {
+    const lease = await win(store, "a");
+    await store.break(ELECTION, { reason: "test", immediate });
+    await store.release(lease, LIMITS);
+
+    expect(records.puts.slice(1).map(({ fence }) => fence)).toEqual([
+      { term: 1, termId: null },
+      ...(immediate ? [] : [undefined]),
+    ]);
+  });
+
+  test("passes to the next holder", async () => {
+    await store.release(await win(store, "a"), LIMITS);
+    const { termId } = await win(store, "b");
+
+    expect(records.puts.at(-1)?.fence).toEqual({ term: 2, termId });
+  });
+});
+
+test("what administrators write keeps the nonce, and the provider is told; everything else has one of its own", async () => {
+  const lease = await win(store, "a");
+  await store.renew(lease, LIMITS);
+  const transfer = store.transfer(ELECTION, "b");
+  await clock.advance(0);
+  await store.break(ELECTION, { reason: "test" });
+  await store.release(lease, LIMITS);
+  await clock.runUntil(transfer);
+
+  expect(records.puts.map(({ keepsNonce }) => keepsNonce)).toEqual([false, false, true, true, false]);
+});
+
+describe("a reply that lags", () => {
+  test("will do for a standby's look, and for nothing that decides", async () => {
+    const other = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
+    const lease = await win(other, "a");
+    await store.read(ELECTION);
+    await store.read(ELECTION);
+    await store.read(ELECTION, { expiry: "store-clock" });
+    expect(records.gets).toEqual([true, false, true]);
+
+    records.gets.length = 0;
+    await store.break(ELECTION, { reason: "test" });
+    await other.release(lease, LIMITS);
+    const won = await win(new RecordLeaseStore(records, { clock }), "b");
+    expect(won.term).toBe(2);
+    expect(records.gets).not.toContain(false);
+  });
+
+  test.each(["a version that has passed", "an earlier term", "no record at all"])(
+    "is asked for again where it shows %s",
+    async (what) => {
+      const first = await win(store, "a");
+      const before = await shared.get(ELECTION);
+      await store.release(first, LIMITS);
+      const second = await win(store, "b");
+      const shows =
+        what === "no record at all"
+          ? undefined
+          : { data: before?.data, version: what === "an earlier term" ? "other" : before!.version };
+      records.replica = { shows };
+      records.gets.length = 0;
+
+      await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", holder: "b", term: second.term });
+      expect(records.gets).toEqual([false, true]);
+    },
+  );
+
+  test("elects nobody beside the leader, and costs one condition that fails", async () => {
+    const other = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
+    const lease = await win(other, "a");
+    await store.read(ELECTION);
+    records.replica = { shows: await shared.get(ELECTION) };
+    for (let renewals = 0; renewals < 4; renewals += 1) {
+      await clock.advance(RENEW_INTERVAL_MS);
+      await other.renew(lease, LIMITS);
+    }
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "expired" });
+
+    await expect(store.acquire(acquiring("b"))).resolves.toMatchObject({
+      acquired: false,
+      current: { state: "held", holder: "a" },
+    });
+    await expect(other.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+});
+
+test("where renewals are not pushed, standbys look for them, though not for the rest", async () => {
+  const pushing = class extends NotingRecordStore {
+    watch(): AsyncIterable<StoredRecord | undefined> {
+      throw new Error("not watched here");
+    }
+  };
+  const some = new RecordLeaseStore(new pushing(shared, { pushes: "all-but-renewals" }), { clock });
+  const every = new RecordLeaseStore(new pushing(shared), { clock });
+  const polled = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
+  await win(some, "a");
+  for (const each of [some, every, polled]) await each.read(ELECTION);
+
+  expect(some.nextLookMs(ELECTION, RETRY_PERIOD_MS)).toBe(RENEW_INTERVAL_MS);
+  expect(every.nextLookMs(ELECTION, RETRY_PERIOD_MS)).toBe(LEASE_MS + 1);
+  expect(polled.nextLookMs(ELECTION, RETRY_PERIOD_MS)).toBeLessThanOrEqual(RETRY_PERIOD_MS);
+});
+
+describe("the elector's expiry option", () => {
+  const inexact = { toleranceMs: 100, exact: false };
+
+  async function deadLeader(): Promise<ClockedRecordStore> {
+    const service = new RecordService(clock);
+    await win(new RecordLeaseStore(service.connect("a"), { clock }), "a");
+    const clocked = new ClockedRecordStore(service.connect("b"), inexact);
+    clocked.ageMs = [LEASE_MS, LEASE_MS + 1];
+    return clocked;
+  }
+
+  test("'store-clock' lets a process that has just started replace a dead leader at once; by default it watches first", async () => {
+    const clocked = await deadLeader();
+    const elector = (expiry?: "store-clock"): Elector =>
+      new Elector({ store: new RecordLeaseStore(clocked, { clock }), election: ELECTION, clock, candidateId: "b", expiry });
+    const startMs = clock.monotonicMs();
+    const stopping = new AbortController();
+    const waiting = elector().campaign({ signal: stopping.signal });
+    waiting.catch(() => undefined);
+    await clock.advance(LEASE_MS - 1);
+    stopping.abort();
+    await expect(waiting).rejects.toBe(stopping.signal.reason);
+
+    const leadership = await clock.runUntil(elector("store-clock").campaign());
+    expect(clock.monotonicMs() - startMs).toBe(LEASE_MS - 1);
+    await clock.runUntil(leadership.release());
+  });
+
+  test("confirms what an inexact clock tells by a second reading, and asks once per look while somebody leads", async () => {
+    const clocked = await deadLeader();
+    let reads = 0;
+    const get = clocked.get.bind(clocked);
+    clocked.get = async (...args) => {
+      reads += 1;
+      return await get(...args);
+    };
+    const reader = new RecordLeaseStore(clocked, { clock });
+    clocked.ageMs = [100, 200];
+    await reader.read(ELECTION, { expiry: "store-clock" });
+    expect(reads).toBe(2);
+    await reader.read(ELECTION, { expiry: "store-clock" });
+    expect(reads).toBe(3);
+  });
+
+  test("is refused where it cannot work", () => {
+    const polled = new RecordLeaseStore(records, { clock });
+    expect(() => new Elector({ store: polled, election: ELECTION, expiry: "store-clock" })).toThrow(ConfigurationError);
+    expect(() => new Elector({ store: polled, election: ELECTION, expiry: "wall" as never })).toThrow(/expiry is "wall"/);
+    expect(() => new Elector({ store: new MemoryLeaseStore(), election: ELECTION, expiry: "store-clock" })).not.toThrow();
+  });
+});
