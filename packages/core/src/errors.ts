@@ -175,7 +175,11 @@ export class FencedError extends LeaseholdError {
     super(
       "FENCED",
       `A write to ${resource} as leader of '${election}' in term ${term} was refused` +
-        (currentTerm === undefined ? "." : `: it belongs to term ${currentTerm}.`) +
+        (currentTerm === undefined
+          ? "."
+          : currentTerm === term
+            ? ": that leadership has ended."
+            : `: it belongs to term ${currentTerm}.`) +
         (cause === undefined
           ? " Nothing was written."
           : " An earlier try got no reply; whether that was written before is not known."),

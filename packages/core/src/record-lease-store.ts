@@ -335,6 +335,8 @@ export class RecordLeaseStore implements LeaseStore {
   async *#watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
     checkName("election", election);
     for await (const stored of this.#records.watch?.(election, options) ?? []) {
+      // What is pushed may be older than what a reply has shown meanwhile.
+      if (this.#sightings.get(election)?.isPast(stored)) continue;
       const sighting = this.#saw(election, stored);
       yield sighting && this.#snapshot(election, sighting, this.#clockIsExact);
     }

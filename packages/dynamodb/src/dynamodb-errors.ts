@@ -1,0 +1,106 @@
+import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+
+export const STORE_NAME = "dynamodb";
+
+/** Socket errors after which the request cannot have reached the service. */
+const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+
+/**
+ * The service's errors by what they mean here.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+ */
+const CODES: Readonly<Record<string, StoreErrorCode>> = {
+  ProvisionedThroughputExceededException: "STORE_THROTTLED",
+  RequestLimitExceeded: "STORE_THROTTLED",
+  ThrottlingException: "STORE_THROTTLED",
+  Throttling: "STORE_THROTTLED",
+  TooManyRequestsException: "STORE_THROTTLED",
+  LimitExceededException: "STORE_THROTTLED",
+  TransactionConflictException: "STORE_CONFLICT",
+  TransactionInProgressException: "STORE_CONFLICT",
+  ReplicatedWriteConflictException: "STORE_CONFLICT",
+  ResourceNotFoundException: "STORE_MISSING",
+  TableNotFoundException: "STORE_MISSING",
+  AccessDeniedException: "STORE_DENIED",
+  UnrecognizedClientException: "STORE_DENIED",
+  InvalidClientTokenId: "STORE_DENIED",
+  IncompleteSignatureException: "STORE_DENIED",
+  InvalidSignatureException: "STORE_DENIED",
+  MissingAuthenticationTokenException: "STORE_DENIED",
+  ExpiredTokenException: "STORE_DENIED",
+  OptInRequired: "STORE_DENIED",
+  CredentialsProviderError: "STORE_DENIED",
+  TimeoutError: "STORE_TIMEOUT",
+};
+
+/** What to do, where the service's own words leave that open. */
+const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_DENIED:
+    " Candidates need dynamodb:GetItem and dynamodb:UpdateItem on the table (and dynamodb:ConditionCheckItem for fenced writes); observers, dynamodb:GetItem.",
+  STORE_MISSING: " Deploy the table first, or call createTable() in development; check the region, too.",
+};
+
+/** What of an SDK's error matters here. */
+interface Failure {
+  readonly name?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string };
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
+}
+
+/** The SDK's error as one of ours; errors of ours are left as they are. */
+export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
+  if (isLeaseholdError(error)) return error;
+  const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
+  const status = $metadata?.httpStatusCode ?? 0;
+  const code = CODES[name] ?? byStatus(status, name);
+  // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
+  const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
+  const notSent = name === "CredentialsProviderError" || (socketCode !== undefined && NEVER_SENT.has(socketCode));
+  const what = name === "Error" && socketCode !== undefined ? socketCode : name;
+  return new StoreError(
+    code,
+    `${STORE_NAME}: '${operation}' of '${election}' failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${firstLine(message)}${ADVICE[code] ?? ""}`,
+    {
+      store: STORE_NAME,
+      operation,
+      election,
+      retryAfterMs: retryAfter($response?.headers?.["retry-after"]),
+      mayHaveBeenApplied: writes && !refused && !notSent,
+      cause: withoutRequest(error),
+    },
+  );
+}
+
+function byStatus(status: number, name: string): StoreErrorCode {
+  if (status === 401 || status === 403) return "STORE_DENIED";
+  if (status === 408) return "STORE_TIMEOUT";
+  if (status === 429) return "STORE_THROTTLED";
+  if (status >= 400 && status < 500) return "STORE_REJECTED";
+  return name === "AbortError" ? "STORE_TIMEOUT" : "STORE_UNAVAILABLE";
+}
+
+/** An error with the same meaning and without the request and the response, which hold signatures and nonces. */
+function withoutRequest(error: unknown): Error {
+  const { name = "Error", message = "", code, $metadata } = (error ?? {}) as Failure;
+  const { httpStatusCode, requestId } = $metadata ?? {};
+  const cause = new Error(firstLine(message));
+  return Object.assign(cause, {
+    name,
+    ...(code === undefined ? {} : { code }),
+    ...(httpStatusCode === undefined ? {} : { $metadata: { httpStatusCode, requestId } }),
+  });
+}
+
+/** What others than the service answer may go on for pages. */
+function firstLine(message: string): string {
+  const line = (message.split("\n", 1)[0] ?? "").slice(0, 300);
+  return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+/** `Retry-After` in seconds; a date would have to be judged by this process's clock. */
+function retryAfter(header: string | undefined): number | undefined {
+  const seconds = Number(header);
+  return header !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
+}

@@ -1,0 +1,1 @@
+export { DynamoDBLeaseStore, type DynamoDBFence, type DynamoDBLeaseStoreOptions } from "./dynamodb-lease-store.ts";

@@ -1,0 +1,86 @@
+import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+
+export const STORE_NAME = "firestore";
+
+/** The canonical codes of gRPC that matter here. https://grpc.io/docs/guides/status-codes/ */
+const CODE = {
+  cancelled: 1,
+  unknown: 2,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  aborted: 10,
+  internal: 13,
+  unavailable: 14,
+  dataLoss: 15,
+  unauthenticated: 16,
+} as const;
+
+const STORE_CODES: Readonly<Record<number, StoreErrorCode>> = {
+  [CODE.cancelled]: "STORE_TIMEOUT",
+  [CODE.unknown]: "STORE_UNAVAILABLE",
+  [CODE.deadlineExceeded]: "STORE_TIMEOUT",
+  [CODE.notFound]: "STORE_MISSING",
+  [CODE.permissionDenied]: "STORE_DENIED",
+  [CODE.resourceExhausted]: "STORE_THROTTLED",
+  [CODE.aborted]: "STORE_CONFLICT",
+  [CODE.internal]: "STORE_UNAVAILABLE",
+  [CODE.unavailable]: "STORE_UNAVAILABLE",
+  [CODE.dataLoss]: "STORE_UNAVAILABLE",
+  [CODE.unauthenticated]: "STORE_DENIED",
+};
+
+/** After these the commit may have been carried out all the same. */
+const UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([
+  CODE.cancelled,
+  CODE.unknown,
+  CODE.deadlineExceeded,
+  CODE.internal,
+  CODE.unavailable,
+  CODE.dataLoss,
+]);
+
+/** What to do, where the service's own words leave that open. */
+const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_DENIED:
+    " Candidates need datastore.entities.get, .create and .update (the role Datastore User has them); observers, datastore.entities.get.",
+  STORE_MISSING: " Create the database first, or name the right one: databaseId in the settings of Firestore.",
+};
+
+interface Failure {
+  readonly code?: unknown;
+  readonly details?: string;
+  readonly message?: string;
+}
+
+/** Whether a write's precondition did not hold: an answer, not a failure. */
+export function isConditionFailed(error: unknown): boolean {
+  const { code, details, message } = (error ?? {}) as Failure;
+  if (code === CODE.alreadyExists || code === CODE.failedPrecondition) return true;
+  // The same code tells that the whole database is missing.
+  return code === CODE.notFound && /no (document|entity) to update/i.test(details ?? message ?? "");
+}
+
+/** The SDK's error as one of ours; errors of ours are left as they are. */
+export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
+  if (isLeaseholdError(error)) return error;
+  const { code, details, message } = (error ?? {}) as Failure;
+  const known = typeof code === "number" ? code : undefined;
+  const storeCode = known === undefined ? "STORE_UNAVAILABLE" : (STORE_CODES[known] ?? "STORE_REJECTED");
+  const text = (details ?? message ?? String(error)).split("\n", 1)[0]?.slice(0, 300) ?? "";
+  const cause = Object.assign(new Error(text), known === undefined ? {} : { code: known });
+  return new StoreError(
+    storeCode,
+    `${STORE_NAME}: '${operation}' of '${election}' failed${known === undefined ? "" : ` with gRPC code ${known}`}: ${text}${/[.!?]$/.test(text) ? "" : "."}${ADVICE[storeCode] ?? ""}`,
+    {
+      store: STORE_NAME,
+      operation,
+      election,
+      mayHaveBeenApplied: writes && (known === undefined || UNKNOWN_OUTCOME.has(known)),
+      cause,
+    },
+  );
+}

@@ -1,0 +1,116 @@
+import { Timestamp, type DocumentSnapshot, type Firestore } from "@google-cloud/firestore";
+import type {
+  GetOptions,
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "@leasehold/core";
+import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
+import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./lease-document.ts";
+import { OneCall, type WireWrite } from "./one-call.ts";
+import type { Paths } from "./paths.ts";
+import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts";
+
+/**
+ * One document per election, compared and swapped on its update time, and one for its fence, written in the same commit
+ * where it changes. No transaction: one that is open while its client pauses makes everybody else's writes wait.
+ */
+export class FirestoreRecordStore implements RecordStore {
+  readonly name: string = STORE_NAME;
+  readonly capabilities: RecordStoreCapabilities = {
+    maxValueBytes: 65_536,
+    fence: "atomic",
+    storeClock: { toleranceMs: 0, exact: true },
+  };
+  readonly #firestore: Firestore;
+  readonly #paths: Paths;
+  readonly #calls: OneCall;
+
+  constructor(firestore: Firestore, paths: Paths) {
+    this.#firestore = firestore;
+    this.#paths = paths;
+    this.#calls = new OneCall(firestore);
+  }
+
+  async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
+    const { document, readTime } = await this.#calls.read(election, this.#paths.lease(election), signal);
+    if (!document) return undefined;
+    return stored(decodeFields(document.fields ?? {}), nanosOf(document.updateTime ?? {}), nanosOf(readTime));
+  }
+
+  async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    const { ifVersion, keepsNonce, fence, signal } = options;
+    const lease: WireWrite = {
+      update: {
+        name: await this.#documentName(election, this.#paths.lease(election)),
+        fields: encodeFields(fieldsOf(record, ifVersion, keepsNonce)),
+      },
+      updateMask: { fieldPaths: FIELD_MASK },
+      currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
+    };
+    const writes = [lease];
+    if (fence) {
+      const name = await this.#documentName(election, this.#paths.fence(election));
+      writes.push({ update: { name, fields: encodeFields({ ...fence }) } });
+    }
+    const updateTime = await this.#calls.commit(election, writes, signal);
+    return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
+  }
+
+  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<StoredRecord | undefined> {
+    // Only the last snapshot matters: one that is not taken in time is replaced.
+    let pushed: { readonly record: StoredRecord | undefined } | { readonly error: Error } | undefined;
+    let wake = Promise.withResolvers<void>();
+    const push = (next: NonNullable<typeof pushed>): void => {
+      pushed = next;
+      wake.resolve();
+    };
+    const onAbort = (): void => wake.resolve();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const unsubscribe = this.#firestore.doc(this.#paths.lease(election)).onSnapshot(
+      (snapshot) => push({ record: recordOf(snapshot) }),
+      (error) => push({ error: toStoreError(error, "watch", election, false) }),
+    );
+    try {
+      for (;;) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+        if (signal.aborted) return;
+        const next = pushed;
+        pushed = undefined;
+        if (!next) continue;
+        if ("error" in next) throw next.error;
+        yield next.record;
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      unsubscribe();
+    }
+  }
+
+  async #documentName(election: string, path: string): Promise<string> {
+    try {
+      return await this.#calls.documentName(path);
+    } catch (error) {
+      // Nothing has been sent: it is not even known which project this is.
+      throw toStoreError(error, "put", election, false);
+    }
+  }
+}
+
+function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
+  const data = snapshot.data();
+  if (!data || !snapshot.updateTime) return undefined;
+  const fields = Object.entries(data).map(([name, value]: [string, unknown]) => [
+    name,
+    value instanceof Timestamp ? nanosOfTimestamp(value) : value,
+  ]);
+  return stored(
+    Object.fromEntries(fields) as Record<string, unknown>,
+    nanosOfTimestamp(snapshot.updateTime),
+    nanosOfTimestamp(snapshot.readTime),
+  );
+}

@@ -1,0 +1,1 @@
+export { FirestoreLeaseStore, type FirestoreLeaseStoreOptions } from "./firestore-lease-store.ts";

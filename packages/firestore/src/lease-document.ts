@@ -1,0 +1,68 @@
+import type { LeaseRecord, StoredRecord } from "@leasehold/core";
+import { nanosOf, wireTime, type WireTime } from "./wire.ts";
+
+/** Every field of a lease record, so that what a write leaves out is removed. */
+const FIELDS: readonly (keyof LeaseRecord)[] = [
+  "schema",
+  "term",
+  "termId",
+  "candidateId",
+  "value",
+  "nonce",
+  "leaseDurationMs",
+  "renewIntervalMs",
+  "broken",
+  "transfer",
+];
+/** When the nonce was written, where an administrator has written since: every write moves the update time. */
+const NONCE_TIME = "nonceTime";
+export const FIELD_MASK: readonly string[] = [...FIELDS, NONCE_TIME];
+
+/**
+ * A version of a lease document: its update time, and the time of its nonce, which is the same unless an administrator
+ * has written since. In nanoseconds since the epoch, by Firestore's clock.
+ */
+interface Version {
+  readonly updated: bigint;
+  readonly nonceWritten: bigint;
+}
+
+/**
+ * A lease document as the engine takes it. The age of its nonce is exact: both times are Firestore's own.
+ * @param data with moments as bigints of nanoseconds. What is no lease of ours is handed over, too: the engine says so.
+ */
+export function stored(data: Record<string, unknown>, updated: bigint, read: bigint): StoredRecord {
+  const { [NONCE_TIME]: nonceTime, ...record } = data;
+  const nonceWritten = typeof nonceTime === "bigint" ? nonceTime : updated;
+  const ageMs = Number(read - nonceWritten) / 1e6;
+  return { data: record, version: formatVersion({ updated, nonceWritten }), nonceAgeMs: [ageMs, ageMs] };
+}
+
+/** The fields that make a document hold this record. */
+export function fieldsOf(record: LeaseRecord, ifVersion: string | undefined, keepsNonce: boolean): Record<string, unknown> {
+  const fields: Record<string, unknown> = Object.fromEntries(FIELDS.map((field) => [field, record[field]]));
+  return { ...fields, [NONCE_TIME]: keepsNonce && ifVersion !== undefined ? parseVersion(ifVersion).nonceWritten : undefined };
+}
+
+/** The version that a write made. */
+export function writtenVersion(updateTime: WireTime, ifVersion: string | undefined, keepsNonce: boolean): string {
+  const updated = nanosOf(updateTime);
+  return formatVersion({
+    updated,
+    nonceWritten: keepsNonce && ifVersion !== undefined ? parseVersion(ifVersion).nonceWritten : updated,
+  });
+}
+
+/** The update time that a document must still have. */
+export function updateTimeOf(version: string): { seconds: string; nanos: number } {
+  return wireTime(parseVersion(version).updated);
+}
+
+function formatVersion({ updated, nonceWritten }: Version): string {
+  return `${updated}/${nonceWritten}`;
+}
+
+function parseVersion(version: string): Version {
+  const [updated = "0", nonceWritten = updated] = version.split("/");
+  return { updated: BigInt(updated), nonceWritten: BigInt(nonceWritten) };
+}

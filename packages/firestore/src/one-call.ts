@@ -1,0 +1,150 @@
+import type { Firestore } from "@google-cloud/firestore";
+import { ConfigurationError } from "@leasehold/core";
+import { isConditionFailed, toStoreError } from "./firestore-errors.ts";
+import type { WireFields, WireTime } from "./wire.ts";
+
+/** A document as the wire has it. */
+export interface WireDocument {
+  readonly name?: string | null;
+  readonly fields?: WireFields | null;
+  readonly updateTime?: WireTime | null;
+}
+
+/** One of the writes of a commit. */
+export interface WireWrite {
+  readonly update: WireDocument;
+  readonly updateMask?: { readonly fieldPaths: readonly string[] };
+  readonly currentDocument?: { readonly exists: boolean } | { readonly updateTime: WireTime };
+}
+
+/** A read of one document: what was found, and when by Firestore's clock. */
+export interface WireReading {
+  readonly document: WireDocument | undefined;
+  readonly readTime: WireTime;
+}
+
+interface CommitReply {
+  readonly writeResults?: readonly { readonly updateTime?: WireTime | null }[] | null;
+}
+interface ReadReply {
+  readonly found?: WireDocument | null;
+  readonly missing?: string | null;
+  readonly readTime?: WireTime | null;
+}
+type Cancellable<T> = Promise<T> & { cancel(): void };
+
+/** The generated client of the API that the SDK stands on. */
+interface ApiClient {
+  commit(request: object, options: object): Cancellable<readonly [CommitReply]>;
+  batchGetDocuments(request: object, options: object): AsyncIterable<ReadReply> & { cancel(): void; destroy(): void };
+}
+
+/**
+ * The parts of a `Firestore` that it does not publish, and that this file alone uses: its own methods send a request up
+ * to five times over, in a loop that no option ends, for longer than a lease lasts; and they cannot be cancelled.
+ */
+interface Internals {
+  readonly formattedName: string;
+  initializeIfNeeded(requestTag: string): Promise<void>;
+  createCallOptions(method: string, retryCodes: readonly number[]): object;
+  readonly _clientPool: {
+    run<T>(requestTag: string, requiresGrpc: boolean, use: (client: ApiClient) => Promise<T>): Promise<T>;
+  };
+}
+
+const REQUEST_TAG = "leasehold";
+
+/** Calls of Firestore's API through the user's `Firestore`, each sent once, and cancelled when its signal says so. */
+export class OneCall {
+  readonly #firestore: Internals;
+
+  /** @throws {ConfigurationError} unless it is a `Firestore` whose retries can be kept off. */
+  constructor(firestore: Firestore) {
+    this.#firestore = internalsOf(firestore);
+  }
+
+  /** The full name of a document, once it is known which project this is. */
+  async documentName(path: string): Promise<string> {
+    await this.#firestore.initializeIfNeeded(REQUEST_TAG);
+    return `${this.#firestore.formattedName}/documents/${path}`;
+  }
+
+  /** @throws {StoreError} whatever goes wrong. */
+  async read(election: string, path: string, signal: AbortSignal): Promise<WireReading> {
+    return await this.#call("get", election, false, signal, async (client, options) => {
+      const request = { database: this.#firestore.formattedName, documents: [await this.documentName(path)] };
+      signal.throwIfAborted();
+      const stream = client.batchGetDocuments(request, options);
+      const onAbort = (): void => stream.cancel();
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        for await (const { found, missing, readTime } of stream) {
+          if (readTime && (found || missing)) return { document: found ?? undefined, readTime };
+        }
+        throw new Error("the reply tells nothing of the document");
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+      }
+    });
+  }
+
+  /**
+   * Commits the writes, all or none. Returns the update time of the first document, or `undefined` if a precondition
+   * did not hold.
+   * @throws {StoreError} whatever goes wrong.
+   */
+  async commit(election: string, writes: readonly WireWrite[], signal: AbortSignal): Promise<WireTime | undefined> {
+    return await this.#call("put", election, true, signal, async (client, options) => {
+      signal.throwIfAborted();
+      const call = client.commit({ database: this.#firestore.formattedName, writes }, options);
+      const onAbort = (): void => call.cancel();
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        const [{ writeResults }] = await call;
+        const updateTime = writeResults?.[0]?.updateTime;
+        if (!updateTime) throw new Error("the reply tells no update time");
+        return updateTime;
+      } catch (error) {
+        if (isConditionFailed(error)) return undefined;
+        throw error;
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+      }
+    });
+  }
+
+  async #call<T>(
+    operation: "get" | "put",
+    election: string,
+    writes: boolean,
+    signal: AbortSignal,
+    send: (client: ApiClient, options: object) => Promise<T>,
+  ): Promise<T> {
+    try {
+      await this.#firestore.initializeIfNeeded(REQUEST_TAG);
+      signal.throwIfAborted();
+      const method = operation === "get" ? "batchGetDocuments" : "commit";
+      // An empty list of codes after which to retry: never.
+      const options = this.#firestore.createCallOptions(method, []);
+      return await this.#firestore._clientPool.run(REQUEST_TAG, false, (client) => send(client, options));
+    } catch (error) {
+      throw toStoreError(error, operation, election, writes);
+    }
+  }
+}
+
+/** @throws {ConfigurationError} */
+function internalsOf(firestore: Firestore): Internals {
+  const { collection, runTransaction } = (firestore ?? {}) as Partial<Firestore>;
+  if (typeof collection !== "function" || typeof runTransaction !== "function") {
+    throw new ConfigurationError(
+      "firestore is not a Firestore of @google-cloud/firestore (firebase-admin's getFirestore() gives one).",
+    );
+  }
+  const internals = firestore as unknown as Partial<Internals>;
+  const known = [internals.initializeIfNeeded, internals.createCallOptions, internals._clientPool?.run];
+  if (known.every((method) => typeof method === "function")) return firestore as unknown as Internals;
+  throw new ConfigurationError(
+    "This version of @google-cloud/firestore does not let its retries, which outlive a lease, be kept off. Use a version that @leasehold/firestore was tested with.",
+  );
+}

@@ -1,0 +1,61 @@
+import type { Timestamp } from "@google-cloud/firestore";
+
+/** A moment by Firestore's clock as the wire has it; the two numbers are left out where they are 0. */
+export interface WireTime {
+  readonly seconds?: string | number | { toString(): string } | null;
+  readonly nanos?: number | null;
+}
+
+/** A field's value as the wire has it, of the kinds that a lease record is made of. */
+export interface WireValue {
+  readonly nullValue?: unknown;
+  readonly stringValue?: string | null;
+  readonly integerValue?: string | number | { toString(): string } | null;
+  readonly doubleValue?: number | null;
+  readonly booleanValue?: boolean | null;
+  readonly timestampValue?: WireTime | null;
+  readonly mapValue?: { readonly fields?: WireFields | null } | null;
+}
+export type WireFields = Readonly<Record<string, WireValue>>;
+
+/** A moment by Firestore's clock, in nanoseconds since the Unix epoch: exact, and fit to be compared. */
+export function nanosOf({ seconds, nanos }: WireTime): bigint {
+  return BigInt(String(seconds ?? 0)) * 1_000_000_000n + BigInt(nanos ?? 0);
+}
+
+/** The SDK's timestamps name the second part differently. */
+export function nanosOfTimestamp({ seconds, nanoseconds }: Timestamp): bigint {
+  return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);
+}
+
+export function wireTime(nanos: bigint): { seconds: string; nanos: number } {
+  return { seconds: String(nanos / 1_000_000_000n), nanos: Number(nanos % 1_000_000_000n) };
+}
+
+/** Encodes what a lease record is made of; moments are bigints of nanoseconds. */
+export function encode(value: unknown): WireValue {
+  if (value === null) return { nullValue: "NULL_VALUE" };
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "bigint") return { timestampValue: wireTime(value) };
+  if (typeof value === "number") return Number.isSafeInteger(value) ? { integerValue: String(value) } : { doubleValue: value };
+  return { mapValue: { fields: encodeFields(value as Readonly<Record<string, unknown>>) } };
+}
+
+/** Leaves out what is undefined: with a mask that names it, the field is removed. */
+export function encodeFields(fields: Readonly<Record<string, unknown>>): WireFields {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, encode(value)]));
+}
+
+/** Decodes what a lease record may be made of; anything else becomes undefined, and then is no lease record. */
+export function decode(value: WireValue): unknown {
+  if (value.nullValue !== undefined) return null;
+  if (value.mapValue) return decodeFields(value.mapValue.fields ?? {});
+  if (value.timestampValue) return nanosOf(value.timestampValue);
+  if (value.integerValue !== undefined && value.integerValue !== null) return Number(String(value.integerValue));
+  return value.stringValue ?? value.doubleValue ?? value.booleanValue ?? undefined;
+}
+
+export function decodeFields(fields: WireFields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, decode(value)]));
+}
