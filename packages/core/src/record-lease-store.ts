@@ -27,6 +27,8 @@ import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, duration, MAX_
 
 /** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
 const CONFLICT_TRIES = 4;
+/** How long to wait before a write that met a transaction of somebody else's is sent again, at most, times the tries so far. */
+const CONFLICT_WAIT_MS = 20;
 /** How often a waiting transfer looks. */
 const TRANSFER_LOOK_MS = 500;
 
@@ -369,8 +371,9 @@ export class RecordLeaseStore implements LeaseStore {
     const fence = fenceOf(record);
     const passed = found && fenceOf(found.record);
     const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
-    const outcome = await this.#send("put", election, limits, true, (signal) =>
-      this.#records.put(election, record, { ifVersion, keepsNonce, ...(fenceChanges ? { fence } : {}), signal }),
+    const put = { ifVersion, keepsNonce, ...(fenceChanges ? { fence } : {}) };
+    const outcome = await this.#sendUnlessConflict(election, limits, (signal) =>
+      this.#records.put(election, record, { ...put, signal }),
     );
     if (outcome.stored) {
       this.#saw(election, { data: record, version: outcome.version }, sentAt);
@@ -383,6 +386,18 @@ export class RecordLeaseStore implements LeaseStore {
       if (sighting?.version === ifVersion) sighting?.outdate();
     }
     return undefined;
+  }
+
+  /** Sends a write again at once where it met somebody else's transaction, such as a fenced one on the same record. */
+  async #sendUnlessConflict<T>(election: string, limits: RequestLimits, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#send("put", election, limits, true, send);
+      } catch (error) {
+        if (tries === CONFLICT_TRIES || isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
+      }
+      await sleep(this.#clock, CONFLICT_WAIT_MS * tries * (0.5 + this.#clock.random() / 2));
+    }
   }
 
   async #send<T>(

@@ -4,6 +4,7 @@ import {
   MemoryLeaseStore,
   MemoryRecordStore,
   RecordLeaseStore,
+  StoreError,
   type GetOptions,
   type LeaseRecord,
   type PutOptions,
@@ -108,6 +109,55 @@ test("what administrators write keeps the nonce, and the provider is told; every
   await clock.runUntil(transfer);
 
   expect(records.puts.map(({ keepsNonce }) => keepsNonce)).toEqual([false, false, true, true, false]);
+});
+
+describe("a write that meets somebody else's transaction", () => {
+  function conflict(mayHaveBeenApplied: boolean): StoreError {
+    return new StoreError("STORE_CONFLICT", "in the way", { store: "noting", operation: "put", mayHaveBeenApplied });
+  }
+
+  function failing(...errors: StoreError[]): { readonly tries: () => number } {
+    const put = records.put.bind(records);
+    let tries = 0;
+    records.put = async (...args) => {
+      tries += 1;
+      const error = errors.shift();
+      if (error) throw error;
+      return await put(...args);
+    };
+    return { tries: () => tries };
+  }
+
+  test("is sent again at once, and counts from before the first try", async () => {
+    const lease = await win(store, "a");
+    const { tries } = failing(conflict(false), conflict(false));
+    const sentMs = clock.monotonicMs();
+
+    const outcome = await clock.runUntil(store.renew(lease, LIMITS));
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(tries()).toBe(3);
+    expect(clock.monotonicMs() - sentMs).toBeLessThanOrEqual(60);
+  });
+
+  test("gives up after a few tries, with the error; the next call goes on as if nothing had been", async () => {
+    const lease = await win(store, "a");
+    const error = conflict(false);
+    const { tries } = failing(error, error, error, error);
+
+    await expect(clock.runUntil(store.renew(lease, LIMITS))).rejects.toBe(error);
+    expect(tries()).toBe(4);
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    expect(records.gets).toHaveLength(1);
+  });
+
+  test("is not sent again where it may have been carried out", async () => {
+    const lease = await win(store, "a");
+    const { tries } = failing(conflict(true));
+
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT" });
+    expect(tries()).toBe(1);
+  });
 });
 
 describe("a reply that lags", () => {

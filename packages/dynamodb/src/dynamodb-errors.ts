@@ -4,6 +4,8 @@ export const STORE_NAME = "dynamodb";
 
 /** Socket errors after which the request cannot have reached the service. */
 const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+/** A closed connection, which the SDK calls a TimeoutError although nobody has waited. */
+const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
  * The service's errors by what they mean here.
@@ -54,11 +56,12 @@ export function toStoreError(error: unknown, operation: string, election: string
   if (isLeaseholdError(error)) return error;
   const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
   const status = $metadata?.httpStatusCode ?? 0;
-  const code = CODES[name] ?? byStatus(status, name);
+  const closed = socketCode !== undefined && CLOSED.has(socketCode);
+  const code = (closed ? undefined : CODES[name]) ?? byStatus(status, name);
   // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
   const notSent = name === "CredentialsProviderError" || (socketCode !== undefined && NEVER_SENT.has(socketCode));
-  const what = name === "Error" && socketCode !== undefined ? socketCode : name;
+  const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
   return new StoreError(
     code,
     `${STORE_NAME}: '${operation}' of '${election}' failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${firstLine(message)}${ADVICE[code] ?? ""}`,

@@ -1,14 +1,14 @@
 import { GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import {
-  type Clock,
-  type GetOptions,
-  type Interval,
-  type LeaseRecord,
-  type PutOptions,
-  type PutOutcome,
-  type RecordStore,
-  type RecordStoreCapabilities,
-  type StoredRecord,
+import type {
+  Clock,
+  GetOptions,
+  Interval,
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
 } from "@leasehold/core";
 import { STORE_NAME } from "./dynamodb-errors.ts";
 import { keyOf, stored, updateOf } from "./item.ts";

@@ -36,7 +36,8 @@ export function keyOf(election: string): Item {
 
 /** An item as the engine takes it. What is no lease of ours is handed over, too: the engine says so. */
 export function stored(item: Item, now: Interval | undefined): StoredRecord {
-  const { version, nonceNotBefore, nonceNotAfter, ...data } = unmarshall(item, { wrapNumbers: false }) as Stamps;
+  // Of other attributes, too: by default a number that does not fit throws.
+  const { version, nonceNotBefore, nonceNotAfter, ...data } = unmarshall(item, { wrapNumbers: Number }) as Stamps;
   const nonceAgeMs =
     typeof nonceNotBefore === "number" && typeof nonceNotAfter === "number" && now
       ? ageOf({ lo: nonceNotBefore, hi: nonceNotAfter }, now)

@@ -84,7 +84,7 @@ export class OneRequest {
       const sentAt = instantOf(this.#clock);
       const result = await next(args);
       const { headers = {} } = (result.response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
-      if (headers["x-amzn-requestid"] !== undefined) this.#time.sample(Date.parse(headers["date"] ?? ""), sentAt);
+      if (headers["x-amzn-requestid"] !== undefined) this.#time.sample(dateOf(headers["date"]), sentAt);
       return result;
     };
   }
@@ -94,6 +94,12 @@ export class OneRequest {
 export function isConditionFailed(error: unknown): error is ConditionalCheckFailedException {
   const { name, $metadata } = (error ?? {}) as Partial<ConditionalCheckFailedException>;
   return name === "ConditionalCheckFailedException" && $metadata?.requestId !== undefined;
+}
+
+/** The milliseconds since the Unix epoch that a `Date` header names; NaN where it names none. */
+function dateOf(header: string | undefined): number {
+  // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
+  return Date.parse(header ?? "");
 }
 
 function checkClient(client: AnyDynamoDBClient): void {

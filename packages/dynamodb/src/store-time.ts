@@ -33,7 +33,9 @@ export class StoreTime {
     if (!before || upper.ms + this.#elapsedMs(sentAt) <= before.hi) this.#upper = upper;
     const now = this.bounds();
     // Replies that contradict each other: a clock that stepped, or a stranger's answer. None of them is believed.
-    if (now && now.lo > now.hi) this.#lower = this.#upper = undefined;
+    if (!now || now.lo <= now.hi) return;
+    this.#lower = undefined;
+    this.#upper = undefined;
   }
 
   /** Bounds of the service's time at present; `undefined` where nothing is known of it. */

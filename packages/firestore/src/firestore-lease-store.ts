@@ -33,9 +33,9 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: FirestoreLeaseStoreOptions = {}) {
-    const { collection = "leasehold", clock } = options;
+    // Defaults of destructuring: only what was left out gets one, and null is a mistake.
+    const { collection = "leasehold", firestore = new Firestore(), clock } = options;
     const paths = new Paths(collection);
-    const firestore = options.firestore ?? new Firestore();
     super(new FirestoreRecordStore(firestore, paths), { clock });
     this.#firestore = firestore;
     this.#paths = paths;

@@ -31,12 +31,11 @@ interface ReadReply {
   readonly missing?: string | null;
   readonly readTime?: WireTime | null;
 }
-type Cancellable<T> = Promise<T> & { cancel(): void };
 
 /** The generated client of the API that the SDK stands on. */
 interface ApiClient {
-  commit(request: object, options: object): Cancellable<readonly [CommitReply]>;
-  batchGetDocuments(request: object, options: object): AsyncIterable<ReadReply> & { cancel(): void; destroy(): void };
+  commit(request: object, options: object): Promise<readonly [CommitReply]>;
+  batchGetDocuments(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
 }
 
 /**
@@ -46,13 +45,18 @@ interface ApiClient {
 interface Internals {
   readonly formattedName: string;
   initializeIfNeeded(requestTag: string): Promise<void>;
-  createCallOptions(method: string, retryCodes: readonly number[]): object;
+  createCallOptions(method: string, retryCodes?: readonly number[]): object;
+  readonly _settings?: { readonly gaxServerStreamingRetries?: boolean };
   readonly _clientPool: {
     run<T>(requestTag: string, requiresGrpc: boolean, use: (client: ApiClient) => Promise<T>): Promise<T>;
   };
 }
 
 const REQUEST_TAG = "leasehold";
+/** The codes after which to retry. */
+const NEVER: readonly number[] = [];
+/** By default a stream that fails is opened twice more, whatever its status. */
+const NO_STREAM_RETRIES = { retries: 0, noResponseRetries: 0, shouldRetryFn: () => false };
 
 /** Calls of Firestore's API through the user's `Firestore`, each sent once, and cancelled when its signal says so. */
 export class OneCall {
@@ -78,10 +82,13 @@ export class OneCall {
       const onAbort = (): void => stream.cancel();
       signal.addEventListener("abort", onAbort, { once: true });
       try {
-        for await (const { found, missing, readTime } of stream) {
-          if (readTime && (found || missing)) return { document: found ?? undefined, readTime };
-        }
-        throw new Error("the reply tells nothing of the document");
+        return await new Promise<WireReading>((resolve, reject) => {
+          stream.on("data", ({ found, missing, readTime }: ReadReply) => {
+            if (readTime && (found || missing)) resolve({ document: found ?? undefined, readTime });
+          });
+          stream.on("error", reject);
+          stream.on("end", () => reject(new Error("the reply tells nothing of the document")));
+        });
       } finally {
         signal.removeEventListener("abort", onAbort);
       }
@@ -96,21 +103,24 @@ export class OneCall {
   async commit(election: string, writes: readonly WireWrite[], signal: AbortSignal): Promise<WireTime | undefined> {
     return await this.#call("put", election, true, signal, async (client, options) => {
       signal.throwIfAborted();
-      const call = client.commit({ database: this.#firestore.formattedName, writes }, options);
-      const onAbort = (): void => call.cancel();
-      signal.addEventListener("abort", onAbort, { once: true });
       try {
-        const [{ writeResults }] = await call;
+        // The generated client's own promise cannot be cancelled; what it calls heeds the signal.
+        const [{ writeResults }] = await client.commit({ database: this.#firestore.formattedName, writes }, { ...options, signal });
         const updateTime = writeResults?.[0]?.updateTime;
         if (!updateTime) throw new Error("the reply tells no update time");
         return updateTime;
       } catch (error) {
         if (isConditionFailed(error)) return undefined;
         throw error;
-      } finally {
-        signal.removeEventListener("abort", onAbort);
       }
     });
+  }
+
+  /** Streams are retried in one of two ways, which exclude each other's options. */
+  #readOptions(): object {
+    const method = "batchGetDocuments";
+    if (this.#firestore._settings?.gaxServerStreamingRetries) return this.#firestore.createCallOptions(method, NEVER);
+    return { ...this.#firestore.createCallOptions(method), retryRequestOptions: NO_STREAM_RETRIES };
   }
 
   async #call<T>(
@@ -123,9 +133,7 @@ export class OneCall {
     try {
       await this.#firestore.initializeIfNeeded(REQUEST_TAG);
       signal.throwIfAborted();
-      const method = operation === "get" ? "batchGetDocuments" : "commit";
-      // An empty list of codes after which to retry: never.
-      const options = this.#firestore.createCallOptions(method, []);
+      const options = writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions();
       return await this.#firestore._clientPool.run(REQUEST_TAG, false, (client) => send(client, options));
     } catch (error) {
       throw toStoreError(error, operation, election, writes);
@@ -142,8 +150,8 @@ function internalsOf(firestore: Firestore): Internals {
     );
   }
   const internals = firestore as unknown as Partial<Internals>;
-  const known = [internals.initializeIfNeeded, internals.createCallOptions, internals._clientPool?.run];
-  if (known.every((method) => typeof method === "function")) return firestore as unknown as Internals;
+  const known = [typeof internals.initializeIfNeeded, typeof internals.createCallOptions, typeof internals._clientPool?.run];
+  if (known.every((type) => type === "function")) return firestore as unknown as Internals;
   throw new ConfigurationError(
     "This version of @google-cloud/firestore does not let its retries, which outlive a lease, be kept off. Use a version that @leasehold/firestore was tested with.",
   );
