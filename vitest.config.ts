@@ -1,10 +1,14 @@
 import { defineConfig } from "vitest/config";
 
 // Tests run from the sources: every package exports them under this private condition, so nothing has to be built.
-const fromSource = { ssr: { resolve: { conditions: ["@leasehold/source", "module", "node", "import", "default"] } } };
+// Not Vite's "module": Vitest passes these on to Node, whose `require` then finds files that only a bundler can read.
+const fromSource = { ssr: { resolve: { conditions: ["@leasehold/source", "node"] } } };
 
 export default defineConfig({
+  ...fromSource,
   test: {
+    // Prints the table of every store that was put to the test.
+    globalSetup: ["test/conformance/table.ts"],
     projects: [
       {
         ...fromSource,
@@ -21,6 +25,49 @@ export default defineConfig({
           name: "azure-blob",
           include: ["packages/azure-blob/test/**/*.test.ts"],
           testTimeout: 30_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "firestore",
+          include: ["packages/firestore/test/**/*.test.ts"],
+          testTimeout: 30_000,
+          // Else Google's client looks for a metadata server first, and warns that there is none.
+          env: { METADATA_SERVER_DETECTION: "none" },
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "dynamodb",
+          include: ["packages/dynamodb/test/**/*.test.ts"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "sql",
+          include: ["packages/sql/test/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "firestore-server",
+          include: ["packages/firestore-server/test/**/*.test.ts"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: "conformance",
+          include: ["packages/conformance/test/**/*.test.ts"],
+          testTimeout: 60_000,
         },
       },
       {

@@ -1,65 +1,12 @@
-/**
- * The process that `startAzurite` starts: Azurite's blob service, in memory, with a clock that its parent can move. It
- * is an entry point: import nothing but types from here.
- */
-import { subscribe } from "node:diagnostics_channel";
-import type { ServerResponse } from "node:http";
+/** Azurite's blob service, in memory, for the process that `startAzurite` starts. */
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 
-/** What the parent asks of this process: to move its clock. */
-export interface AdvanceClock {
-  /** Names the request in the reply. */
-  readonly id: number;
-  /** How far to move the clock, in milliseconds; negative moves it back. */
-  readonly advanceMs: number;
-}
-
-/** What this process tells its parent: where it listens, once, and which moves of the clock it has made. */
-export type ChildMessage =
-  | { readonly kind: "listening"; readonly url: string }
-  | { readonly kind: "advanced"; readonly id: number };
-
-let offsetMs = 0;
-
-// The parent may have died while this file was loading, and then no event is left to come. Everything else here
-// happens after this, so that nothing can leave an orphan behind.
-process.on("disconnect", () => process.exit());
-if (!process.connected) process.exit();
-
-process.on("message", (message: AdvanceClock) => {
-  offsetMs += message.advanceMs;
-  tellParent({ kind: "advanced", id: message.id });
-});
-
-// Before Azurite is loaded, so that none of its modules can keep the real one.
-globalThis.Date = movable(Date);
-
-// Azurite dates its successful replies itself, but leaves its errors to Node, which uses the real clock (and a cached
-// string). Azurite's own value replaces this one where it has one.
-subscribe("http.server.request.start", (message) => {
-  const { response } = message as { readonly response: ServerResponse };
-  response.setHeader("Date", new Date().toUTCString());
-});
-
-const server = await azuriteBlobServer(Number(process.argv[2]));
-await server.start();
-tellParent({ kind: "listening", url: server.getHttpServerAddress() });
-
-function tellParent(message: ChildMessage): void {
-  process.send?.(message);
-}
-
-/** `RealDate`, except that the present is `offsetMs` later. Timers stay as they are. */
-function movable(RealDate: DateConstructor): DateConstructor {
-  const now = (): number => RealDate.now() + offsetMs;
-  // A proxy and not a subclass: dates that Node itself makes must still be `instanceof Date`.
-  return new Proxy(RealDate, {
-    construct: (target, args: unknown[], newTarget) =>
-      Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget) as Date,
-    apply: () => new RealDate(now()).toString(),
-    get: (target, key, receiver) => (key === "now" ? now : (Reflect.get(target, key, receiver) as unknown)),
-  });
+/** Serves on the port that is the first argument; 0 is a free one. */
+export async function serve([port]: readonly string[]): Promise<string> {
+  const server = await azuriteBlobServer(Number(port));
+  await server.start();
+  return server.getHttpServerAddress();
 }
 
 /** The part of Azurite's own server class that is used here. */

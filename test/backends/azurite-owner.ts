@@ -3,9 +3,7 @@
  * the process id of the Azurite.
  */
 import { startAzurite } from "./azurite.ts";
+import { ownBackend } from "./own-backend.ts";
+import type { Then } from "./own-backend.ts";
 
-const then = process.argv[2] as "serve" | "pause" | "stop";
-const azurite = await startAzurite();
-if (then === "pause") await azurite.pause();
-if (then === "stop") await azurite.stop();
-process.stdout.write(`${JSON.stringify({ pid: azurite.pid })}\n`);
+await ownBackend(startAzurite, process.argv[2] as Then);

@@ -9,10 +9,19 @@ const EXPECTED_NAMES: Readonly<Record<string, readonly string[]>> = {
   "@leasehold/core": ["Elector", "Observer", "MemoryLeaseStore", "RecordLeaseStore", "isLeaseholdError", "systemClock", "timing"],
   "@leasehold/core/testing": ["VirtualClock"],
   "@leasehold/azure-blob": ["BlobDistributedMutex", "BlobLeaseStore"],
+  "@leasehold/dynamodb": ["DynamoDBLeaseStore"],
+  "@leasehold/firestore": ["FirestoreLeaseStore"],
+  "@leasehold/sql": ["SqlLeaseStore"],
+  "@leasehold/conformance": ["cases", "conformance", "renderTable"],
 };
 
 /** The peers that users install next to our packages, at the version that the tests run with. */
-const PEERS = { "@azure/storage-blob": "12.34.0" };
+const PEERS = {
+  "@aws-sdk/client-dynamodb": "3.1162.0",
+  "@aws-sdk/lib-dynamodb": "3.1162.0",
+  "@azure/storage-blob": "12.34.0",
+  "@google-cloud/firestore": "9.4.1",
+};
 
 const PROGRAM = `
 const expected = ${JSON.stringify(EXPECTED_NAMES)};
@@ -31,6 +40,9 @@ const TYPED_PROGRAM = `
 import { Elector, MemoryLeaseStore, type LeaderTask, type LeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { BlobDistributedMutex, BlobLeaseStore } from "@leasehold/azure-blob";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { SqlLeaseStore } from "@leasehold/sql";
 
 const task: LeaderTask = async (leadership) => {
   leadership.signal.throwIfAborted();
@@ -39,7 +51,7 @@ const task: LeaderTask = async (leadership) => {
 const elector = new Elector({ store: new MemoryLeaseStore(), election: "consumer", clock: new VirtualClock() });
 
 export const run = (signal: AbortSignal): Promise<void> => elector.run(task, { signal });
-export const asStore = (store: BlobLeaseStore): LeaseStore => store;
+export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | FirestoreLeaseStore | SqlLeaseStore)[]): LeaseStore[] => stores;
 export const lead = (mutex: BlobDistributedMutex, signal: AbortSignal): Promise<unknown> => mutex.runTaskWhenMutexAcquired(signal);
 // @ts-expect-error An elector without a store would compile only if its types had been lost on the way.
 export const wrong = new Elector({ election: "consumer" });

@@ -501,7 +501,8 @@ export class BlobLeaseStore implements LeaseStore {
       } catch (error) {
         if (!conditionFailed(failureOf(error))) throw error;
         const found = await this.#look(election, limits);
-        if (!found || found.term.termId !== holding.term.termId) throw error;
+        if (!found) throw error;
+        // Whether the term is still ours is the service's to say: the write carries the lease id.
         holding.etag = await this.#setMetadata("publish", election, holding.leaseId, found, term, limits);
       }
       holding.term = term;

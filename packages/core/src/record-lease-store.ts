@@ -134,11 +134,15 @@ export class RecordLeaseStore implements LeaseStore {
     try {
       const version = await this.#put(election, record, sighting, request);
       if (version !== undefined) return { acquired: true, lease: this.#hold(record, version, grantedAt, election) };
-      return { acquired: false, current: this.#known(election, useStoreClock) };
     } catch (error) {
       if (!isUnknown(error)) throw error;
       return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, error);
     }
+    // The race is lost, unless the network has delivered our write twice and the second one's answer has come.
+    const known = this.#known(election, useStoreClock);
+    const winner = this.#sightings.get(election)?.record.termId;
+    if (known && winner !== record.termId) return { acquired: false, current: known };
+    return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, undefined);
   }
 
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
@@ -289,7 +293,10 @@ export class RecordLeaseStore implements LeaseStore {
     return undefined;
   }
 
-  /** Finds out by reading whether an acquisition whose reply was lost has arrived. */
+  /**
+   * Finds out by reading whether an acquisition has arrived whose reply was lost, or tells nothing.
+   * @param unknown what the reply's loss came to; `undefined` where there was a reply.
+   */
   async #resolveAcquire(
     record: LeaseRecord,
     ifVersion: string | undefined,
@@ -304,7 +311,7 @@ export class RecordLeaseStore implements LeaseStore {
     }
     // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
     this.#abandon(election, record.termId ?? "", ifVersion);
-    if (!sighting) throw unknown;
+    if (!sighting && unknown !== undefined) throw unknown;
     return { acquired: false, current: this.#known(election, false) };
   }
 

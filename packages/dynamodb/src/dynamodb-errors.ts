@@ -42,6 +42,9 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Deploy the table first, or call createTable() in development; check the region, too.",
 };
 
+/** A table that was made for something else says so at every request. */
+const KEY_ADVICE = " The table's partition key must be the string 'election', and it must have no sort key.";
+
 /** What of an SDK's error matters here. */
 interface Failure {
   readonly name?: string;
@@ -61,10 +64,11 @@ export function toStoreError(error: unknown, operation: string, election: string
   // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
   const notSent = name === "CredentialsProviderError" || (socketCode !== undefined && NEVER_SENT.has(socketCode));
+  const advice = name === "ValidationException" && /\bkey\b/i.test(message) ? KEY_ADVICE : (ADVICE[code] ?? "");
   const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
   return new StoreError(
     code,
-    `${STORE_NAME}: '${operation}' of '${election}' failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${firstLine(message)}${ADVICE[code] ?? ""}`,
+    `${STORE_NAME}: '${operation}' of '${election}' failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${firstLine(message)}${advice}`,
     {
       store: STORE_NAME,
       operation,

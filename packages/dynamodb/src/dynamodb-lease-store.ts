@@ -1,4 +1,4 @@
-import { CreateTableCommand, DynamoDBClient, ResourceInUseException, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
+import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import {
   ConfigurationError,
@@ -95,7 +95,8 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
         }),
       );
     } catch (error) {
-      if (!(error instanceof ResourceInUseException)) throw error;
+      // By its name: two copies of the SDK may be installed.
+      if ((error as Error).name !== "ResourceInUseException") throw error;
     }
     await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName: this.#tableName });
   }

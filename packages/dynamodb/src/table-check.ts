@@ -31,8 +31,9 @@ export class TableCheck {
       this.#checked = true;
     } catch (error) {
       if (isLeaseholdError(error, "CONFIGURATION")) throw error;
-      // Missing, throttled, out of reach: the write after this says so; it is asked again before the next one.
-      if (!isLeaseholdError(error, "STORE_DENIED")) return;
+      // Missing, throttled, out of reach, credentials that have expired: the write after this says so; it is asked again
+      // before the next one.
+      if (!isLeaseholdError(error, "STORE_DENIED") || (error.cause as Error).name !== "AccessDeniedException") return;
       this.#checked = true;
       process.emitWarning(
         `The table '${this.#tableName}' may be a global table with eventually consistent replicas, in which two candidates can lead at once; dynamodb:DescribeTable is denied, so this could not be checked.`,

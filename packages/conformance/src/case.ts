@@ -1,0 +1,25 @@
+import type { Scene } from "./scene.ts";
+
+/**
+ * What some cases need beyond a store:
+ * - `faults`: a network that can fail, {@link Place.connectUnreliably}; `duplicates`: one that can deliver twice;
+ * - `foreign`: a way to put something else in the lease's place; `removal`: a way to delete it;
+ * - `watch`: a store that pushes; `transfer`: one that can hand over;
+ * - `store-clock`: one that can tell a process without a memory that a lease has expired, by itself or by its own clock.
+ */
+export type Need = "faults" | "duplicates" | "foreign" | "removal" | "watch" | "transfer" | "store-clock";
+
+/** One behaviour that every store must show. */
+export interface CaseInfo {
+  /** Stable, in kebab-case. */
+  readonly id: string;
+  /** The behaviour, as a sentence. */
+  readonly title: string;
+  readonly needs?: readonly Need[] | undefined;
+}
+
+/** A case that can be run. */
+export interface Case extends CaseInfo {
+  /** Rejects if the store does not behave. */
+  readonly run: (scene: Scene) => Promise<void>;
+}

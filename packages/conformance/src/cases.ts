@@ -1,0 +1,26 @@
+import type { Case, CaseInfo } from "./case.ts";
+import { acceptingInput } from "./cases/accepting-input.ts";
+import { acquiring } from "./cases/acquiring.ts";
+import { administering } from "./cases/administering.ts";
+import { countingTerms } from "./cases/counting-terms.ts";
+import { expiring } from "./cases/expiring.ts";
+import { holding } from "./cases/holding.ts";
+import { losingMessages } from "./cases/losing-messages.ts";
+import { reading } from "./cases/reading.ts";
+import { spending } from "./cases/spending.ts";
+
+/** Every case with what it does, in the order in which they run. */
+export const everyCase: readonly Case[] = [
+  ...reading,
+  ...acquiring,
+  ...holding,
+  ...expiring,
+  ...administering,
+  ...countingTerms,
+  ...losingMessages,
+  ...acceptingInput,
+  ...spending,
+];
+
+/** Every case of the suite: what it is called, what it shows, and what it needs. */
+export const cases: readonly CaseInfo[] = everyCase.map(({ id, title, needs }) => ({ id, title, ...(needs ? { needs } : {}) }));

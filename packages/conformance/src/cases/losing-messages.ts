@@ -1,0 +1,413 @@
+import assert from "node:assert/strict";
+import type { LeaseStore } from "@leasehold/core";
+import type { Case } from "../case.ts";
+import { assertLed, assertStoreError, type Ending, type Scene } from "../scene.ts";
+
+/** Requests and replies that are lost, late or delivered twice. */
+export const losingMessages: readonly Case[] = [
+  {
+    id: "unreachable",
+    title: "a service that cannot be reached is a StoreError within the time given, for every call",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const { timeoutMs } = scene.limits;
+      const held = await scene.win(store, "a");
+      const calls: ReadonlyArray<readonly [string, boolean, () => Promise<unknown>]> = [
+        ["read", false, () => scene.look(store)],
+        ["acquire", false, () => store.acquire(scene.asking("a", { election: `${scene.election}-new` }))],
+        ["renew", true, () => store.renew(held, scene.limits)],
+        ["break", false, () => store.break(scene.election, { reason: "why not", ...scene.limits })],
+        ["release", true, () => store.release(held, scene.limits)],
+      ];
+      await faults.loseRequests();
+      for (const [name, writes, call] of calls) {
+        const ending = await scene.ending(call(), timeoutMs * 1.3);
+        assert.ok("error" in ending, `${name} succeeded without a service`);
+        assertStoreError(ending.error);
+        // A read changes nothing. A write that was sent and not answered may have been carried out.
+        if (!writes) assert.equal(ending.error.mayHaveBeenApplied, false, `${name} changes nothing before it has read`);
+      }
+      await faults.heal();
+      assert.equal((await scene.look(store))?.term, held.term);
+    },
+  },
+  {
+    id: "lost-acquire-request",
+    title: "an acquisition that never arrives bars nobody",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      await faults.loseRequests();
+      const ending = await scene.ending(store.acquire(scene.asking("a")));
+      assert.ok("error" in ending || !ending.value.acquired, "an acquisition that never arrived was won");
+      if ("error" in ending) assertStoreError(ending.error);
+      await faults.heal();
+      const lease = await scene.win(other, "b");
+      await scene.lose(store, "a");
+      await scene.keep(other, lease);
+    },
+  },
+  {
+    id: "lost-acquire-reply",
+    title: "an acquisition whose reply is lost is won, or open to its own process at once and, through it, to anybody",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      await faults.loseReplies();
+      const call = scene.ending(store.acquire(scene.asking("a")));
+      await carriedOut(scene, "an acquisition whose reply is lost", async () => (await scene.look(other))?.state !== "vacant");
+      await faults.heal();
+      await wonOrFree(scene, store, other, await call);
+    },
+  },
+  {
+    id: "lost-acquire-replies",
+    title: "an acquisition of which every reply is lost is won, or open to its own process at once and, through it, to anybody",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      await faults.loseReplies();
+      const ending = await scene.ending(store.acquire(scene.asking("a")));
+      await faults.heal();
+      await wonOrFree(scene, store, other, ending);
+    },
+  },
+  {
+    id: "lost-renewal",
+    title:
+      "a lease outlives a renewal that is lost on its way there or back, and a failed one says that it may have been applied",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      const lease = await scene.win(store, "a");
+      for (const lose of [() => faults.loseRequests(), () => faults.loseReplies()]) {
+        await lose();
+        const ending = await scene.ending(store.renew(lease, scene.limits));
+        if ("error" in ending) {
+          assertStoreError(ending.error);
+          assert.ok(ending.error.mayHaveBeenApplied, "a renewal without a reply may have been applied");
+        } else {
+          assert.ok(ending.value.held, "a renewal without a reply is no loss");
+        }
+        await faults.heal();
+        await scene.keep(store, lease);
+        await scene.lose(other, "b");
+      }
+      assert.ok((await store.publish(lease, "still here", scene.limits)).held);
+      assert.equal((await scene.look(other))?.value, "still here");
+      await scene.leave(store, lease);
+      await scene.win(other, "b");
+    },
+  },
+  {
+    id: "lost-publication",
+    title: "a publication whose reply is lost costs nobody the lease, and can be made again",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      const lease = await scene.win(store, "a", { value: "before" });
+      await faults.loseReplies();
+      const call = scene.ending(store.publish(lease, "published", scene.limits));
+      await carriedOut(scene, "a publication whose reply is lost", async () => (await scene.look(other))?.value === "published");
+      await faults.heal();
+      await call;
+      await scene.keep(store, lease);
+      assert.ok((await store.publish(lease, "again", scene.limits)).held);
+      const seen = await scene.look(other);
+      assert.deepEqual([seen?.holder, seen?.term, seen?.value], ["a", lease.term, "again"]);
+    },
+  },
+  {
+    id: "lost-release-request",
+    title: "a release that never arrives can be sent again",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      const lease = await scene.win(store, "a");
+      await scene.look(other);
+      await faults.loseRequests();
+      const ending = await scene.ending(store.release(lease, scene.limits));
+      assert.ok("error" in ending, "a release that never arrived was confirmed");
+      assertStoreError(ending.error);
+      await faults.heal();
+      await scene.lose(other, "b");
+      await scene.leave(store, lease);
+      await scene.win(other, "b");
+    },
+  },
+  {
+    id: "lost-release-reply",
+    title: "a release whose reply is lost has freed the lease, and sent again it does not free the successor's",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other, third] = await scene.connect(2);
+      const lease = await scene.win(store, "a");
+      await scene.look(other);
+      await faults.loseReplies();
+      const call = scene.ending(store.release(lease, scene.limits));
+      await carriedOut(scene, "a release whose reply is lost", async () => (await scene.look(other))?.state === "vacant");
+      const next = await scene.win(other, "b");
+      const ending = await call;
+      if ("error" in ending) {
+        assertStoreError(ending.error);
+        assert.ok(ending.error.mayHaveBeenApplied, "a release without a reply may have been applied");
+      }
+      await faults.heal();
+      assert.equal(await store.release(lease, scene.limits), "not-held");
+      await scene.keep(other, next);
+      await scene.lose(third, "c");
+      await scene.lose(store, "a");
+    },
+  },
+  {
+    id: "late-acquire",
+    title: "an acquisition that arrives after another's win does not take it away",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      const held = await faults.hold();
+      const call = store.acquire(scene.asking("a"));
+      call.catch(() => undefined);
+      await held.arrived;
+      await faults.heal();
+      const next = await scene.win(other, "b");
+      await held.letGo();
+      const ending = await scene.ending(call);
+      assert.ok("error" in ending || !ending.value.acquired, "an acquisition was won that came second");
+      const seen = await scene.look(other);
+      assert.deepEqual([seen?.term, seen?.holder], [next.term, "b"]);
+      await scene.keep(other, next);
+      await scene.leave(other, next);
+      const last = await scene.win(store, "a");
+      assert.ok(last.term > next.term);
+    },
+  },
+  {
+    id: "late-acquire-given-up",
+    title: "an acquisition that arrives after it was given up is open to its own process at once and, through it, to anybody",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      const held = await faults.hold();
+      const call = store.acquire(scene.asking("a"));
+      call.catch(() => undefined);
+      await held.arrived;
+      await faults.heal();
+      const ending = await scene.ending(call);
+      assert.ok("error" in ending || !ending.value.acquired, "an acquisition was won before it arrived");
+      await held.letGo();
+      await wonOrFree(scene, store, other, ending);
+    },
+  },
+  {
+    id: "late-renewal",
+    title: "a renewal that arrives after a successor's acquisition renews nothing",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      const lease = await scene.win(store, "a", { value: "of a" });
+      await scene.look(other);
+      const held = await faults.hold();
+      const renewal = scene.ending(store.renew(lease, scene.limits), 3 * scene.leaseMs);
+      await held.arrived;
+      await faults.heal();
+      await scene.pass(scene.lapseMs);
+      const next = await scene.win(other, "b", { value: "of b" });
+      await held.letGo();
+      const ending = await renewal;
+      assert.ok("error" in ending || !ending.value.held, "a renewal was confirmed after a successor's acquisition");
+      const seen = await scene.look(other);
+      assert.deepEqual([seen?.term, seen?.holder, seen?.value], [next.term, "b", "of b"]);
+      await scene.keep(other, next);
+      await scene.isLost(store, lease);
+      assert.equal(await store.release(lease, scene.limits), "not-held");
+      await scene.keep(other, next);
+    },
+  },
+  {
+    id: "late-release",
+    title: "a release that arrives after a successor's acquisition frees nothing",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other, third] = await scene.connect(2);
+      const lease = await scene.win(store, "a");
+      await scene.look(other);
+      const held = await faults.hold();
+      const release = scene.ending(store.release(lease, scene.limits), 3 * scene.leaseMs);
+      await held.arrived;
+      await faults.heal();
+      await scene.pass(scene.lapseMs);
+      const next = await scene.win(other, "b");
+      await held.letGo();
+      await release;
+      assertLed(await scene.look(third), "a look after a release that was too late");
+      await scene.keep(other, next);
+      await scene.lose(third, "c");
+    },
+  },
+  {
+    id: "late-renewal-after-release",
+    title: "a renewal or a publication that arrives after the release does not bring the lease back",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      for (const what of ["renewal", "publication"]) {
+        const lease = await scene.win(store, "a");
+        await scene.look(other);
+        const held = await faults.hold();
+        const call =
+          what === "renewal" ? store.renew(lease, scene.limits) : store.publish(lease, "back from the dead", scene.limits);
+        const ending = scene.ending(call);
+        await held.arrived;
+        await faults.heal();
+        // Given up before the release is sent, as an elector does it.
+        await ending;
+        await scene.leave(store, lease);
+        await held.letGo();
+        const seen = await scene.look(other);
+        assert.deepEqual([seen?.state, seen?.value], ["vacant", undefined], `a late ${what} brought a released lease back`);
+        await scene.leave(other, await scene.win(other, "b"));
+      }
+    },
+  },
+  {
+    id: "counts-from-send",
+    title: "a lease counts from before the request was sent that won or renewed it",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      const lateMs = scene.limits.timeoutMs / 2;
+      const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
+        const held = await faults.hold();
+        const result = call();
+        result.catch(() => undefined);
+        await held.arrived;
+        await faults.heal();
+        await scene.pass(lateMs);
+        await held.letGo();
+        return await scene.settled(result);
+      };
+      const outcome = await slowly(() => store.acquire(scene.asking("a")));
+      assert.ok(outcome.acquired, "an acquisition that is slow is still an acquisition");
+      const { lease } = outcome;
+      const first = await slowly(() => store.renew(lease, scene.limits));
+      const second = await scene.keep(store, lease);
+      assert.ok(first.held && first.extendedAt && second.extendedAt, "a renewal must say from when it counts");
+      for (const [what, fromMs, toMs] of [
+        ["an acquisition", lease.grantedAt.monotonicMs, first.extendedAt.monotonicMs],
+        ["a renewal", first.extendedAt.monotonicMs, second.extendedAt.monotonicMs],
+      ] as const) {
+        assert.ok(toMs - fromMs >= lateMs * 0.9, `${what} counts from its reply, or later, and not from its send`);
+      }
+    },
+  },
+  {
+    id: "duplicate-acquire",
+    title: "an acquisition that arrives twice is won once, or open to its own process at once",
+    needs: ["duplicates"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await scene.leadOnce(other);
+      await scene.look(store);
+      await faults.duplicate?.();
+      await wonOrFree(scene, store, other, await scene.ending(store.acquire(scene.asking("a"))));
+    },
+  },
+  {
+    id: "duplicate-renewal",
+    title: "a renewal or a publication that arrives twice leaves the lease with its holder",
+    needs: ["duplicates"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      const lease = await scene.win(store, "a");
+      await faults.duplicate?.();
+      const ending = await scene.ending(store.renew(lease, scene.limits));
+      assert.ok("error" in ending || ending.value.held, "a renewal that arrived twice is no loss");
+      await scene.keep(store, lease);
+      await faults.duplicate?.();
+      const published = await scene.ending(store.publish(lease, "once", scene.limits));
+      assert.ok("error" in published || published.value.held, "a publication that arrived twice is no loss");
+      await scene.keep(store, lease);
+      const seen = await scene.look(other);
+      assert.deepEqual([seen?.term, seen?.holder, seen?.value], [lease.term, "a", "once"]);
+      await scene.lose(other, "b");
+      await scene.leave(store, lease);
+      await scene.win(other, "b");
+    },
+  },
+  {
+    id: "duplicate-release",
+    title: "a release that arrives twice frees the lease, once",
+    needs: ["duplicates"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      const lease = await scene.win(store, "a");
+      await scene.look(other);
+      await faults.duplicate?.();
+      await scene.ending(store.release(lease, scene.limits));
+      const next = await scene.win(other, "b");
+      assert.equal(await store.release(lease, scene.limits), "not-held");
+      await scene.keep(other, next);
+    },
+  },
+];
+
+async function carriedOut(scene: Scene, what: string, seen: () => Promise<boolean>): Promise<void> {
+  await scene.eventually(`${what} is carried out by the service (else faults.loseReplies() loses more than replies)`, seen);
+}
+
+/** The acquisition was won; or its process or another one can win it without any time passing, and whoever does is the only one. */
+async function wonOrFree(
+  scene: Scene,
+  store: LeaseStore,
+  other: LeaseStore,
+  ending: Ending<Awaited<ReturnType<LeaseStore["acquire"]>>>,
+): Promise<void> {
+  if ("value" in ending && ending.value.acquired) {
+    const { lease } = ending.value;
+    await scene.keep(store, lease);
+    await scene.lose(other, "b");
+    await scene.leave(store, lease);
+    await scene.win(other, "b");
+    return;
+  }
+  if ("error" in ending) assertStoreError(ending.error);
+  const own = await scene.attempt(store, "a");
+  if (!own.acquired) {
+    await scene.win(other, "b");
+    return;
+  }
+  await scene.keep(store, own.lease);
+  await scene.lose(other, "b");
+  await scene.leave(store, own.lease);
+  await scene.win(other, "b");
+}

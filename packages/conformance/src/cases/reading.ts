@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import type { Case } from "../case.ts";
+import { eventLoopTurn } from "../real-time.ts";
+import { assertLed, type Scene } from "../scene.ts";
+
+/** What readers and watchers are told. */
+export const reading: readonly Case[] = [
+  {
+    id: "capabilities",
+    title: "the store states what it can do, and the subject lacks what it says and no more",
+    async run(scene) {
+      const [store] = await scene.connect(1);
+      const { capabilities } = store;
+      assert.ok(store.name !== "", "a store has a name");
+      assert.ok(capabilities.minLeaseMs > 0 && capabilities.minLeaseMs <= capabilities.maxLeaseMs, "the bounds of a lease fit");
+      assert.ok(capabilities.leaseGranularityMs > 0);
+      assert.ok(capabilities.maxValueBytes >= 255, "a value can hold at least an address");
+      assert.equal(capabilities.watch === "push", store.watch !== undefined, "a store that pushes has watch, and no other");
+      const unreliable = scene.place.connectUnreliably ? await scene.connectUnreliably() : undefined;
+      const has = {
+        watch: capabilities.watch === "push",
+        transfer: capabilities.transfer !== undefined,
+        "store-clock": capabilities.expiry === "native" || capabilities.storeClock !== undefined,
+        faults: unreliable !== undefined,
+        duplicates: unreliable?.faults.duplicate !== undefined,
+        foreign: scene.place.plant !== undefined && scene.place.dig !== undefined,
+        removal: scene.place.remove !== undefined,
+      };
+      const lacks = Object.fromEntries(Object.keys(has).map((need) => [need, need in (scene.subject.lacks ?? {})]));
+      assert.deepEqual(
+        lacks,
+        Object.fromEntries(Object.entries(has).map(([need, present]) => [need, !present])),
+        "subject.lacks must name what is not there, and nothing else",
+      );
+    },
+  },
+  {
+    id: "read-held",
+    title: "a reader that can tell says held, by whom, with which value, and for how long it has not been renewed",
+    async run(scene) {
+      const [a, reader] = await scene.connect(2);
+      const lease = await scene.win(a, "a", { value: "value" });
+      await scene.look(reader);
+      await scene.pass(scene.leaseMs * 0.3);
+      await scene.keep(a, lease);
+      // A store that judges by itself can tell its own holder; any other, who has seen two nonces.
+      const seen = await scene.look(a.capabilities.expiry === "native" ? a : reader);
+      assert.equal(seen?.state, "held");
+      assert.deepEqual([seen.term, seen.holder, seen.value, seen.leaseDurationMs], [lease.term, "a", "value", scene.leaseMs]);
+      if (seen.ageMs) {
+        const [min, max] = seen.ageMs;
+        assert.ok(min >= 0 && min <= max && min < scene.leaseMs, `the age is from ${min} to ${max} ms`);
+      }
+    },
+  },
+  {
+    id: "read-vacant",
+    title: "a released lease reads as vacant, by everybody, with its term and without its holder",
+    async run(scene) {
+      const [a, watched, cold] = await scene.connect(3);
+      const lease = await scene.win(a, "a", { value: "value" });
+      await scene.look(watched);
+      await scene.leave(a, lease);
+      for (const store of [a, watched, cold]) {
+        const seen = await scene.look(store);
+        assert.deepEqual([seen?.state, seen?.term, seen?.holder, seen?.value], ["vacant", lease.term, undefined, undefined]);
+      }
+    },
+  },
+  {
+    id: "read-expired",
+    title: "a lease that has run out reads as expired to who has watched, with the last holder known",
+    async run(scene) {
+      const [a, reader] = await scene.connect(2);
+      const lease = await scene.win(a, "a", { value: "value" });
+      assertLed(await scene.look(reader), "a look at a live lease");
+      await scene.pass(scene.lapseMs);
+      for (let looks = 0; looks < 2; looks += 1) {
+        const seen = await scene.look(reader);
+        assert.deepEqual([seen?.state, seen?.term, seen?.holder, seen?.value], ["expired", lease.term, "a", "value"]);
+      }
+    },
+  },
+  {
+    id: "next-look",
+    title: "a standby is told to look again within its retry period, whatever it has seen",
+    async run(scene) {
+      const [a, b] = await scene.connect(2);
+      const retryPeriodMs = Math.floor(scene.leaseMs / 8);
+      const check = (about: string): void => {
+        const ms = b.nextLookMs(scene.election, retryPeriodMs);
+        assert.ok(Number.isFinite(ms) && ms >= 0, `${about}: the next look is in ${ms} ms`);
+        const limitMs = b.capabilities.watch === "push" ? scene.leaseMs + 1 : retryPeriodMs;
+        assert.ok(ms <= limitMs + 1, `${about}: the next look is in ${ms} ms, later than ${limitMs}`);
+      };
+      check("before any look");
+      await scene.look(b);
+      check("without a record");
+      const lease = await scene.win(a, "a");
+      for (let looks = 0; looks < 4; looks += 1) {
+        await scene.look(b);
+        check("while it is held");
+        await scene.pass(scene.leaseMs * 0.3);
+        await scene.keep(a, lease);
+      }
+      await scene.pass(scene.lapseMs);
+      await scene.look(b);
+      await scene.pass(scene.lapseMs);
+      await scene.look(b);
+      check("once it has expired");
+      await a.release(lease, scene.limits);
+      await scene.look(b);
+      check("once it is vacant");
+    },
+  },
+  {
+    id: "watch-release",
+    title: "a watcher sees an acquisition, a publication and a release without looking",
+    needs: ["watch"],
+    async run(scene) {
+      const [a, watcher] = await scene.connect(2);
+      const stopping = new AbortController();
+      const { seen, done } = watch(watcher, scene.election, stopping.signal);
+      try {
+        await scene.eventually("a watcher is told at once how things are", () => seen.length > 0);
+        assert.equal(seen[0], undefined, "there is no record yet");
+        const lease = await scene.win(a, "a", { value: "first" });
+        await shows(scene, seen, "the acquisition", (one) => one?.holder === "a" && one.value === "first");
+        await a.publish(lease, "second", scene.limits);
+        await shows(scene, seen, "the publication", (one) => one?.value === "second");
+        const sent = await scene.countRequests(async () => {
+          await scene.leave(a, lease);
+          await shows(scene, seen, "the release", (one) => one?.state === "vacant" && one.term === lease.term);
+        });
+        assert.equal(sent, scene.subject.requests.release, "a watcher that has to look is no watcher");
+        await scene.win(watcher, "watcher");
+        await shows(scene, seen, "the next acquisition", (one) => one?.holder === "watcher" && one.term > lease.term);
+      } finally {
+        stopping.abort();
+        await scene.settled(done);
+      }
+    },
+  },
+  {
+    id: "watch-ends",
+    title: "a watch ends when its signal aborts, at any moment, and leaves no listener behind",
+    needs: ["watch"],
+    async run(scene) {
+      const [a, watcher] = await scene.connect(2);
+      const lease = await scene.win(a, "a");
+      for (const turns of [0, 1, 2, 5]) {
+        const stopping = new AbortController();
+        const { done } = watch(watcher, scene.election, stopping.signal);
+        for (let turn = 0; turn < turns; turn += 1) await eventLoopTurn();
+        if (turns === 5) await scene.keep(a, lease);
+        stopping.abort();
+        await scene.settled(done);
+        assert.equal(getEventListeners(stopping.signal, "abort").length, 0, "a watch that has ended still listens");
+      }
+      const stopping = new AbortController();
+      for await (const seen of watcher.watch?.(scene.election, { signal: stopping.signal }) ?? []) {
+        assert.equal(seen?.term, lease.term);
+        break;
+      }
+      assert.equal(getEventListeners(stopping.signal, "abort").length, 0, "a watch that was left still listens");
+      await scene.keep(a, lease);
+    },
+  },
+];
+
+/** Watches, and keeps what it is told. `done` rejects with what the watch throws, unless that is the signal's reason. */
+function watch(
+  store: LeaseStore,
+  election: string,
+  signal: AbortSignal,
+): { readonly seen: Array<LeaseSnapshot | undefined>; readonly done: Promise<void> } {
+  const seen: Array<LeaseSnapshot | undefined> = [];
+  const follow = async (): Promise<void> => {
+    try {
+      for await (const snapshot of store.watch?.(election, { signal }) ?? []) seen.push(snapshot);
+    } catch (error) {
+      if (error !== signal.reason) throw error;
+    }
+  };
+  const done = follow();
+  done.catch(() => undefined);
+  return { seen, done };
+}
+
+async function shows(
+  scene: Scene,
+  seen: ReadonlyArray<LeaseSnapshot | undefined>,
+  what: string,
+  matches: (one: LeaseSnapshot | undefined) => boolean,
+): Promise<void> {
+  await scene.eventually(`a watcher sees ${what}`, () => matches(seen.at(-1)));
+}

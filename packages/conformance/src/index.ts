@@ -1,0 +1,7 @@
+export type { CaseInfo, Need } from "./case.ts";
+export type { CaseResult } from "./case-result.ts";
+export { cases } from "./cases.ts";
+export { conformance } from "./conformance.ts";
+export type { Runner } from "./runner.ts";
+export type { Faults, HeldRequests, Place, RequestFacts, Subject, UnreliableConnection } from "./subject.ts";
+export { renderTable } from "./table.ts";

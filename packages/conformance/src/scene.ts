@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import {
+  isLeaseholdError,
+  mayAcquire,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type Lease,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type ReadOptions,
+  type RenewOutcome,
+  type RequestLimits,
+  type StoreError,
+} from "@leasehold/core";
+import { eventLoopTurn, waitReally } from "./real-time.ts";
+import { requestsDuring } from "./request-counter.ts";
+import type { Place, Subject, UnreliableConnection } from "./subject.ts";
+
+/** The longest that one request may take. */
+const MAX_TIMEOUT_MS = 5_000;
+/** How long a service may really take until everybody sees what it has done. */
+const PATIENCE_MS = 5_000;
+
+let scenes = 0;
+
+/** How a promise ended. */
+export type Ending<T> = { readonly value: T } | { readonly error: unknown };
+
+/** What one case works with: a place, an election of its own, and the steps that many cases have in common. */
+export class Scene {
+  readonly subject: Subject;
+  readonly place: Place;
+  /** Named like no other, so that its requests can be told apart. */
+  readonly election: string;
+  readonly leaseMs: number;
+  /** Long enough for a lease that has not been renewed to have run out for everybody who watched. */
+  readonly lapseMs: number;
+  readonly limits: RequestLimits;
+
+  constructor(subject: Subject, place: Place, caseId: string) {
+    scenes += 1;
+    this.subject = subject;
+    this.place = place;
+    this.election = `conformance-${caseId}-${scenes}`;
+    this.leaseMs = subject.leaseMs;
+    this.lapseMs = Math.ceil(subject.leaseMs * 1.2);
+    this.limits = { timeoutMs: Math.min(Math.floor(subject.leaseMs / 3), MAX_TIMEOUT_MS) };
+  }
+
+  /** The stores of `count` processes. */
+  async connect(count: 1): Promise<[LeaseStore]>;
+  async connect(count: 2): Promise<[LeaseStore, LeaseStore]>;
+  async connect(count: 3): Promise<[LeaseStore, LeaseStore, LeaseStore]>;
+  async connect(count: 4): Promise<[LeaseStore, LeaseStore, LeaseStore, LeaseStore]>;
+  async connect(count: number): Promise<LeaseStore[]>;
+  async connect(count: number): Promise<LeaseStore[]> {
+    const stores: LeaseStore[] = [];
+    for (let index = 0; index < count; index += 1) stores.push(await this.place.connect());
+    return stores;
+  }
+
+  async connectUnreliably(): Promise<UnreliableConnection> {
+    const connection = await this.place.connectUnreliably?.();
+    assert.ok(connection, "the place has no connectUnreliably, and lacks.faults does not say why");
+    return connection;
+  }
+
+  /** What an elector would ask of a store. */
+  asking(candidateId: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
+    const { election, leaseMs, limits } = this;
+    return { election, candidateId, leaseDurationMs: leaseMs, renewIntervalMs: Math.floor(leaseMs / 3), ...limits, ...options };
+  }
+
+  async look(store: LeaseStore, options: ReadOptions = {}, election: string = this.election): Promise<LeaseSnapshot | undefined> {
+    return await store.read(election, { ...this.limits, ...options });
+  }
+
+  /** A look and an attempt, as a standby acquires. */
+  async attempt(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<AcquireOutcome> {
+    const { expiry } = options;
+    const request = this.asking(candidateId, options);
+    const seen = await this.look(store, { expiry }, request.election);
+    const outcome = await store.acquire(request);
+    // Where contenders judge for themselves, no attempt may succeed that a look has just given no reason for.
+    if (store.capabilities.expiry === "observed" && !mayAcquire(seen, candidateId)) {
+      assert.equal(outcome.acquired, false, `'${candidateId}' acquired a lease that its own store calls '${seen?.state}'`);
+    }
+    return outcome;
+  }
+
+  /** Acquires, which must succeed. */
+  async win(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+    const outcome = await this.attempt(store, candidateId, options);
+    assert.ok(outcome.acquired, `'${candidateId}' should have acquired the lease; it was told ${JSON.stringify(outcome)}`);
+    return outcome.lease;
+  }
+
+  /** Tries to acquire, which must not succeed. */
+  async lose(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<void> {
+    const outcome = await this.attempt(store, candidateId, options);
+    assert.equal(outcome.acquired, false, `'${candidateId}' acquired a lease that it must not have`);
+  }
+
+  /** Somebody leads and leaves, so that there is a record, and it is vacant. Returns the term. */
+  async leadOnce(store: LeaseStore): Promise<number> {
+    const lease = await this.win(store, "earlier");
+    assert.equal(await store.release(lease, this.limits), "released");
+    return lease.term;
+  }
+
+  /** Renews, which must succeed. */
+  async keep(store: LeaseStore, lease: Lease): Promise<Extract<RenewOutcome, { held: true }>> {
+    const outcome = await store.renew(lease, this.limits);
+    assert.ok(
+      outcome.held,
+      `the lease of term ${lease.term} should still be held; the holder was told ${JSON.stringify(outcome)}`,
+    );
+    return outcome;
+  }
+
+  /** Renews, which must show that the lease is lost. */
+  async isLost(store: LeaseStore, lease: Lease): Promise<Extract<RenewOutcome, { held: false }>> {
+    const outcome = await store.renew(lease, this.limits);
+    assert.equal(outcome.held, false, `the lease of term ${lease.term} was renewed, though it is over`);
+    return outcome as Extract<RenewOutcome, { held: false }>;
+  }
+
+  /** Frees the lease, which must succeed. */
+  async leave(store: LeaseStore, lease: Lease): Promise<void> {
+    assert.equal(await store.release(lease, this.limits), "released");
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    await this.place.pass(Math.ceil(ms));
+  }
+
+  /** Lets time pass until the promise has settled. @throws if it has not after `limitMs`. */
+  async ending<T>(promise: Promise<T>, limitMs: number = 6 * this.limits.timeoutMs): Promise<Ending<T>> {
+    let ending: Ending<T> | undefined;
+    void promise.then(
+      (value) => void (ending = { value }),
+      (error: unknown) => void (ending = { error }),
+    );
+    const stepMs = Math.ceil(this.limits.timeoutMs / 10);
+    for (let passedMs = 0; ; passedMs += stepMs) {
+      await eventLoopTurn();
+      if (ending === undefined) await waitReally(5);
+      // Assigned by a callback, which the compiler does not see.
+      const now = ending as Ending<T> | undefined;
+      if (now) return now;
+      assert.ok(passedMs <= limitMs, `a call was still pending after ${passedMs} ms`);
+      await this.pass(stepMs);
+    }
+  }
+
+  /** Lets time pass until the promise has settled; gives its value, or throws what it rejects with. */
+  async settled<T>(promise: Promise<T>, limitMs?: number): Promise<T> {
+    const ending = await this.ending(promise, limitMs);
+    if ("error" in ending) throw ending.error;
+    return ending.value;
+  }
+
+  /** Waits, really, until something has come about that takes no time by the place's clocks. */
+  async eventually(what: string, happened: () => Promise<boolean> | boolean): Promise<void> {
+    for (let waitedMs = 0; waitedMs <= PATIENCE_MS; waitedMs += 10) {
+      if (await happened()) return;
+      await waitReally(10);
+    }
+    assert.fail(`this never came about: ${what}`);
+  }
+
+  /** How many requests about this election are sent meanwhile. */
+  async countRequests(act: () => Promise<unknown>, ...elections: readonly string[]): Promise<number> {
+    return (await requestsDuring(elections.length > 0 ? elections : [this.election], act)).length;
+  }
+
+  /** Checks that a call refuses its arguments before it sends anything. */
+  async refuses(what: string, election: string, call: () => Promise<unknown>): Promise<void> {
+    const sent = await this.countRequests(async () => {
+      const ending = await this.ending((async () => call())());
+      assert.ok("error" in ending, `${what} was accepted`);
+      assert.ok(
+        isLeaseholdError(ending.error, "CONFIGURATION"),
+        `${what} should be CONFIGURATION; it is ${String(ending.error)}`,
+      );
+    }, election);
+    assert.equal(sent, 0, `${what} was refused only after a request`);
+  }
+}
+
+/** Checks that an error is one of the store's, and says what has to be said. */
+export function assertStoreError(error: unknown): asserts error is StoreError {
+  assert.ok(isLeaseholdError(error), `an error of the service should be a StoreError; it is ${String(error)}`);
+  assert.match(error.code, /^STORE_/, `an error of the service has the code ${error.code}`);
+  const { mayHaveBeenApplied, store, operation } = error as StoreError;
+  assert.equal(typeof mayHaveBeenApplied, "boolean", "a StoreError must say whether the request may have been applied");
+  assert.ok(store !== "" && operation !== "", "a StoreError must name the store and the operation");
+}
+
+/** Checks that a reader was told that somebody leads, or that it cannot tell. */
+export function assertLed(seen: LeaseSnapshot | undefined, about: string): asserts seen is LeaseSnapshot {
+  assert.ok(seen, `${about}: nothing was found`);
+  assert.ok(
+    seen.state === "held" || seen.state === "unknown" || seen.state === "ending",
+    `${about}: the state was '${seen.state}', though somebody leads`,
+  );
+}

@@ -1,0 +1,89 @@
+import type { LeaseStore } from "@leasehold/core";
+import type { Need } from "./case.ts";
+
+/** A store that is put to the test, and how to get at it. */
+export interface Subject {
+  /** The heading of its column, for instance `dynamodb (dynalite)`. */
+  readonly name: string;
+  /**
+   * The lease that the suite works with, in milliseconds: long enough that it never runs out just because the machine is
+   * slow, and short enough to wait for it some thirty times. Requests may take a third of it, at most 5 seconds. Where
+   * {@link Place.pass} really waits, 3,000 is a good choice; where it moves clocks, 15,000.
+   */
+  readonly leaseMs: number;
+  /** How many requests each call sends, once the store has looked at the lease. */
+  readonly requests: RequestFacts;
+  /**
+   * What this store or this set-up does not have, each with the reason: the cases that need it are not run, and say so.
+   * It is checked: what is there is not lacking.
+   */
+  readonly lacks?: Readonly<Partial<Record<Need, string>>> | undefined;
+  /** Single cases that are not run, by id, each with the reason. An id that no case has is an error. */
+  readonly skips?: Readonly<Record<string, string>> | undefined;
+  /** A fresh place, which shares nothing with any other: one for each case. It is disposed of when the case has ended. */
+  open(): Promise<Place>;
+}
+
+/** Requests to the service by one call, as published on `leasehold:request`. */
+export interface RequestFacts {
+  /** An acquisition after a look that has shown the lease vacant. */
+  readonly acquire: number;
+  readonly renew: number;
+  readonly release: number;
+  /** A look by a process that has looked before. */
+  readonly look: number;
+}
+
+/** An empty service, and the time that it shares with those who use it. */
+export interface Place extends AsyncDisposable {
+  /** The store of one more process: it shares nothing with the others but the service. Its requests always go well. */
+  connect(): Promise<LeaseStore>;
+  /**
+   * Lets `ms` pass for the service and for all stores: moves their clocks, or really waits. A place that moves clocks runs
+   * the timers that fall due on the way, and waits first until every request that is about to be answered has been, so
+   * that no request seems slow that is not.
+   */
+  pass(ms: number): Promise<void>;
+  /** The store of one more process, whose network can fail. Called at most once. Absent where `lacks.faults` says why. */
+  connectUnreliably?(): Promise<UnreliableConnection>;
+  /**
+   * Puts something that is not ours where the election's lease would be: somebody's own data, or a record of a later
+   * version of Leasehold (schema 2). Absent where `lacks.foreign` says why.
+   */
+  plant?(election: string, what: "foreign" | "newer-schema"): Promise<void>;
+  /** What is stored where the election's lease would be, compared deeply to see that it was left alone. Goes with `plant`. */
+  dig?(election: string): Promise<unknown>;
+  /** Deletes the election's record, which Leasehold never does. Absent where `lacks.removal` says why. */
+  remove?(election: string): Promise<void>;
+}
+
+/** A store, and what can be done to all that it sends and receives, and to nothing that the others do. */
+export interface UnreliableConnection {
+  readonly store: LeaseStore;
+  readonly faults: Faults;
+}
+
+/** What can happen to requests on their way. Each replaces the one before; nothing happens at first. */
+export interface Faults {
+  /** From now on, what is sent never arrives: there is no answer, or the connection breaks. */
+  loseRequests(): Promise<void>;
+  /** From now on, the service carries out what is sent, and the answer never comes, or the connection breaks instead. */
+  loseReplies(): Promise<void>;
+  /** From now on, what is sent is kept on its way. */
+  hold(): Promise<HeldRequests>;
+  /**
+   * The next request arrives twice, the second time after the service has carried out the first; the answer to the second
+   * is the one that comes back. Absent where `lacks.duplicates` says why.
+   */
+  duplicate?(): Promise<void>;
+  /** From now on all goes well again. What is held stays held until it is let go. */
+  heal(): Promise<void>;
+}
+
+/** Requests that are kept on their way. */
+export interface HeldRequests {
+  /** Resolves when the first of them has been sent. */
+  readonly arrived: Promise<void>;
+  /** Delivers them, even if nobody waits for an answer any more; resolves when the service has carried them out. */
+  letGo(): Promise<void>;
+}

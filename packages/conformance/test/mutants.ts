@@ -1,0 +1,532 @@
+import {
+  instantOf,
+  isLeaseholdError,
+  RecordLeaseStore,
+  StoreError,
+  type AcquireRequest,
+  type Clock,
+  type Lease,
+  type LeaseRecord,
+  type LeaseStore,
+  type PutOptions,
+  type RecordStore,
+  type StoredRecord,
+} from "@leasehold/core";
+import type { RecordServiceOptions } from "./record-place.ts";
+
+/** A store with one thing wrong with it. */
+export interface Mutant {
+  readonly name: string;
+  /** The case that is there to catch it; others may, too. */
+  readonly caughtBy: string;
+  readonly options: RecordServiceOptions;
+}
+
+const EXACT = { toleranceMs: 0, exact: true };
+const STEPPING = { toleranceMs: 500, exact: false };
+const LEASE_MS = 15_000;
+
+export const mutants: readonly Mutant[] = [
+  // Writes.
+  mutant("a write drops its condition", "contention", { ignoresVersion: () => true }),
+  mutant("a renewal drops its condition", "late-renewal", {
+    ignoresVersion: (record, present, ifVersion) =>
+      record.termId !== null && ifVersion !== undefined && record.term <= present.term,
+  }),
+  mutant("an acquisition drops its condition", "late-acquire", {
+    ignoresVersion: (record, present) => record.termId !== null && record.termId !== present.termId,
+  }),
+  mutant("a release drops its condition", "release-late", { ignoresVersion: (record) => record.termId === null }),
+  mutant("a late release is carried out", "late-release", { ignoresVersion: (record) => record.termId === null }),
+  mutant("the first write ignores what is there", "contention", {
+    ignoresVersion: (_record, _present, ifVersion) => ifVersion === undefined,
+  }),
+  writes("the term is not raised", "acquire-after-release", (record, present) =>
+    present && record.termId !== null && record.termId !== present.termId ? { ...record, term: present.term } : record,
+  ),
+  writes("the term is reset by a release", "release-then-renew", (record) =>
+    record.termId === null ? { ...record, term: 0 } : record,
+  ),
+  wrong("a release deletes the record", "read-vacant", {
+    get: (get) => async (election) => {
+      const stored = await get(election);
+      return (stored?.data as LeaseRecord | undefined)?.termId === null ? undefined : stored;
+    },
+    put: (put, get) => (election, record, options) =>
+      (options.ifVersion === undefined ? unconditionally(put, get) : put)(election, record, options),
+  }),
+  wrong("the nonce is kept by a renewal", "expiry-restarts", {
+    put: (put, get) => async (election, record, options) => {
+      const present = (await get(election))?.data as LeaseRecord | undefined;
+      const kept = present && record.termId !== null && present.termId === record.termId ? present.nonce : record.nonce;
+      return await put(election, { ...record, nonce: kept }, options);
+    },
+  }),
+  writes("a break moves the nonce", "break-waits", (record) =>
+    record.broken ? { ...record, nonce: crypto.randomUUID() } : record,
+  ),
+  writes("a transfer moves the nonce", "transfer-from-the-dead", (record) =>
+    record.transfer && record.termId !== null ? { ...record, nonce: crypto.randomUUID() } : record,
+  ),
+  writes("a break raises the term", "break-waits", (record) => (record.broken ? { ...record, term: record.term + 1 } : record)),
+  writes("a renewal drops the value", "renew-keeps-term", (record, present) => {
+    const { value: _, ...others } = record;
+    return record.termId !== null && record.termId === present?.termId ? others : record;
+  }),
+  writes("the value is cut short", "values-round-trip", (record) =>
+    record.value === undefined ? record : { ...record, value: record.value.slice(0, 500) },
+  ),
+  writes("the value is trimmed", "values-round-trip", (record) =>
+    record.value === undefined ? record : { ...record, value: record.value.trim() },
+  ),
+  writes("an empty value is dropped", "publish", (record) => {
+    const { value, ...others } = record;
+    return value === "" ? others : record;
+  }),
+
+  // Reads.
+  reads("the contender's own duration counts", "expiry-by-the-record", (record) => ({ ...record, leaseDurationMs: LEASE_MS })),
+  reads("leases last half as long for rivals", "expiry-watched", (record) => ({
+    ...record,
+    leaseDurationMs: record.leaseDurationMs / 2,
+  })),
+  reads("a break does not close renewal", "break-closes-renewal", ({ broken: _, ...record }) => record),
+  reads("a reservation is not heeded", "transfer-accepted", ({ transfer, ...record }) =>
+    transfer && record.termId !== null ? { ...record, transfer } : record,
+  ),
+  reads("a reservation never ends", "transfer-expired", (record) =>
+    record.transfer ? { ...record, transfer: { ...record.transfer, timeoutMs: 1e9 } } : record,
+  ),
+  reads("a reservation is for somebody else", "transfer-accepted", (record) =>
+    record.transfer ? { ...record, transfer: { ...record.transfer, candidateId: "other" } } : record,
+  ),
+  wrong("an exact age is overstated", "expiry-store-clock", { get: aged(8_000) }, { storeClock: EXACT }),
+  wrong("an age that may step is overstated", "expiry-store-clock", { get: aged(8_000) }, { storeClock: STEPPING }),
+  wrong("an exact age is understated", "expiry-store-clock", { get: aged(-4_000) }, { storeClock: EXACT }),
+  wrong("foreign data is taken for nothing, and overwritten", "foreign-record", {
+    get: (get) => async (election) => {
+      const stored = await get(election);
+      return (stored?.data as Partial<LeaseRecord> | undefined)?.schema === 1 ? stored : undefined;
+    },
+    put: (put, get) => (election, record, options) =>
+      (options.ifVersion === undefined ? unconditionally(put, get) : put)(election, record, options),
+  }),
+  wrong("a later version's record is taken for ours", "foreign-record", {
+    get: (get) => async (election) => {
+      const stored = await get(election);
+      if ((stored?.data as { schema?: unknown } | undefined)?.schema !== 2) return stored;
+      const base = { schema: 1, term: 7, termId: null, candidateId: null, nonce: "n" };
+      return stored && { ...stored, data: { ...base, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 } };
+    },
+  }),
+
+  // Names.
+  named("names are folded to lower case", (name) => name.toLowerCase()),
+  named("names are folded to upper case", (name) => name.toUpperCase()),
+  named("names are composed", (name) => name.normalize("NFC")),
+  named("names are composed by compatibility", (name) => name.normalize("NFKC")),
+  named("names lose their spaces at the end", (name) => name.trimEnd()),
+  named("names lose their spaces", (name) => name.trim()),
+  named("names lose their slashes", (name) => name.replaceAll("/", "")),
+  named("names are paths", (name) => name.replaceAll(/\/+/g, "/").replace(/^\//, "").replace(/\/$/, "")),
+  named("names are compared as a file system does", (name) => name.replace(/\.+$/, "")),
+  named("names are decoded", (name) => name.replaceAll("%2F", "/").replaceAll("a/b//c/", "a/b").replaceAll("a/b", "a%2Fb")),
+  named("names are cut after 254 characters", (name) => name.slice(0, 254)),
+  named("names lose what cannot be seen", (name) => name.replaceAll(/\p{Cf}/gu, "")),
+  named("names lose what is not in the basic plane", (name) => name.replaceAll(/[\u{10000}-\u{10ffff}]/gu, "\ufffd")),
+  named("names are numbers where they can be", (name) => (/^\d+$/.test(name) ? String(Number(name)) : name)),
+  named("all elections are one", () => "one", "two-elections"),
+
+  // Watches.
+  wrong("a watch never pushes", "watch-release", { watch: (watch) => firstOnly(watch) }, { pushes: true }),
+  behaves(
+    "a watch leaves its listener behind",
+    "watch-ends",
+    (store) => ({
+      watch: (election, options) => {
+        options.signal.addEventListener("abort", () => undefined);
+        return store.watch?.(election, options) as never;
+      },
+    }),
+    { pushes: true },
+  ),
+  behaves(
+    "a watch goes on after its signal has aborted",
+    "watch-ends",
+    (store) => ({
+      watch: (election) => store.watch?.(election, { signal: new AbortController().signal }) as never,
+    }),
+    { pushes: true },
+  ),
+
+  // Calls.
+  behaves("a break lets anybody in at once", "break-waits", (store) => ({
+    break: (election, options) => store.break(election, { ...options, immediate: true }),
+  })),
+  behaves("an immediate break waits", "break-immediate", (store) => ({
+    break: (election, options) => store.break(election, { ...options, immediate: false }),
+  })),
+  behaves("a break does not heed ifTerm", "break-if-term", (store) => ({
+    break: (election, options) => store.break(election, { ...options, ifTerm: undefined }),
+  })),
+  behaves("a break forgets its reason", "break-closes-renewal", (store) => ({
+    break: (election, options) => store.break(election, { ...options, reason: "-" }),
+  })),
+  behaves("a transfer does not heed ifTerm", "transfer-if-term", (store) => ({
+    transfer: (election, to, options) => store.transfer(election, to, { ...options, ifTerm: undefined }),
+  })),
+  behaves("a transfer is not told to the leader", "transfer-accepted", (store) => ({
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      return outcome.held ? { held: true, extendedAt: outcome.extendedAt } : outcome;
+    },
+  })),
+  behaves("a transfer says accepted, whoever leads", "transfer-lost", (store) => ({
+    transfer: async (election, to, options) => {
+      const outcome = await store.transfer(election, to, options);
+      return outcome === "lost" && options?.ifTerm === undefined ? "accepted" : outcome;
+    },
+  })),
+  behaves("candidateId is taken for ownership", "shared-candidate-id", (store) => ({
+    acquire: async (request) => {
+      const outcome = await store.acquire(request);
+      if (outcome.acquired || outcome.current?.holder !== request.candidateId) return outcome;
+      const { election, candidateId, leaseDurationMs } = request;
+      const grantedAt = { monotonicMs: 0, wallMs: 0 };
+      return {
+        acquired: true,
+        lease: { election, candidateId, leaseDurationMs, grantedAt, term: outcome.current.term, termId: "t" },
+      };
+    },
+  })),
+  behaves("a held lease is an error", "acquire-while-held", (store) => ({
+    acquire: async (request) => {
+      const outcome = await store.acquire(request);
+      if (!outcome.acquired) throw new Error("held by another");
+      return outcome;
+    },
+  })),
+  behaves("minTerm is not heeded", "min-term", (store) => ({
+    acquire: (request) => store.acquire({ ...request, minTerm: undefined }),
+  })),
+  behaves("aboveTerm is not heeded", "above-term", (store) => ({
+    acquire: (request) => store.acquire({ ...request, aboveTerm: undefined }),
+  })),
+  behaves("a regressed term is noticed after the win", "above-term", (store) => ({
+    acquire: async (request) => {
+      const { aboveTerm, ...others } = request;
+      const outcome = await store.acquire(others);
+      return outcome.acquired && outcome.lease.term <= (aboveTerm ?? 0) ? await store.acquire(request) : outcome;
+    },
+  })),
+  behaves("an acquisition whose outcome is unknown is forgotten", "lost-acquire-replies", (store, records, clock) => {
+    let inner = store;
+    return {
+      acquire: async (request) => {
+        try {
+          return await inner.acquire(request);
+        } catch (error) {
+          inner = new RecordLeaseStore(records, { clock });
+          throw error;
+        }
+      },
+      read: (election, options) => inner.read(election, options),
+    };
+  }),
+  behaves("a renewal takes two requests", "request-counts", (store, records) => ({
+    renew: async (lease, limits) => {
+      await new RecordLeaseStore(records).read(lease.election);
+      return await store.renew(lease, limits);
+    },
+  })),
+  behaves("an acquisition looks first", "request-counts", (store) => ({
+    acquire: async (request) => {
+      await store.read(request.election);
+      return await store.acquire(request);
+    },
+  })),
+  behaves("a look takes two requests", "request-counts", (store) => ({
+    read: async (election, options) => {
+      await store.read(election, options);
+      return await store.read(election, options);
+    },
+  })),
+  behaves("a release is not sent", "acquire-after-release", () => ({ release: () => Promise.resolve("released" as const) })),
+  behaves("a release always says released", "release-twice", (store) => ({
+    release: async (lease, limits) => {
+      await store.release(lease, limits);
+      return "released";
+    },
+  })),
+  behaves("a loss is not noticed", "expiry-watched", (store) => ({
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      return outcome.held ? outcome : { held: true };
+    },
+  })),
+  behaves("a broken term does not say that rivals wait", "break-closes-renewal", (store) => ({
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      return outcome.held ? outcome : { ...outcome, barredUntilExpiry: false };
+    },
+  })),
+  behaves("a missing record is said to be taken", "record-missing", (store) => ({
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      return outcome.held ? outcome : { ...outcome, reason: "taken" as const };
+    },
+  })),
+  behaves("a lease counts from the reply", "counts-from-send", (store, _, clock) => ({
+    acquire: async (request) => {
+      const outcome = await store.acquire(request);
+      if (outcome.acquired) Object.assign(outcome.lease, { grantedAt: instantOf(clock) });
+      return outcome;
+    },
+  })),
+  behaves("a renewal counts from the reply", "counts-from-send", (store, _, clock) => ({
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      return outcome.held ? { ...outcome, extendedAt: instantOf(clock) } : outcome;
+    },
+  })),
+  behaves("a renewal does not say from when it counts", "renew-keeps-term", (store) => ({
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      return outcome.held ? { held: true } : outcome;
+    },
+  })),
+  behaves("a cold reader calls a lease expired", "expiry-cold-reader", (store) => ({
+    read: async (election, options) => {
+      const seen = await store.read(election, options);
+      return seen?.state === "unknown" ? { ...seen, state: "expired" as const } : seen;
+    },
+  })),
+  behaves("a vacant lease still names its holder", "read-vacant", (store) => ({
+    read: async (election, options) => {
+      const seen = await store.read(election, options);
+      return seen?.state === "vacant" ? { ...seen, holder: "a" } : seen;
+    },
+  })),
+  behaves("reading makes a record", "acquire-on-nothing", (store) => ({
+    read: async (election, options) => (await store.read(election, options)) ?? { election, state: "vacant" as const, term: 0 },
+  })),
+  behaves("the next look is too late", "next-look", (store) => ({
+    nextLookMs: (election, retryPeriodMs) => 2 * store.nextLookMs(election, retryPeriodMs),
+  })),
+  behaves("another store's lease is taken for one's own", "another-stores-lease", (store) => ({
+    renew: async (lease, limits) =>
+      await store.renew(lease, limits).catch((error: unknown) => {
+        if (isLeaseholdError(error, "CONFIGURATION")) return { held: true } as const;
+        throw error;
+      }),
+  })),
+  behaves("values may be longer than they say", "values-refused", (store) => ({
+    capabilities: { ...store.capabilities, maxValueBytes: store.capabilities.maxValueBytes - 1 },
+  })),
+  behaves("values must be shorter than they say", "values-round-trip", (store) => ({
+    capabilities: { ...store.capabilities, maxValueBytes: store.capabilities.maxValueBytes + 1 },
+  })),
+  behaves("the shortest lease is shorter than it says", "lease-limits", (store) => ({
+    capabilities: { ...store.capabilities, minLeaseMs: 1_000 },
+  })),
+  behaves("a bad name is looked up all the same", "names-refused", (store) => ({
+    read: async (election, options) =>
+      await store.read(election, options).catch((error: unknown) => {
+        if (isLeaseholdError(error, "CONFIGURATION")) return undefined;
+        throw error;
+      }),
+  })),
+
+  // Errors, time limits and signals.
+  behaves("an error of the service is passed on as it is", "unreachable", (store) => ({
+    read: async (election, options) =>
+      await store.read(election, options).catch((error: unknown) => {
+        throw isStoreError(error) ? new Error("ECONNRESET") : error;
+      }),
+  })),
+  behaves("a failed write says that it was not applied", "lost-renewal", (store) => ({
+    renew: async (lease, limits) =>
+      await store.renew(lease, limits).catch((error: unknown) => {
+        if (!isStoreError(error)) throw error;
+        const { store: name, operation } = error;
+        throw new StoreError("STORE_TIMEOUT", error.message, { store: name, operation, mayHaveBeenApplied: false });
+      }),
+  })),
+  behaves("a failed renewal is said to be a loss", "lost-renewal", (store) => ({
+    renew: async (lease, limits) =>
+      await store.renew(lease, limits).catch(() => ({
+        held: false,
+        reason: "taken" as const,
+        barredUntilExpiry: false,
+        explanation: "",
+      })),
+  })),
+  behaves("the time limit is not heeded", "unreachable", (store) => ({
+    renew: (lease, { timeoutMs }) => store.renew(lease, { timeoutMs: 3 * timeoutMs }),
+  })),
+  behaves("a call is tried again by itself", "unreachable", (store) => ({
+    read: async (election, options) => await store.read(election, options).catch(() => store.read(election, options)),
+  })),
+  behaves("a read cannot be called off", "abort-read-unanswered", (store) => ({
+    read: (election, options) => store.read(election, { ...options, signal: undefined }),
+  })),
+  behaves("a read that is called off fails in its own way", "abort-read", (store) => ({
+    read: async (election, options) =>
+      await store.read(election, options).catch((error: unknown) => {
+        throw options?.signal?.aborted ? new DOMException("Aborted", "AbortError") : error;
+      }),
+  })),
+  behaves("a read leaves its listener behind", "abort-read", (store) => ({
+    read: (election, options) => {
+      options?.signal?.addEventListener("abort", () => undefined);
+      return store.read(election, options);
+    },
+  })),
+  behaves("a transfer cannot be called off", "abort-transfer", (store) => ({
+    transfer: (election, to, options) => store.transfer(election, to, { ...options, signal: undefined }),
+  })),
+  mutant("a clock runs twice as fast", "expiry-watched", {
+    store: (_, records, clock) => new RecordLeaseStore(records, { clock: faster(clock) }),
+  }),
+];
+
+type Get = (election: string) => Promise<StoredRecord | undefined>;
+type Put = RecordStore["put"];
+type Watch = NonNullable<RecordStore["watch"]>;
+
+interface Changes {
+  readonly get?: (get: Get) => Get;
+  readonly put?: (put: Put, get: Get) => Put;
+  readonly watch?: (watch: Watch) => Watch;
+}
+
+function mutant(name: string, caughtBy: string, options: RecordServiceOptions): Mutant {
+  return { name, caughtBy, options };
+}
+
+/** A mutant that sends other requests than it should, or takes answers for others. */
+function wrong(name: string, caughtBy: string, changes: Changes, service: RecordServiceOptions = {}): Mutant {
+  return mutant(name, caughtBy, { ...service, records: (records) => changed(records, changes) });
+}
+
+function writes(
+  name: string,
+  caughtBy: string,
+  change: (record: LeaseRecord, present: LeaseRecord | undefined) => LeaseRecord,
+): Mutant {
+  return wrong(name, caughtBy, {
+    put: (put, get) => async (election, record, options) => {
+      const present = (await get(election))?.data as LeaseRecord | undefined;
+      return await put(election, change(record, present), options);
+    },
+  });
+}
+
+function reads(name: string, caughtBy: string, change: (record: LeaseRecord) => LeaseRecord): Mutant {
+  return wrong(name, caughtBy, {
+    get: (get) => async (election) => {
+      const stored = await get(election);
+      return (
+        stored && {
+          ...stored,
+          data: (stored.data as Partial<LeaseRecord>).schema === 1 ? change(stored.data as LeaseRecord) : stored.data,
+        }
+      );
+    },
+  });
+}
+
+function named(name: string, fold: (election: string) => string, caughtBy = "names-round-trip"): Mutant {
+  return wrong(name, caughtBy, {
+    get: (get) => (election) => get(fold(election)),
+    put: (put) => (election, record, options) => put(fold(election), record, options),
+  });
+}
+
+/** A mutant whose calls do something else than they should. */
+function behaves(
+  name: string,
+  caughtBy: string,
+  change: (store: LeaseStore, records: RecordStore, clock: Clock) => Partial<LeaseStore>,
+  service: RecordServiceOptions = {},
+): Mutant {
+  return mutant(name, caughtBy, {
+    ...service,
+    store: (store, records, clock) => {
+      const whole: LeaseStore = {
+        name: store.name,
+        capabilities: store.capabilities,
+        acquire: (request: AcquireRequest) => store.acquire(request),
+        renew: (lease: Lease, limits) => store.renew(lease, limits),
+        publish: (lease, value, limits) => store.publish(lease, value, limits),
+        release: (lease, limits) => store.release(lease, limits),
+        read: (election, options) => store.read(election, options),
+        nextLookMs: (election, retryPeriodMs) => store.nextLookMs(election, retryPeriodMs),
+        break: (election, options) => store.break(election, options),
+        transfer: (election, to, options) => store.transfer(election, to, options),
+        ...(store.watch ? { watch: (election, options) => store.watch?.(election, options) as never } : {}),
+      };
+      return { ...whole, ...change(store, records, clock) };
+    },
+  });
+}
+
+function changed(records: RecordStore, { get, put, watch }: Changes): RecordStore {
+  const signal = new AbortController().signal;
+  const plainGet: Get = (election) => records.get(election, { signal, consistent: true });
+  const plainPut: Put = (election, record, options) => records.put(election, record, options);
+  const plainWatch: Watch | undefined = records.watch && ((election, options) => records.watch?.(election, options) as never);
+  const changedGet = get?.(plainGet) ?? plainGet;
+  return {
+    name: records.name,
+    capabilities: records.capabilities,
+    get: (election) => changedGet(election),
+    put: put?.(plainPut, plainGet) ?? plainPut,
+    ...(plainWatch ? { watch: watch?.(plainWatch) ?? plainWatch } : {}),
+  };
+}
+
+function unconditionally(put: Put, get: Get): Put {
+  return async (election, record, options: PutOptions) => {
+    for (;;) {
+      const outcome = await put(election, record, { ...options, ifVersion: (await get(election))?.version });
+      if (outcome.stored) return outcome;
+    }
+  };
+}
+
+function aged(byMs: number): (get: Get) => Get {
+  return (get) => async (election) => {
+    const stored = await get(election);
+    if (!stored?.nonceAgeMs) return stored;
+    const [min, max] = stored.nonceAgeMs;
+    return { ...stored, nonceAgeMs: [Math.max(min + byMs, 0), Math.max(max + byMs, 0)] };
+  };
+}
+
+function firstOnly(watch: Watch): Watch {
+  return async function* (election, options) {
+    for await (const stored of watch(election, options)) {
+      yield stored;
+      break;
+    }
+    await new Promise<void>((resolve) => {
+      if (options.signal.aborted) resolve();
+      else options.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  };
+}
+
+function faster(clock: Clock): Clock {
+  return {
+    monotonicMs: () => 2 * clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    random: () => clock.random(),
+    randomUuid: () => clock.randomUuid(),
+  };
+}
+
+function isStoreError(error: unknown): error is StoreError {
+  return isLeaseholdError(error) && error.code.startsWith("STORE_");
+}

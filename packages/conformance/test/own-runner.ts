@@ -1,0 +1,14 @@
+import { conformance, type CaseResult, type Subject } from "@leasehold/conformance";
+
+/** Runs the suite without any test runner, all cases at once, and gives what became of each. */
+export async function runAlone(subject: Subject): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = [];
+  const bodies: Array<() => Promise<void>> = [];
+  const runner = {
+    describe: (_: string, body: () => void) => body(),
+    it: (_: string, body: () => Promise<void>) => void bodies.push(body),
+  };
+  conformance(runner, subject, (result) => results.push(result));
+  await Promise.allSettled(bodies.map((body) => body()));
+  return results;
+}

@@ -1,0 +1,247 @@
+import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import {
+  RecordLeaseStore,
+  type LeaseRecord,
+  type LeaseStore,
+  type PutOptions,
+  type PutOutcome,
+  type GetOptions,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+
+/** How a service of records differs from a good one, and from one that only stores. */
+export interface RecordServiceOptions {
+  readonly storeClock?: RecordStoreCapabilities["storeClock"];
+  readonly pushes?: boolean;
+  /** Which writes are carried out although their condition does not hold. */
+  readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
+  /** Changes what a process finds in front of the service. */
+  readonly records?: ((records: RecordStore, clock: VirtualClock) => RecordStore) | undefined;
+  /** Changes the store of a process. */
+  readonly store?: ((store: LeaseStore, records: RecordStore, clock: VirtualClock) => LeaseStore) | undefined;
+}
+
+const MAX_VALUE_BYTES = 1_024;
+
+/** A service of records in this process, under a virtual clock, with a network to it that can fail. */
+export class RecordPlace implements Place {
+  readonly #clock = new VirtualClock();
+  readonly #service: RecordService;
+  readonly #options: RecordServiceOptions;
+
+  constructor(options: RecordServiceOptions = {}) {
+    this.#options = options;
+    this.#service = new RecordService(this.#clock, options);
+  }
+
+  connect(): Promise<LeaseStore> {
+    return Promise.resolve(this.#storeOver(this.#service));
+  }
+
+  connectUnreliably(): Promise<UnreliableConnection> {
+    const network = new Network(this.#service);
+    return Promise.resolve({ store: this.#storeOver(network), faults: network });
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#clock.advance(ms);
+  }
+
+  plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+    this.#service.overwrite(election, what === "foreign" ? { mine: "do not touch" } : { schema: 2, term: 7 });
+    return Promise.resolve();
+  }
+
+  dig(election: string): Promise<unknown> {
+    return this.#service.get(election);
+  }
+
+  remove(election: string): Promise<void> {
+    this.#service.remove(election);
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #storeOver(service: RecordStore): LeaseStore {
+    const { records = (one) => one, store = (one) => one } = this.#options;
+    const seen = records(service, this.#clock);
+    return store(new RecordLeaseStore(seen, { clock: this.#clock }), seen, this.#clock);
+  }
+}
+
+interface Entry {
+  readonly json: string;
+  readonly version: string;
+  readonly nonceWrittenMs: number;
+}
+
+class RecordService implements RecordStore {
+  readonly name: string = "records";
+  readonly capabilities: RecordStoreCapabilities;
+  readonly watch?: NonNullable<RecordStore["watch"]>;
+  readonly #clock: VirtualClock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #changes = new EventTarget();
+  readonly #ignoresVersion: RecordServiceOptions["ignoresVersion"];
+  #writes = 0;
+
+  constructor(clock: VirtualClock, { storeClock, pushes, ignoresVersion }: RecordServiceOptions) {
+    this.#clock = clock;
+    this.#ignoresVersion = ignoresVersion;
+    this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "none", storeClock };
+    if (pushes) this.watch = (election, { signal }) => this.#watch(election, signal);
+  }
+
+  get(election: string): Promise<StoredRecord | undefined> {
+    return Promise.resolve(this.#stored(election));
+  }
+
+  put(election: string, record: LeaseRecord, { ifVersion }: PutOptions): Promise<PutOutcome> {
+    const present = this.#entries.get(election);
+    if (present?.version !== ifVersion) {
+      const ignored = present && this.#ignoresVersion?.(record, JSON.parse(present.json) as LeaseRecord, ifVersion);
+      if (!ignored) return Promise.resolve({ stored: false });
+    }
+    return Promise.resolve({ stored: true, version: this.overwrite(election, record) });
+  }
+
+  overwrite(election: string, data: object): string {
+    this.#writes += 1;
+    const version = `v${this.#writes}`;
+    const present = this.#entries.get(election);
+    const sameNonce = present !== undefined && nonceOf(JSON.parse(present.json)) === nonceOf(data);
+    const nonceWrittenMs = sameNonce ? present.nonceWrittenMs : this.#clock.monotonicMs();
+    this.#entries.set(election, { json: JSON.stringify(data), version, nonceWrittenMs });
+    this.#changes.dispatchEvent(new Event(election));
+    return version;
+  }
+
+  remove(election: string): void {
+    this.#entries.delete(election);
+    this.#changes.dispatchEvent(new Event(election));
+  }
+
+  async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {
+    let changed = Promise.withResolvers<void>();
+    const wake = (): void => changed.resolve();
+    this.#changes.addEventListener(election, wake);
+    signal.addEventListener("abort", wake);
+    try {
+      while (!signal.aborted) {
+        yield this.#stored(election);
+        await changed.promise;
+        changed = Promise.withResolvers();
+      }
+    } finally {
+      this.#changes.removeEventListener(election, wake);
+      signal.removeEventListener("abort", wake);
+    }
+  }
+
+  #stored(election: string): StoredRecord | undefined {
+    const entry = this.#entries.get(election);
+    if (!entry) return undefined;
+    const ageMs = this.#clock.monotonicMs() - entry.nonceWrittenMs;
+    const nonceAgeMs = this.capabilities.storeClock ? ([ageMs, ageMs] as const) : undefined;
+    return { data: JSON.parse(entry.json) as unknown, version: entry.version, nonceAgeMs };
+  }
+}
+
+function nonceOf(data: unknown): unknown {
+  return (data as Partial<LeaseRecord>).nonce;
+}
+
+type Weather = "good" | "requests-lost" | "replies-lost" | "held" | "duplicated";
+
+/** What lies between one process and the service. */
+class Network implements RecordStore, Faults {
+  readonly name: string;
+  readonly capabilities: RecordStoreCapabilities;
+  readonly watch?: NonNullable<RecordStore["watch"]>;
+  readonly #service: RecordStore;
+  #weather: Weather = "good";
+  #gate = Promise.withResolvers<void>();
+  #arrived = Promise.withResolvers<void>();
+  #held: Array<Promise<unknown>> = [];
+
+  constructor(service: RecordStore) {
+    this.#service = service;
+    this.name = service.name;
+    this.capabilities = service.capabilities;
+    if (service.watch) this.watch = (election, options) => service.watch?.(election, options) ?? nothing();
+  }
+
+  get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
+    return this.#send(() => this.#service.get(election, options));
+  }
+
+  put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    return this.#send(() => this.#service.put(election, record, options));
+  }
+
+  async loseRequests(): Promise<void> {
+    this.#weather = "requests-lost";
+  }
+
+  async loseReplies(): Promise<void> {
+    this.#weather = "replies-lost";
+  }
+
+  async duplicate(): Promise<void> {
+    this.#weather = "duplicated";
+  }
+
+  async heal(): Promise<void> {
+    this.#weather = "good";
+  }
+
+  async hold(): Promise<HeldRequests> {
+    this.#weather = "held";
+    const [gate, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held: Array<Promise<unknown>> = [];
+    this.#gate = gate;
+    this.#arrived = arrived;
+    this.#held = held;
+    return {
+      arrived: arrived.promise,
+      letGo: async () => {
+        gate.resolve();
+        await Promise.all(held);
+      },
+    };
+  }
+
+  async #send<T>(deliver: () => Promise<T>): Promise<T> {
+    switch (this.#weather) {
+      case "good":
+        return await deliver();
+      case "requests-lost":
+        return await silence();
+      case "replies-lost":
+        await deliver();
+        return await silence();
+      case "duplicated":
+        this.#weather = "good";
+        await deliver();
+        return await deliver();
+      case "held": {
+        const delivered = this.#gate.promise.then(deliver);
+        this.#held.push(delivered);
+        this.#arrived.resolve();
+        return await delivered;
+      }
+    }
+  }
+}
+
+function silence(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+async function* nothing(): AsyncGenerator<never> {}

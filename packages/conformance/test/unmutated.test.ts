@@ -1,0 +1,60 @@
+import { cases, renderTable, type Need, type Subject } from "@leasehold/conformance";
+import { describe, expect, it } from "vitest";
+import { runAlone } from "./own-runner.ts";
+import type { RecordServiceOptions } from "./record-place.ts";
+import { recordSubject } from "./record-subject.ts";
+
+const KINDS: Readonly<Record<string, RecordServiceOptions>> = {
+  "a service that only stores": {},
+  "a service that pushes": { pushes: true },
+  "a service with an exact clock": { storeClock: { toleranceMs: 0, exact: true } },
+  "a service with a clock that may step": { storeClock: { toleranceMs: 500, exact: false } },
+};
+
+describe("a store that is good passes every case", () => {
+  it.for(Object.entries(KINDS))("%s", async ([name, options]) => {
+    const results = await runAlone(recordSubject(name, options));
+    expect(results.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(results.map(({ id }) => id).toSorted()).toEqual(cases.map(({ id }) => id).toSorted());
+    const table = renderTable(results);
+    expect(table.split("\n\n")[0]!.split("\n")).toHaveLength(cases.length + 1);
+  });
+});
+
+describe("the suite", () => {
+  it("has an id for each case that no other has, in kebab-case", () => {
+    const ids = cases.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  });
+
+  it("refuses to skip what is no case", async () => {
+    const subject: Subject = { ...recordSubject("typo", {}), skips: { "aquire-on-nothing": "a typo" } };
+    await expect(runAlone(subject)).rejects.toThrow("typo skips what is no case: aquire-on-nothing");
+  });
+
+  it("notices a subject that says it lacks what it has, or has what it lacks", async () => {
+    const subject = recordSubject("liar", {});
+    const { watch: _, ...others } = subject.lacks ?? {};
+    for (const lacks of [others, { ...subject.lacks, transfer: "no time for it" }] as Array<Partial<Record<Need, string>>>) {
+      const skips = Object.fromEntries(cases.flatMap(({ id }) => (id === "capabilities" ? [] : [[id, "not the point"]])));
+      const results = await runAlone({ ...subject, lacks, skips });
+      expect(results.find(({ id }) => id === "capabilities")).toMatchObject({ outcome: "failed" });
+    }
+  });
+
+  it("shows in its table what passed, what failed and why a case was not run, and leaves no cell empty", () => {
+    const [first, second, third] = cases.map(({ id }) => id) as [string, string, string];
+    const table = renderTable([
+      { subject: "b", id: first, outcome: "passed" },
+      { subject: "a", id: first, outcome: "failed", reason: "it broke" },
+      { subject: "a", id: second, outcome: "skipped", reason: "it cannot" },
+    ]);
+    const lines = table.split("\n");
+    expect(lines[0]).toMatch(/^case +a +b$/);
+    expect(lines[1]).toMatch(new RegExp(`^${first} +FAIL +pass$`));
+    expect(lines[2]).toMatch(new RegExp(`^${second} +\\[1\\] +\\[2\\]$`));
+    expect(lines[3]).toMatch(new RegExp(`^${third} +\\[2\\] +\\[2\\]$`));
+    expect(lines.slice(-2)).toEqual(["[1] it cannot", "[2] did not run this time"]);
+  });
+});

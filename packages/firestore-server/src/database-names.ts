@@ -1,0 +1,36 @@
+import { invalidArgument, notFound } from "./status-error.ts";
+
+/** Which databases there are, and which of the names in a request are in the one that it is for. */
+export class DatabaseNames {
+  readonly #ids: ReadonlySet<string>;
+
+  /** @param ids those of the databases that exist, in every project */
+  constructor(ids: Iterable<string>) {
+    this.#ids = new Set(ids);
+  }
+
+  /** @throws NOT_FOUND, as the service, if `database` (`projects/<project>/databases/<id>`) is not there. */
+  check(database: string): void {
+    const [, project, id] = /^projects\/([^/]+)\/databases\/([^/]+)$/u.exec(database) ?? [];
+    if (project === undefined || id === undefined) throw invalidArgument(`Not the name of a database: "${database}".`);
+    if (!this.#ids.has(id)) throw notFound(`The database ${id} does not exist for project ${project}.`);
+  }
+
+  /** The same for what a query is asked of: `<database>/documents`, or a document in it. */
+  checkParent(parent: string): void {
+    const [, database] = /^([^/]*\/[^/]*\/[^/]*\/[^/]*)\/documents(?:\/[^/]+\/[^/]+)*$/u.exec(parent) ?? [];
+    if (database === undefined) throw invalidArgument(`Not the parent of a collection: "${parent}".`);
+    this.check(database);
+  }
+
+  /** @throws INVALID_ARGUMENT if one of `documents` is not the name of a document in `database`. */
+  checkDocuments(database: string, documents: Iterable<string>): void {
+    this.check(database);
+    const prefix = `${database}/documents/`;
+    for (const document of documents) {
+      if (!document.startsWith(prefix) || !/^[^/]+\/[^/]+(?:\/[^/]+\/[^/]+)*$/u.test(document.slice(prefix.length))) {
+        throw invalidArgument(`Not the name of a document in ${database}: "${document}".`);
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { timestampOf, type ServerClock } from "./clock.ts";
+import type { DatabaseNames } from "./database-names.ts";
+import type { DocumentStore } from "./document-store.ts";
+import type { Fields, ListenRequest, ListenResponse, Target, Timestamp } from "./messages.ts";
+import { Query } from "./queries.ts";
+import { invalidArgument, statusOf, unimplemented } from "./status-error.ts";
+import { documentMessage, type StoredDocument } from "./writes.ts";
+
+/** Something that a client listens to: documents by name, or the results of a query. */
+interface Listening {
+  readonly id: number;
+  /** What there is of it now. */
+  readonly find: () => readonly StoredDocument[];
+  readonly fieldsOf: (document: StoredDocument) => Fields;
+  /** What the client has been told is there: the version of each document. */
+  readonly sent: Map<string, bigint>;
+}
+
+/**
+ * One Listen stream and its targets. After every commit the client is sent what has changed for it, all of it before the
+ * readTime at which it is complete, so that it never shows half a commit. A target that is resumed is reset, and told
+ * everything again; the service sends only what has changed since.
+ */
+export class Listener {
+  readonly #store: DocumentStore;
+  readonly #clock: ServerClock;
+  readonly #databases: DatabaseNames;
+  readonly #send: (response: ListenResponse) => void;
+  readonly #targets = new Map<number, Listening>();
+  readonly #unsubscribe: () => void;
+
+  constructor(store: DocumentStore, clock: ServerClock, databases: DatabaseNames, send: (response: ListenResponse) => void) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#databases = databases;
+    this.#send = send;
+    this.#unsubscribe = store.onCommit(() => this.#onCommit());
+  }
+
+  /** @throws a status, at which the stream ends. */
+  handle(request: ListenRequest): void {
+    this.#databases.check(request.database);
+    if (request.targetChange === "addTarget") this.#add(request.database, request.addTarget);
+    else if (request.targetChange === "removeTarget") this.#remove(request.removeTarget);
+    else throw invalidArgument("A listen request must add or remove a target.");
+  }
+
+  /** Sends nothing from now on. */
+  close(): void {
+    this.#unsubscribe();
+    this.#targets.clear();
+  }
+
+  #add(database: string, target: Target): void {
+    const targetIds = [target.targetId];
+    let listening: Listening;
+    try {
+      listening = this.#listeningTo(database, target);
+    } catch (error) {
+      // A target that is refused does not end the stream. Google's client would open that again and again.
+      const { code, message } = statusOf(error);
+      this.#send({ targetChange: { targetChangeType: "REMOVE", targetIds, cause: { code, message } } });
+      return;
+    }
+    this.#targets.set(target.targetId, listening);
+    this.#send({ targetChange: { targetChangeType: "ADD", targetIds } });
+    if (target.resumeType !== undefined) this.#send({ targetChange: { targetChangeType: "RESET", targetIds } });
+    const micros = this.#clock.next();
+    const readTime = timestampOf(micros);
+    if (target.targetType === "documents") {
+      const missing = target.documents.documents.filter((name) => this.#store.get(name) === undefined);
+      for (const document of missing) this.#send({ documentDelete: { document, removedTargetIds: targetIds, readTime } });
+    }
+    this.#sendChanges(listening, readTime);
+    this.#send({ targetChange: { targetChangeType: "CURRENT", targetIds, readTime, resumeToken: tokenOf(micros) } });
+    this.#sendComplete(micros);
+  }
+
+  #remove(id: number): void {
+    this.#targets.delete(id);
+    this.#send({ targetChange: { targetChangeType: "REMOVE", targetIds: [id] } });
+  }
+
+  #listeningTo(database: string, target: Target): Listening {
+    if (target.once) throw unimplemented("targets that are read once");
+    const id = target.targetId;
+    const sent = new Map<string, bigint>();
+    if (target.targetType === "documents") {
+      const names = target.documents.documents;
+      this.#databases.checkDocuments(database, names);
+      return { id, sent, find: () => names.flatMap((name) => this.#store.get(name) ?? []), fieldsOf: ({ fields }) => fields };
+    }
+    this.#databases.checkParent(target.query.parent);
+    const query = new Query(target.query);
+    return { id, sent, find: () => query.run(this.#store.all()), fieldsOf: (document) => query.fieldsOf(document) };
+  }
+
+  #onCommit(): void {
+    const micros = this.#clock.next();
+    const readTime = timestampOf(micros);
+    const changed = [...this.#targets.values()].filter((listening) => this.#sendChanges(listening, readTime));
+    if (changed.length > 0) this.#sendComplete(micros);
+  }
+
+  /** Sends what has changed for one target, and gives whether anything has. */
+  #sendChanges({ id, find, fieldsOf, sent }: Listening, readTime: Timestamp): boolean {
+    const found = find();
+    const changed = found.filter(({ name, updateTime }) => sent.get(name) !== updateTime);
+    for (const document of changed) {
+      sent.set(document.name, document.updateTime);
+      this.#send({ documentChange: { document: documentMessage(document, fieldsOf(document)), targetIds: [id] } });
+    }
+    const names = new Set(found.map(({ name }) => name));
+    const gone = [...sent.keys()].filter((name) => !names.has(name));
+    for (const document of gone) {
+      sent.delete(document);
+      const message = { document, removedTargetIds: [id], readTime };
+      this.#send(this.#store.get(document) === undefined ? { documentDelete: message } : { documentRemove: message });
+    }
+    return changed.length + gone.length > 0;
+  }
+
+  /** Tells the client that it knows all there is at that time, for every target. */
+  #sendComplete(micros: bigint): void {
+    const readTime = timestampOf(micros);
+    this.#send({ targetChange: { targetChangeType: "NO_CHANGE", targetIds: [], readTime, resumeToken: tokenOf(micros) } });
+  }
+}
+
+function tokenOf(micros: bigint): Uint8Array {
+  return Buffer.from(String(micros));
+}

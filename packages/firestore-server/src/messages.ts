@@ -1,0 +1,213 @@
+/*
+ * The messages of google.firestore.v1, as far as this server reads or writes them, in the form in which proto-loader
+ * decodes them: a field that was not sent has its default value, or is null if it is a message, or is absent if it is
+ * one of a oneof, whose own name then tells which one was sent.
+ * https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1
+ */
+
+/** Seconds since 1970, and nanoseconds of the next one. */
+export interface Timestamp {
+  readonly seconds: string;
+  readonly nanos: number;
+}
+
+export type Value =
+  | { readonly valueType: "nullValue"; readonly nullValue: "NULL_VALUE" }
+  | { readonly valueType: "booleanValue"; readonly booleanValue: boolean }
+  | NumberValue
+  | { readonly valueType: "timestampValue"; readonly timestampValue: Timestamp }
+  | { readonly valueType: "stringValue"; readonly stringValue: string }
+  | { readonly valueType: "bytesValue"; readonly bytesValue: Uint8Array }
+  | { readonly valueType: "referenceValue"; readonly referenceValue: string }
+  | { readonly valueType: "geoPointValue"; readonly geoPointValue: { readonly latitude: number; readonly longitude: number } }
+  | { readonly valueType: "arrayValue"; readonly arrayValue: ArrayValue }
+  | { readonly valueType: "mapValue"; readonly mapValue: { readonly fields: Fields } };
+
+export type NumberValue =
+  | { readonly valueType: "integerValue"; readonly integerValue: string }
+  | { readonly valueType: "doubleValue"; readonly doubleValue: number };
+
+export interface ArrayValue {
+  readonly values: readonly Value[];
+}
+
+/** The fields of a document or of a map. */
+export type Fields = Readonly<Record<string, Value>>;
+
+export interface Document {
+  readonly name: string;
+  readonly fields: Fields;
+  readonly createTime: Timestamp;
+  readonly updateTime: Timestamp;
+}
+
+export interface DocumentMask {
+  readonly fieldPaths: readonly string[];
+}
+
+export type Precondition =
+  | { readonly conditionType: "exists"; readonly exists: boolean }
+  | { readonly conditionType: "updateTime"; readonly updateTime: Timestamp }
+  | { readonly conditionType?: never };
+
+export type FieldTransform = { readonly fieldPath: string } & (
+  | { readonly transformType: "setToServerValue" }
+  | { readonly transformType: "increment"; readonly increment: Value }
+  | { readonly transformType: "maximum"; readonly maximum: Value }
+  | { readonly transformType: "minimum"; readonly minimum: Value }
+  | { readonly transformType: "appendMissingElements"; readonly appendMissingElements: ArrayValue }
+  | { readonly transformType: "removeAllFromArray"; readonly removeAllFromArray: ArrayValue }
+);
+
+export type Write = {
+  readonly updateMask: DocumentMask | null;
+  readonly updateTransforms: readonly FieldTransform[];
+  readonly currentDocument: Precondition | null;
+} & (
+  | { readonly operation: "update"; readonly update: { readonly name: string; readonly fields: Fields } }
+  | { readonly operation: "delete"; readonly delete: string }
+  | { readonly operation: "verify"; readonly verify: string }
+  | { readonly operation: "transform"; readonly transform: { readonly document: string } }
+  | { readonly operation?: never }
+);
+
+export interface WriteResult {
+  readonly updateTime?: Timestamp;
+  readonly transformResults: readonly Value[];
+}
+
+export interface CommitRequest {
+  readonly database: string;
+  readonly writes: readonly Write[];
+  readonly transaction: Uint8Array;
+}
+
+export interface CommitResponse {
+  readonly writeResults: readonly WriteResult[];
+  readonly commitTime: Timestamp;
+}
+
+export interface BatchWriteRequest {
+  readonly database: string;
+  readonly writes: readonly Write[];
+}
+
+export interface BatchWriteResponse {
+  readonly writeResults: readonly WriteResult[];
+  readonly status: readonly Status[];
+}
+
+/** google.rpc.Status: how one part of a request ended. */
+export interface Status {
+  readonly code: number;
+  readonly message: string;
+}
+
+export type TransactionOptions =
+  | { readonly mode: "readOnly"; readonly readOnly: { readonly consistencySelector?: "readTime" } }
+  | { readonly mode: "readWrite" }
+  | { readonly mode?: never };
+
+export interface BeginTransactionRequest {
+  readonly database: string;
+  readonly options: TransactionOptions | null;
+}
+
+export interface RollbackRequest {
+  readonly database: string;
+  readonly transaction: Uint8Array;
+}
+
+/** What a read is consistent with. */
+export type Consistency =
+  | { readonly consistencySelector: "transaction"; readonly transaction: Uint8Array }
+  | { readonly consistencySelector: "newTransaction"; readonly newTransaction: TransactionOptions }
+  | { readonly consistencySelector: "readTime"; readonly readTime: Timestamp }
+  | { readonly consistencySelector?: never };
+
+export type BatchGetDocumentsRequest = Consistency & {
+  readonly database: string;
+  readonly documents: readonly string[];
+  readonly mask: DocumentMask | null;
+};
+
+export type BatchGetDocumentsResponse =
+  | { readonly transaction: Uint8Array }
+  | { readonly found: Document; readonly readTime: Timestamp }
+  | { readonly missing: string; readonly readTime: Timestamp };
+
+export type Filter =
+  | {
+      readonly filterType: "compositeFilter";
+      readonly compositeFilter: { readonly op: string; readonly filters: readonly Filter[] };
+    }
+  | {
+      readonly filterType: "fieldFilter";
+      readonly fieldFilter: { readonly op: string; readonly field: FieldReference; readonly value: Value };
+    }
+  | { readonly filterType: "unaryFilter"; readonly unaryFilter: { readonly op: string; readonly field: FieldReference } };
+
+export interface FieldReference {
+  readonly fieldPath: string;
+}
+
+export interface StructuredQuery {
+  readonly select: { readonly fields: readonly FieldReference[] } | null;
+  readonly from: readonly { readonly collectionId: string; readonly allDescendants: boolean }[];
+  readonly where: Filter | null;
+  readonly orderBy: readonly { readonly field: FieldReference; readonly direction: string }[];
+  readonly startAt: object | null;
+  readonly endAt: object | null;
+  readonly offset: number;
+  readonly limit: { readonly value: number } | null;
+  readonly findNearest: object | null;
+}
+
+/** A query and what it is asked of: all documents, or those below one document. */
+export interface QueryTarget {
+  readonly parent: string;
+  readonly structuredQuery: StructuredQuery;
+}
+
+export type RunQueryRequest = Consistency & QueryTarget & { readonly explainOptions: object | null };
+
+export type RunQueryResponse =
+  | { readonly transaction: Uint8Array }
+  | { readonly document?: Document; readonly readTime: Timestamp };
+
+export type Target = {
+  readonly targetId: number;
+  readonly once: boolean;
+  /** Present where a client goes on with a target of an earlier connection. */
+  readonly resumeType?: "resumeToken" | "readTime";
+} & (
+  | { readonly targetType: "query"; readonly query: QueryTarget }
+  | { readonly targetType: "documents"; readonly documents: { readonly documents: readonly string[] } }
+);
+
+export type ListenRequest = { readonly database: string } & (
+  | { readonly targetChange: "addTarget"; readonly addTarget: Target }
+  | { readonly targetChange: "removeTarget"; readonly removeTarget: number }
+  | { readonly targetChange?: never }
+);
+
+export type ListenResponse =
+  | {
+      readonly targetChange: {
+        readonly targetChangeType: "NO_CHANGE" | "ADD" | "REMOVE" | "CURRENT" | "RESET";
+        readonly targetIds: readonly number[];
+        readonly cause?: Status;
+        readonly readTime?: Timestamp;
+        readonly resumeToken?: Uint8Array;
+      };
+    }
+  | { readonly documentChange: { readonly document: Document; readonly targetIds: readonly number[] } }
+  | { readonly documentDelete: DocumentGone }
+  | { readonly documentRemove: DocumentGone };
+
+/** A document that no longer exists, or no longer belongs to these targets. */
+export interface DocumentGone {
+  readonly document: string;
+  readonly removedTargetIds: readonly number[];
+  readonly readTime: Timestamp;
+}

@@ -1,0 +1,1 @@
+export { SqlLeaseStore, type SqlLeaseStoreOptions } from "./sql-lease-store.ts";

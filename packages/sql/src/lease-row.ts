@@ -1,0 +1,79 @@
+import type { LeaseRecord, StoredRecord } from "@leasehold/core";
+
+/** The two tables: leases, and apart from them the fences, which renewals never touch. */
+export const LEASES = "leasehold_leases";
+export const FENCES = "leasehold_fences";
+
+/** What a row has before its first acquisition; no version of a record is ever this. */
+export const NO_VERSION = "";
+
+/** The columns of a lease record, in the order of {@link columnValues}. Beside them are `election`, `version` and `nonce_at`. */
+export const COLUMNS: readonly string[] = [
+  "schema_version",
+  "term",
+  "term_id",
+  "candidate_id",
+  "value",
+  "nonce",
+  "lease_duration_ms",
+  "renew_interval_ms",
+  "broken_reason",
+  "transfer_to",
+  "transfer_timeout_ms",
+];
+
+/** What a database takes as a value of {@link COLUMNS}. */
+export type ColumnValue = string | number | null;
+
+export function columnValues(record: LeaseRecord): ColumnValue[] {
+  const { schema, term, termId, candidateId, value, nonce, leaseDurationMs, renewIntervalMs, broken, transfer } = record;
+  return [
+    schema,
+    term,
+    termId,
+    candidateId,
+    value ?? null,
+    nonce,
+    leaseDurationMs,
+    renewIntervalMs,
+    broken?.reason ?? null,
+    transfer?.candidateId ?? null,
+    transfer?.timeoutMs ?? null,
+  ];
+}
+
+/** A row as drivers give it: numbers may be text, and text may be bytes. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A row, with the age of its nonce as `age_ms`, as the engine takes it; `undefined` before the first acquisition. */
+export function stored(row: Row | undefined): StoredRecord | undefined {
+  const version = textOf(row?.["version"]);
+  if (!row || version === null || version === NO_VERSION) return undefined;
+  const ageMs = numberOf(row["age_ms"]);
+  const value = textOf(row["value"]);
+  const reason = textOf(row["broken_reason"]);
+  const transferTo = textOf(row["transfer_to"]);
+  const data = {
+    schema: numberOf(row["schema_version"]),
+    term: numberOf(row["term"]),
+    termId: textOf(row["term_id"]),
+    candidateId: textOf(row["candidate_id"]),
+    ...(value === null ? {} : { value }),
+    nonce: textOf(row["nonce"]),
+    leaseDurationMs: numberOf(row["lease_duration_ms"]),
+    renewIntervalMs: numberOf(row["renew_interval_ms"]),
+    ...(reason === null ? {} : { broken: { reason } }),
+    ...(transferTo === null ? {} : { transfer: { candidateId: transferTo, timeoutMs: numberOf(row["transfer_timeout_ms"]) } }),
+  };
+  return { data, version, ...(ageMs === null ? {} : { nonceAgeMs: [ageMs, ageMs] }) };
+}
+
+export function textOf(value: unknown): string | null {
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  return typeof value === "string" ? value : null;
+}
+
+export function numberOf(value: unknown): number | null {
+  if (typeof value === "number") return value;
+  return typeof value === "string" || typeof value === "bigint" ? Number(value) : null;
+}

@@ -1,0 +1,35 @@
+import type { Meaning } from "../sql-errors.ts";
+
+/**
+ * MySQL's and MariaDB's error numbers by what they mean here.
+ * https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
+ */
+const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
+  (
+    [
+      // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK, ER_LOCK_NOWAIT
+      ["STORE_CONFLICT", [1205, 1213, 3572]],
+      // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
+      // ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_ACCOUNT_HAS_BEEN_LOCKED
+      ["STORE_DENIED", [1044, 1045, 1142, 1143, 1227, 1698, 3118]],
+      // ER_BAD_DB_ERROR, ER_NO_SUCH_TABLE
+      ["STORE_MISSING", [1049, 1146]],
+      // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
+      ["STORE_THROTTLED", [1040, 1203, 1226]],
+      // ER_OPTION_PREVENTS_STATEMENT and ER_READ_ONLY_MODE: a replica, or a primary that is being replaced.
+      ["STORE_UNAVAILABLE", [1290, 1836]],
+      // ER_BAD_FIELD_ERROR, ER_PARSE_ERROR, ER_DATA_TOO_LONG, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
+      ["STORE_REJECTED", [1054, 1064, 1366, 1406]],
+    ] as const
+  ).flatMap(([code, numbers]) => numbers.map((number) => [number, { code, notApplied: true }] as const)),
+);
+/** ER_QUERY_INTERRUPTED: cancelled, by us or by an administrator. */
+const INTERRUPTED = 1317;
+
+/** What an error of `mysql2` means; `undefined` where it is none of the server's. */
+export function mysqlMeaning(error: unknown): Meaning | undefined {
+  const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
+  if (errno === INTERRUPTED) return { code: "STORE_TIMEOUT", notApplied: false };
+  if (typeof errno === "number" && MEANINGS.has(errno)) return MEANINGS.get(errno);
+  return code === "ETIMEDOUT" ? { code: "STORE_TIMEOUT", notApplied: false } : undefined;
+}

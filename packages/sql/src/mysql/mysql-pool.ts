@@ -1,0 +1,90 @@
+import { ConfigurationError } from "@leasehold/core";
+import type { Connections } from "../one-connection.ts";
+
+/** What is used of a connection of `mysql2/promise`. */
+export interface MySqlConnection {
+  readonly threadId: number | null;
+  query(options: object): Promise<readonly [unknown, ...unknown[]]>;
+}
+/** What is used of a pool's connection. */
+export interface MySqlPoolConnection extends MySqlConnection {
+  release(): void;
+  destroy(): void;
+}
+/** What is used of a pool of `mysql2/promise`. */
+export interface MySqlPool {
+  getConnection(): Promise<MySqlPoolConnection>;
+  end(): Promise<void>;
+}
+
+/** Enough for a lease call, a read beside it, and a cancellation. */
+const OWN_CONNECTIONS = 4;
+
+/** A statement as `mysql2` takes it, whatever the connection's own settings say. */
+export function statement(sql: string, values: readonly unknown[]): object {
+  return { sql, values, namedPlaceholders: false, rowsAsArray: false, nestTables: false, typeCast: true };
+}
+
+/** Connections to the user's database: through the user's pool, or one of our own for a URL. */
+export class MySqlConnections implements Connections<MySqlPoolConnection> {
+  readonly #given: MySqlPool | string;
+  #own: Promise<MySqlPool> | undefined;
+
+  /** @throws {ConfigurationError} unless it is a URL or a pool. */
+  constructor(given: unknown) {
+    this.#given = poolOrUrl(given);
+  }
+
+  async get(): Promise<MySqlPoolConnection> {
+    return await (await this.#pool()).getConnection();
+  }
+
+  release(connection: MySqlPoolConnection): void {
+    connection.release();
+  }
+
+  discard(connection: MySqlPoolConnection): void {
+    connection.destroy();
+  }
+
+  async cancel({ threadId }: MySqlPoolConnection): Promise<void> {
+    if (threadId === null) return;
+    const other = await this.get();
+    try {
+      await other.query(statement(`KILL QUERY ${threadId}`, []));
+    } finally {
+      other.release();
+    }
+  }
+
+  /** Closes the pool, if it is our own. */
+  async close(): Promise<void> {
+    const own = await this.#own?.catch(() => undefined);
+    this.#own = undefined;
+    await own?.end();
+  }
+
+  async #pool(): Promise<MySqlPool> {
+    if (typeof this.#given !== "string") return this.#given;
+    this.#own ??= openPool(this.#given);
+    return await this.#own;
+  }
+}
+
+async function openPool(uri: string): Promise<MySqlPool> {
+  let mysql;
+  try {
+    mysql = await import("mysql2/promise");
+  } catch (cause) {
+    throw new ConfigurationError("mysql needs the package mysql2: install it.", { cause });
+  }
+  return mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: 10_000 }) as unknown as MySqlPool;
+}
+
+function poolOrUrl(given: unknown): MySqlPool | string {
+  if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given)) return given.replace(/^mariadb:/, "mysql:");
+  const pool = given as Partial<MySqlPool & { promise(): MySqlPool }> | undefined;
+  if (typeof pool?.getConnection === "function") return typeof pool.promise === "function" ? pool.promise() : (pool as MySqlPool);
+  // The text may hold a password.
+  throw new ConfigurationError("mysql must be a URL such as mysql://user@host/database, or a pool of mysql2.");
+}

@@ -1,0 +1,26 @@
+import { FENCES, LEASES } from "../lease-row.ts";
+
+/** Text is kept as bytes of UTF-8: it compares by code point and trailing spaces count, whatever the collation. */
+export const MYSQL_MIGRATION: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS ${LEASES} (
+  election VARBINARY(255) NOT NULL PRIMARY KEY,
+  version VARBINARY(36) NOT NULL DEFAULT '',
+  schema_version INT,
+  term BIGINT,
+  term_id VARBINARY(36),
+  candidate_id VARBINARY(255),
+  value MEDIUMBLOB,
+  nonce VARBINARY(36),
+  nonce_at DATETIME(6),
+  lease_duration_ms DOUBLE,
+  renew_interval_ms DOUBLE,
+  broken_reason VARBINARY(500),
+  transfer_to VARBINARY(255),
+  transfer_timeout_ms DOUBLE
+) ENGINE = InnoDB`,
+  `CREATE TABLE IF NOT EXISTS ${FENCES} (
+  election VARBINARY(255) NOT NULL PRIMARY KEY,
+  term BIGINT NOT NULL DEFAULT 0,
+  term_id VARBINARY(36)
+) ENGINE = InnoDB`,
+];

@@ -1,0 +1,33 @@
+import type { StoreErrorCode } from "@leasehold/core";
+import type { Meaning } from "../sql-errors.ts";
+
+/**
+ * SQLSTATEs, or their first two characters, by what they mean here; the longer one counts.
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const CODES: Readonly<Record<string, StoreErrorCode>> = {
+  "40001": "STORE_CONFLICT",
+  "40P01": "STORE_CONFLICT",
+  "55P03": "STORE_CONFLICT",
+  "42501": "STORE_DENIED",
+  "42P01": "STORE_MISSING",
+  "3D000": "STORE_MISSING",
+  "3F000": "STORE_MISSING",
+  // A replica, or a primary that is being replaced.
+  "25006": "STORE_UNAVAILABLE",
+  "28": "STORE_DENIED",
+  "53": "STORE_THROTTLED",
+  "22": "STORE_REJECTED",
+  "42": "STORE_REJECTED",
+};
+/** Cancelled, by us or by a timeout of the server's. */
+const CANCELLED = "57014";
+
+/** What an error of `pg` means; `undefined` where it is none of the server's, or ends the connection. */
+export function postgresMeaning(error: unknown): Meaning | undefined {
+  const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
+  if (typeof code !== "string" || severity === undefined) return undefined;
+  if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
+  const known = CODES[code] ?? CODES[code.slice(0, 2)];
+  return known && { code: known, notApplied: true };
+}

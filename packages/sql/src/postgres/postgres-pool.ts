@@ -1,0 +1,113 @@
+import { ConfigurationError } from "@leasehold/core";
+import type { Connections } from "../one-connection.ts";
+
+/** What is used of a client of `pg`. */
+export interface PostgresClient {
+  query(statement: object): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
+  /** `I` outside a transaction; later versions of `pg` tell. */
+  getTransactionStatus?(): string | null;
+}
+/** What is used of a pool's client. */
+export interface PostgresPoolClient extends PostgresClient {
+  /** The server process behind it. */
+  readonly processID?: number | null;
+  release(destroy?: boolean): void;
+  on(event: string, listener: (value: never) => void): unknown;
+  off(event: string, listener: (value: never) => void): unknown;
+}
+/** What is used of a pool of `pg`. */
+export interface PostgresPool {
+  connect(): Promise<PostgresPoolClient>;
+  end(): Promise<void>;
+}
+
+/** A statement as `pg` takes it, whose columns come as the server's text, whatever parsers the user has set. */
+export function statement(text: string, values?: readonly unknown[]): object {
+  return { text, ...(values ? { values } : {}), types: AS_TEXT };
+}
+
+const AS_TEXT = { getTypeParser: () => String };
+
+/** Enough for a lease call, a read beside it, the listener, and a cancellation. */
+const OWN_CONNECTIONS = 5;
+
+/** Connections to the user's database: through the user's pool, or one of our own for a URL. */
+export class PostgresConnections implements Connections<PostgresPoolClient> {
+  readonly #given: PostgresPool | string;
+  #own: Promise<PostgresPool> | undefined;
+
+  /** @throws {ConfigurationError} unless it is a URL or a pool. */
+  constructor(given: unknown) {
+    this.#given = poolOrUrl(given);
+  }
+
+  async get(): Promise<PostgresPoolClient> {
+    const client = await (await this.#pool()).connect();
+    // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
+    client.off("error", ignore);
+    client.on("error", ignore);
+    return client;
+  }
+
+  release(client: PostgresPoolClient): void {
+    client.off("error", ignore);
+    client.release();
+  }
+
+  /** Its last error may still come, and is heard. */
+  discard(client: PostgresPoolClient): void {
+    client.release(true);
+  }
+
+  async cancel({ processID }: PostgresPoolClient): Promise<void> {
+    const other = await this.get();
+    try {
+      await other.query(statement("SELECT pg_cancel_backend($1)", [processID]));
+    } finally {
+      this.release(other);
+    }
+  }
+
+  /** Closes the pool, if it is our own. */
+  async close(): Promise<void> {
+    const own = await this.#own?.catch(() => undefined);
+    this.#own = undefined;
+    await own?.end();
+  }
+
+  async #pool(): Promise<PostgresPool> {
+    if (typeof this.#given !== "string") return this.#given;
+    this.#own ??= openPool(this.#given);
+    return await this.#own;
+  }
+}
+
+function ignore(): void {
+  // Heard, and so no reason to end the process.
+}
+
+async function openPool(connectionString: string): Promise<PostgresPool> {
+  let pg;
+  try {
+    pg = await import("pg");
+  } catch (cause) {
+    throw new ConfigurationError("postgres needs the package pg: install it.", { cause });
+  }
+  const pool = new pg.default.Pool({
+    connectionString,
+    max: OWN_CONNECTIONS,
+    connectionTimeoutMillis: 10_000,
+    application_name: "leasehold",
+  });
+  // An idle connection that breaks is replaced; unheard, its error would end the process.
+  pool.on("error", () => undefined);
+  return pool as unknown as PostgresPool;
+}
+
+function poolOrUrl(given: unknown): PostgresPool | string {
+  if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return given;
+  const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
+  if (typeof given === "object" && typeof connect === "function" && typeof end === "function") return given as PostgresPool;
+  // The text may hold a password.
+  throw new ConfigurationError("postgres must be a URL such as postgres://user@host/database, or a Pool of pg.");
+}

@@ -1,0 +1,32 @@
+import { FencedError, UnsupportedError, type Leadership, type RecordStore } from "@leasehold/core";
+import { FENCES, numberOf, textOf, type Row } from "./lease-row.ts";
+
+/** The part of a leadership that a fence compares. */
+export type Fenced = Pick<Leadership, "election" | "term" | "termId">;
+
+/** A database of one kind: what `SqlLeaseStore` needs beside a record store. */
+export interface SqlDatabase extends RecordStore {
+  /** The statements that create the tables, each safe to repeat. */
+  readonly migration: readonly string[];
+  /** Creates the tables, unless they exist. */
+  migrate(): Promise<void>;
+  /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} */
+  fence(leadership: Fenced, connection: unknown): Promise<void>;
+  /** Closes what the store has opened itself. */
+  close(): Promise<void>;
+}
+
+/** @throws {FencedError} unless the fence that was found is this leadership's. */
+export function checkFence({ election, term, termId }: Fenced, found: Row | undefined): void {
+  if (found && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId) return;
+  const currentTerm = found && (numberOf(found["term"]) ?? undefined);
+  throw new FencedError(election, term, currentTerm, "the tables of this transaction");
+}
+
+/** A lock that ends with the statement guards nothing. */
+export function notInTransaction(election: string): UnsupportedError {
+  return new UnsupportedError(
+    `fence() was called outside a transaction: its lock on ${FENCES} would be gone before your write. Begin a transaction on that connection first.`,
+    { election },
+  );
+}

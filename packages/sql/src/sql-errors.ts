@@ -1,0 +1,56 @@
+import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+
+/** What a driver's error means. */
+export interface Meaning {
+  readonly code: StoreErrorCode;
+  /** Whether it is certain that a write was not carried out. */
+  readonly notApplied: boolean;
+  /** What to do about it, where that is not the same for every database. */
+  readonly advice?: string;
+}
+
+export interface RequestLabel {
+  readonly store: string;
+  readonly operation: string;
+  readonly election: string;
+  readonly writes: boolean;
+}
+
+/** Socket errors after which the statement cannot have reached the server. */
+const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+
+const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_DENIED:
+    " Candidates need SELECT, INSERT and UPDATE on the tables leasehold_leases and leasehold_fences; observers, SELECT.",
+  STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
+};
+
+/**
+ * A write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
+ * discards the connection, which undoes it now.
+ */
+export function notCommitted({ store, operation, election }: RequestLabel): StoreError {
+  return new StoreError(
+    "STORE_REJECTED",
+    `${store}: '${operation}' of '${election}' was not committed: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK, and leave autocommit on.`,
+    { store, operation, election, mayHaveBeenApplied: false },
+  );
+}
+
+/** A driver's error as one of ours; errors of ours are left as they are. */
+export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
+  if (isLeaseholdError(error)) return error;
+  const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
+  const { store, operation, election, writes } = label;
+  const neverSent = typeof code === "string" && NEVER_SENT.has(code);
+  const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: neverSent };
+  const line = message.split("\n", 1)[0]?.slice(0, 300) ?? "";
+  const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
+  // Drivers hang the statement and its values on their errors, the nonce among them.
+  const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
+  return new StoreError(
+    meaning.code,
+    `${store}: '${operation}' of '${election}' failed: ${what}${/[.!?]$/.test(what) ? "" : "."}${meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
+    { store, operation, election, mayHaveBeenApplied: writes && !meaning.notApplied, cause },
+  );
+}

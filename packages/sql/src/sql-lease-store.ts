@@ -1,0 +1,85 @@
+import { ConfigurationError, RecordLeaseStore, systemClock, type Clock, type RecordLeaseStoreOptions } from "@leasehold/core";
+import { MySqlDatabase } from "./mysql/mysql-database.ts";
+import { PostgresDatabase } from "./postgres/postgres-database.ts";
+import type { Fenced, SqlDatabase } from "./sql-database.ts";
+import { SqliteDatabase } from "./sqlite/sqlite-database.ts";
+
+/** Exactly one of the databases. */
+export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
+  /**
+   * The path of a SQLite file on a local disk; it is created where it is missing. It holds the fences, and may hold the
+   * data that they guard; the leases are in a second file beside it, named with `-leasehold` at the end.
+   */
+  readonly sqlite?: string | undefined;
+  /** A pool of `mysql2/promise`, or a URL (`mysql://…`) for a pool of the store's own. */
+  readonly mysql?: unknown;
+  /** A `Pool` of `pg`, or a URL (`postgres://…`) for a pool of the store's own. */
+  readonly postgres?: unknown;
+}
+
+/**
+ * Leases on rows of a SQL database: SQLite, MySQL, MariaDB or PostgreSQL; one row per election, and one for its fence.
+ *
+ * Assumes one primary that does not lose acknowledged writes: synchronous replication where it can fail over, a local
+ * disk for SQLite. Electors judge expiry by what they observe; `tryRun`, and electors that ask for it, also by the
+ * database's own clock, confirmed by a second reading, and trust it not to step meanwhile.
+ *
+ * With a pool of yours, its connections are shared with your work: lease calls that wait for one in vain fail, and so
+ * may the leadership. Give the store a URL, or keep connections to spare.
+ */
+export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
+  readonly #database: SqlDatabase;
+
+  /** @throws {ConfigurationError} unless exactly one database is given, and given well; nothing has been sent. */
+  constructor(options: SqlLeaseStoreOptions) {
+    const clock = options?.clock ?? systemClock;
+    const database = openDatabase(options ?? {}, clock);
+    super(database, { clock });
+    this.#database = database;
+  }
+
+  /** The statements that create the tables, for those who run their own migrations; each is safe to repeat. */
+  get migration(): readonly string[] {
+    return this.#database.migration;
+  }
+
+  /** Creates the tables, unless they exist; the account needs the right to. SQLite's are created by themselves. */
+  async migrate(): Promise<void> {
+    await this.#database.migrate();
+  }
+
+  /**
+   * Makes the caller's transaction depend on this leadership: call it on the connection right after the transaction
+   * began. It locks the election's fence, so that nobody can acquire, release or break the lease before the transaction
+   * ends; renewals do not touch it, so that a long transaction does not cost its leader the lease. Keep it short all the
+   * same: the next leader waits for it.
+   *
+   * @param connection of `mysql2/promise`, a client of `pg`, or a `DatabaseSync` on the store's file.
+   * @throws {FencedError} if the leadership has ended: roll back. {UnsupportedError} outside a transaction. Else what
+   *   the driver throws.
+   */
+  async fence(leadership: Fenced, connection: unknown): Promise<void> {
+    await this.#database.fence(leadership, connection);
+  }
+
+  /** Closes what the store has opened itself: files, or its own pool. */
+  async close(): Promise<void> {
+    await this.#database.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function openDatabase(options: SqlLeaseStoreOptions, clock: Clock): SqlDatabase {
+  const { sqlite, mysql, postgres } = options;
+  const given = (["sqlite", "mysql", "postgres"] as const).filter((name) => options[name] !== undefined);
+  if (given.length !== 1) {
+    throw new ConfigurationError(
+      `SqlLeaseStore needs exactly one of sqlite (a path), mysql and postgres (a pool or a URL); it was given ${given.join(" and ") || "none"}.`,
+    );
+  }
+  if (sqlite !== undefined) return new SqliteDatabase(sqlite, clock);
+  return mysql === undefined ? new PostgresDatabase(postgres, clock) : new MySqlDatabase(mysql, clock);
+}

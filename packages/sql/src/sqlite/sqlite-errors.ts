@@ -1,0 +1,23 @@
+import type { Meaning } from "../sql-errors.ts";
+
+/** SQLite's primary result codes. https://www.sqlite.org/rescode.html */
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const CANTOPEN = 14;
+const NOTADB = 26;
+const PERM = 3;
+const AUTH = 23;
+
+/** What an error of `node:sqlite` means. Each statement has been carried out or not when it returns: nothing is unknown. */
+export function sqliteMeaning(error: unknown): Meaning | undefined {
+  const { errcode } = (error ?? {}) as { readonly errcode?: unknown };
+  if (typeof errcode !== "number") return undefined;
+  // The extended code's low byte is the primary one.
+  const code = errcode & 0xff;
+  if (code === BUSY || code === LOCKED) return { code: "STORE_CONFLICT", notApplied: true };
+  const advice = " The file's folder must exist, and this process must be allowed to write to it.";
+  if (code === PERM || code === AUTH || code === READONLY) return { code: "STORE_DENIED", notApplied: true, advice };
+  if (code === CANTOPEN) return { code: "STORE_MISSING", notApplied: true, advice };
+  return { code: code === NOTADB ? "STORE_REJECTED" : "STORE_UNAVAILABLE", notApplied: true };
+}

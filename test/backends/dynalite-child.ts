@@ -1,0 +1,21 @@
+/** dynalite, a DynamoDB in memory, for the process that `startDynalite` starts. */
+import { once } from "node:events";
+import type { IncomingMessage, Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+
+/** Serves on the port that is the first argument; 0 is a free one. */
+export async function serve([port]: readonly string[]): Promise<string> {
+  const dynalite = createRequire(import.meta.url)("dynalite") as (options: object) => Server;
+  const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
+  // Node's five seconds are short enough to close a connection under a client that is about to use it again.
+  server.keepAliveTimeout = 3_600_000;
+  // dynalite throws what a request reports, and so ends the process, when a client gives up while its request is being
+  // carried out. This listener comes after dynalite's own, which has subscribed by then.
+  server.on("request", (request: IncomingMessage) => {
+    request.removeAllListeners("error").on("error", () => {});
+  });
+  server.listen(Number(port), "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,138 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+/** Which program to run, under which name, and how. */
+export interface ProgramOptions {
+  /** What error messages call it, such as `Azurite`. */
+  readonly name: string;
+  /** The executable: a path, or a name on the PATH. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** How long its start may take before it fails, in milliseconds. @defaultValue 30000 */
+  readonly startTimeoutMs?: number | undefined;
+  /** Whether it is ended by closing the channel, since it has something to clean up, and not killed. @defaultValue false */
+  readonly cleansUp?: boolean | undefined;
+}
+
+/**
+ * A process that this one starts and talks to over a channel of JSON lines (Node's IPC, whose file descriptor is in the
+ * environment variable NODE_CHANNEL_FD). The channel closes when either of them ends, however it ends. The process is
+ * meant to end itself then, which is what keeps it from outliving this one.
+ */
+export class OwnedProcess {
+  readonly name: string;
+  readonly #child: ChildProcess;
+  readonly #startTimeoutMs: number;
+  readonly #cleansUp: boolean;
+  #stderr = "";
+
+  /** Starts the program. Whether it could be started, `firstMessage` tells. */
+  constructor({ name, command, args, startTimeoutMs = 30_000, cleansUp = false }: ProgramOptions) {
+    this.name = name;
+    this.#startTimeoutMs = startTimeoutMs;
+    this.#cleansUp = cleansUp;
+    this.#child = spawn(command, args, { env: environment(), stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    // It must be read to the end, or the child would block.
+    this.#child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#stderr = (this.#stderr + chunk).slice(-20_000);
+    });
+  }
+
+  /** @throws if there is no process, because it could not be started. */
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error(`${this.name} has not been started.`);
+    return this.#child.pid;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /**
+   * Waits for the first word of the process, which says that it serves.
+   * @throws an error with what the process wrote to stderr, if it ends or takes too long before that. It is gone then.
+   */
+  async firstMessage<Message>(): Promise<Message> {
+    const { promise, resolve, reject } = Promise.withResolvers<Message>();
+    // "close" comes after "exit", with all of stderr read; only "error" comes if there is no process at all.
+    const onClose = (): void => reject(new Error(`${this.name} did not start, ${this.#outcome()}.\n${this.#stderr}`));
+    const onTimeout = (): void =>
+      reject(new Error(`${this.name} did not start within ${this.#startTimeoutMs} ms.\n${this.#stderr}`));
+    const timer = setTimeout(onTimeout, this.#startTimeoutMs);
+    this.#child.once("message", resolve).once("close", onClose).once("error", reject);
+    try {
+      return await promise;
+    } catch (error) {
+      await this.end();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#child.off("message", resolve).off("close", onClose).off("error", reject);
+    }
+  }
+
+  /** Calls `listener` with every message that comes from now on. */
+  onMessage(listener: (message: unknown) => void): void {
+    this.#child.on("message", listener);
+  }
+
+  /** Calls `listener` once the process has ended, if it has not yet. */
+  onExit(listener: () => void): void {
+    this.#child.once("exit", listener);
+  }
+
+  /** Resolves when the system has taken the message; the process may read it later. @throws if the channel is closed. */
+  async send(message: object): Promise<void> {
+    const sent = Promise.withResolvers<void>();
+    this.#child.send(message, (error) => (error === null ? sent.resolve() : sent.reject(error)));
+    await sent.promise;
+  }
+
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#child.kill(signal);
+  }
+
+  /**
+   * Ends the process, even a paused one that is to be killed, and waits until the system says that it has ended. May be
+   * called again.
+   */
+  async end(): Promise<void> {
+    if (this.#child.pid === undefined || this.hasEnded) return;
+    const exit = once(this.#child, "exit");
+    if (!this.#cleansUp) this.#child.kill("SIGKILL");
+    else if (this.#child.connected) this.#child.disconnect();
+    await exit;
+  }
+
+  /** Why nothing can be asked of the process any more. */
+  ended(): Error {
+    return new Error(`${this.name} (pid ${this.pid}) has ended, ${this.#outcome()}.\n${this.#stderr}`);
+  }
+
+  #outcome(): string {
+    return this.#child.signalCode === null ? `exit code ${this.#child.exitCode}` : `killed by ${this.#child.signalCode}`;
+  }
+}
+
+/** This Node's executable, which runs the tests. Nothing else on the machine is sure to be the version that is being tested. */
+export function nodeExecutable(): string {
+  const major = Number(process.versions.node.split(".")[0]);
+  if (major >= 22) return process.execPath;
+  throw new Error(`Node ${process.versions.node} is too old to start a backend: run this through npm scripts or npx.`);
+}
+
+/**
+ * What Node needs to run a file of this repository. Not this process's own arguments, which in a Vitest worker name
+ * loaders and conditions that are not meant for a backend.
+ */
+export function nodeArguments(file: string, args: readonly string[]): readonly string[] {
+  // Node 22.12, the oldest supported, strips types on request only.
+  const stripTypes = process.features.typescript === false ? ["--experimental-strip-types"] : [];
+  return [...stripTypes, "--conditions=@leasehold/source", file, ...args];
+}
+
+/** Without what would reconfigure a backend (accounts, ports, data directories) or Node (coverage, preloads). */
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(AZURITE_|MOTO_|MYSQL_|NODE_|PG)/.test(name)));
+}

@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { startDaemon } from "./daemon.ts";
+import type { Daemon, DaemonOptions } from "./daemon.ts";
+import { findProgram } from "./find-program.ts";
+
+/** A PostgreSQL server. */
+export interface Postgres extends Daemon {
+  /** With a user that may do everything, and an empty database: `postgresql://postgres@127.0.0.1:40123/postgres`. */
+  readonly url: string;
+}
+
+/** Why no PostgreSQL can be started on this machine; `undefined` if one can. */
+export async function postgresMissing(): Promise<string | undefined> {
+  if ((await findProgram("postgres")) === undefined) return "PostgreSQL is not installed: apt-get install postgresql";
+  return await unprivilegedUser().then(
+    () => undefined,
+    () => "PostgreSQL does not run as root, and there is no user postgres: adduser --system postgres",
+  );
+}
+
+/**
+ * Starts a PostgreSQL server on 127.0.0.1, with data of its own. Takes about a second.
+ * @throws an error with the server's log, if it ends or takes too long before it serves.
+ */
+export async function startPostgres(options: DaemonOptions = {}): Promise<Postgres> {
+  const found = await findProgram("postgres");
+  if (found === undefined) throw new Error(await postgresMissing());
+  const serve = await realpath(found);
+  const daemon = await startDaemon(
+    "PostgreSQL",
+    {
+      directory: "postgres",
+      user: await unprivilegedUser(),
+      // Next to it, because both have to be of the same version.
+      prepare: [
+        join(dirname(serve), "initdb"),
+        ...["--pgdata={directory}/data", "--username=postgres", "--auth=trust"],
+        ...["--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"],
+      ],
+      serve: [
+        serve,
+        ...["-D", "{directory}/data", "-p", "{port}"],
+        ...setting("listen_addresses", "127.0.0.1"),
+        // The path of a socket has to be short, and nobody uses it.
+        ...setting("unix_socket_directories", ""),
+        ...setting("timezone", "UTC"),
+        // The data does not outlive the process anyway.
+        ...setting("fsync", "off"),
+        ...setting("full_page_writes", "off"),
+      ],
+      ready: "database system is ready to accept connections",
+      // Killed by SIGKILL, it would leave shared memory behind.
+      endWith: "SIGQUIT",
+    },
+    options,
+  );
+  return Object.assign(daemon, { url: `postgresql://postgres@127.0.0.1:${daemon.port}/postgres` });
+}
+
+function setting(name: string, value: string): readonly string[] {
+  return ["-c", `${name}=${value}`];
+}
+
+/** Who has to run it in place of root, which it refuses; `undefined` if this is not root. @throws if there is nobody. */
+async function unprivilegedUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const [uid, gid] = await Promise.all(["-u", "-g"].map(async (flag) => promisify(execFile)("id", [flag, "postgres"])));
+  return { uid: Number(uid?.stdout), gid: Number(gid?.stdout) };
+}

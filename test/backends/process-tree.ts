@@ -1,0 +1,65 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { reachesState } from "./process-state.ts";
+
+/**
+ * Stops the process `pid` and everything that descends from it where they stand (SIGSTOP), and resolves with their ids,
+ * parents first, once they have all stopped or ended. A process that is stopped starts no other, so none is missed.
+ */
+export async function pauseTree(pid: number): Promise<readonly number[]> {
+  const paused: number[] = [];
+  for (let generation: readonly number[] = [pid]; generation.length > 0; generation = await childrenOf(generation)) {
+    signalAll(generation, "SIGSTOP");
+    await Promise.all(generation.map(async (each) => reachesState(each, "stopped", "gone")));
+    paused.push(...generation);
+  }
+  return paused;
+}
+
+/** Kills the process `pid` and everything that descends from it (SIGKILL), and resolves once they are all gone. */
+export async function killTree(pid: number): Promise<void> {
+  const pids = await pauseTree(pid);
+  signalAll(pids, "SIGKILL");
+  await Promise.all(pids.map(async (each) => reachesState(each, "gone")));
+}
+
+/** Sends `signal` to those of `pids` that are still there. */
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+/** The processes whose parent is one of `pids`. */
+export async function childrenOf(pids: readonly number[]): Promise<readonly number[]> {
+  const parents = process.platform === "linux" ? await parentsFromProc() : await parentsFromPs();
+  return parents.filter(([, parent]) => pids.includes(parent)).map(([child]) => child);
+}
+
+type ParentOf = readonly [child: number, parent: number];
+
+async function parentsFromProc(): Promise<readonly ParentOf[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map(async (pid) => readFile(`/proc/${pid}/stat`, "latin1").catch(() => undefined)));
+  return stats.flatMap((stat): ParentOf[] => {
+    // "pid (name) state parent ...", and a name may contain anything, brackets too.
+    const parent = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
+    return stat === undefined ? [] : [[Number.parseInt(stat, 10), Number(parent)]];
+  });
+}
+
+async function parentsFromPs(): Promise<readonly ParentOf[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid="]);
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line): ParentOf => {
+      const [child, parent] = line.trim().split(/\s+/);
+      return [Number(child), Number(parent)];
+    });
+}

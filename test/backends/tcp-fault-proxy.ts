@@ -1,0 +1,217 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { TcpPassage } from "./tcp-passage.ts";
+import type { TcpConditions } from "./tcp-passage.ts";
+
+/**
+ * A TCP proxy in this process, in front of one service whose protocol it does not know: it deals in bytes, where
+ * `FaultProxy` deals in requests. At first everything passes. A fault is in force from the call that sets it to `heal`,
+ * on present and on new connections; faults of requests and of replies go together, and of two of the same kind the
+ * later one holds.
+ *
+ * The ends of connections are treated like bytes: where bytes are lost or held, the other side does not hear of an end.
+ */
+export interface TcpFaultProxy extends AsyncDisposable {
+  readonly hostname: "127.0.0.1";
+  readonly port: number;
+  /** Both, as in a URL: `127.0.0.1:40123`. */
+  readonly host: string;
+  /** How many pieces of data clients have sent. A request is one or more of them. */
+  readonly requestsSeen: number;
+  /** Swallows what clients send from now on. */
+  loseRequests(): void;
+  /** Swallows what the service answers from now on. Requests are delivered. */
+  loseReplies(): void;
+  /**
+   * Keeps what clients send from now on, however much, and even if they go away.
+   * @returns a function that delivers everything in the order in which it came, connection by connection, and lets
+   * pass what comes next. It does nothing after another fault of requests, `cut` or `heal`.
+   */
+  holdRequests(): () => void;
+  /**
+   * Breaks all present connections, with what is held on them. A new one is broken as soon as it is made, before a byte
+   * has passed: to refuse it, the proxy would have to give its port away.
+   */
+  cut(): void;
+  /** Ends all faults: delivers what is held, and breaks connections on which something was lost, so that clients reconnect. */
+  heal(): void;
+  /**
+   * Resolves once the service has been sent something since the last fault was set: the system of the service has it.
+   * @throws when the proxy stops.
+   */
+  waitForBytes(): Promise<void>;
+  /**
+   * Resolves once the service has answered something that was swallowed, since the last fault was set. So it has
+   * carried out what it answers.
+   * @throws when the proxy stops.
+   */
+  waitForReplies(): Promise<void>;
+  /** Breaks every connection on both sides; what was held is lost. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** Starts a proxy on 127.0.0.1, on a free port, in front of the service at `targetPort` of 127.0.0.1. */
+export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultProxy> {
+  const server = createServer({ allowHalfOpen: true });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return new ByteProxy(server, targetPort);
+}
+
+class ByteProxy implements TcpFaultProxy, TcpConditions {
+  readonly hostname = "127.0.0.1";
+  readonly port: number;
+  requests: TcpConditions["requests"] = "pass";
+  replies: TcpConditions["replies"] = "pass";
+  requestsSeen = 0;
+  readonly #server: Server;
+  readonly #targetPort: number;
+  readonly #passages = new Set<TcpPassage>();
+  readonly #delivered = new Occurrence();
+  readonly #replyLost = new Occurrence();
+  #isCut = false;
+  #hold = Symbol("no hold");
+  #stopped: Promise<void> | undefined;
+
+  constructor(server: Server, targetPort: number) {
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
+    this.#targetPort = targetPort;
+    server.on("connection", (client: Socket) => this.#admit(client));
+  }
+
+  get host(): string {
+    return `${this.hostname}:${this.port}`;
+  }
+
+  loseRequests(): void {
+    this.#begin({ requests: "lose" });
+  }
+
+  loseReplies(): void {
+    this.#begin({ replies: "lose" });
+  }
+
+  holdRequests(): () => void {
+    this.#begin({ requests: "hold" });
+    const hold = this.#hold;
+    return () => {
+      if (this.#hold !== hold) return;
+      this.requests = "pass";
+      for (const passage of this.#passages) passage.release();
+    };
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    this.#begin({ requests: "pass", replies: "pass" });
+    for (const passage of this.#passages) passage.destroy();
+  }
+
+  heal(): void {
+    this.#isCut = false;
+    this.#begin({ requests: "pass", replies: "pass" });
+    for (const passage of this.#passages) {
+      if (passage.hasLost) passage.destroy();
+      else passage.release();
+    }
+  }
+
+  async waitForBytes(): Promise<void> {
+    await this.#delivered.happened();
+  }
+
+  async waitForReplies(): Promise<void> {
+    await this.#replyLost.happened();
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#close());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  onRequest(): void {
+    this.requestsSeen++;
+  }
+
+  onDelivery(): () => void {
+    return this.#delivered.ahead();
+  }
+
+  onLostReply(): void {
+    this.#replyLost.happen();
+  }
+
+  #begin(fault: Partial<Pick<TcpConditions, "requests" | "replies">>): void {
+    this.requests = fault.requests ?? this.requests;
+    this.replies = fault.replies ?? this.replies;
+    if (fault.requests !== undefined) this.#hold = Symbol("hold");
+    this.#delivered.reset();
+    this.#replyLost.reset();
+  }
+
+  #admit(client: Socket): void {
+    if (this.#isCut || this.#stopped !== undefined) {
+      client.on("error", () => {}).resetAndDestroy();
+      return;
+    }
+    const service = connect({ port: this.#targetPort, host: this.hostname, allowHalfOpen: true });
+    const passage = new TcpPassage(client, service, this);
+    this.#passages.add(passage);
+    void passage.closed().then(() => this.#passages.delete(passage));
+  }
+
+  async #close(): Promise<void> {
+    const reason = new Error("The TCP fault proxy has been stopped.");
+    this.#delivered.giveUp(reason);
+    this.#replyLost.giveUp(reason);
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    const passages = [...this.#passages];
+    for (const passage of passages) passage.destroy();
+    await Promise.all([closed, ...passages.map(async (passage) => passage.closed())]);
+  }
+}
+
+/** Something that happens or not, since the last `reset`, and those who wait for it. */
+class Occurrence {
+  #era = 0;
+  #hasHappened = false;
+  #givenUp: Error | undefined;
+  readonly #waiting: Array<PromiseWithResolvers<void>> = [];
+
+  happen(): void {
+    this.#hasHappened = true;
+    for (const waiter of this.#waiting.splice(0)) waiter.resolve();
+  }
+
+  /** What is begun now: call it when it has happened. If that is after the next `reset`, it does not count. */
+  ahead(): () => void {
+    const era = this.#era;
+    return () => {
+      if (era === this.#era) this.happen();
+    };
+  }
+
+  reset(): void {
+    this.#era++;
+    this.#hasHappened = false;
+  }
+
+  giveUp(reason: Error): void {
+    this.#givenUp = reason;
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(reason);
+  }
+
+  async happened(): Promise<void> {
+    if (this.#hasHappened) return;
+    if (this.#givenUp !== undefined) throw this.#givenUp;
+    const waiter = Promise.withResolvers<void>();
+    this.#waiting.push(waiter);
+    await waiter.promise;
+  }
+}

@@ -1,0 +1,131 @@
+import type { Socket } from "node:net";
+
+/** What a proxy does with what passes it at present, and who wants to know of it. */
+export interface TcpConditions {
+  readonly requests: "pass" | "lose" | "hold";
+  readonly replies: "pass" | "lose";
+  /** The client has sent something. */
+  onRequest(): void;
+  /** Something is sent on to the service. @returns what to call when the service's system has taken it */
+  onDelivery(): () => void;
+  /** The service has answered something that the client will not see. */
+  onLostReply(): void;
+}
+
+/** What a client has sent: bytes, or that nothing more will come. */
+type Sent = Buffer | "end";
+
+/**
+ * One client's connection and the one to the service that belongs to it. What has passed, and what is held, goes its
+ * way even if the client goes away. Where bytes are lost, the end of a connection is lost as well.
+ */
+export class TcpPassage {
+  readonly #client: Socket;
+  readonly #service: Socket;
+  readonly #conditions: TcpConditions;
+  #held: Sent[] = [];
+  #hasLostRequests = false;
+  #hasLostReplies = false;
+
+  /** Both sockets have to allow half-open connections. */
+  constructor(client: Socket, service: Socket, conditions: TcpConditions) {
+    this.#client = client;
+    this.#service = service;
+    this.#conditions = conditions;
+    client.setNoDelay(true);
+    service.setNoDelay(true);
+    this.#relayRequests();
+    this.#relayReplies();
+  }
+
+  /** Whether something was lost on it, so that neither side can make sense of what comes next. */
+  get hasLost(): boolean {
+    return this.#hasLostRequests || this.#hasLostReplies;
+  }
+
+  /** Resolves once both connections are closed. */
+  async closed(): Promise<void> {
+    const isClosed = async (socket: Socket): Promise<void> => {
+      if (!socket.closed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    };
+    await Promise.all([isClosed(this.#client), isClosed(this.#service)]);
+  }
+
+  /** Delivers what was held, in the order in which it came. */
+  release(): void {
+    const held = this.#held;
+    this.#held = [];
+    for (const sent of held) this.#deliver(sent);
+  }
+
+  /** Breaks both connections (the client sees a reset), with what is held. */
+  destroy(): void {
+    this.#held = [];
+    this.#client.resetAndDestroy();
+    this.#service.destroy();
+  }
+
+  #relayRequests(): void {
+    this.#client.on("data", (chunk: Buffer) => {
+      this.#conditions.onRequest();
+      this.#accept(chunk);
+    });
+    this.#client.on("end", () => this.#accept("end"));
+    // A reset, which "close" reports too.
+    this.#client.on("error", () => {});
+    this.#client.once("close", (hadError) => {
+      if (hadError) this.#accept("end");
+      // Nobody reads the replies any more, and unread ones would keep the service's connection open.
+      this.#service.resume();
+    });
+    this.#service.on("drain", () => this.#client.resume());
+  }
+
+  #relayReplies(): void {
+    this.#service.on("data", (chunk: Buffer) => {
+      if (this.#conditions.replies === "lose") {
+        this.#hasLostReplies = true;
+        this.#conditions.onLostReply();
+      } else if (this.#client.writable && !this.#client.write(chunk)) {
+        this.#service.pause();
+      }
+    });
+    this.#service.on("end", () => {
+      if (this.#conditions.replies === "lose") this.#hasLostReplies = true;
+      else this.#client.end();
+    });
+    this.#service.on("error", () => {});
+    this.#service.once("close", (hadError) => {
+      if (this.#conditions.replies === "lose") this.#hasLostReplies = true;
+      else if (hadError) this.#client.resetAndDestroy();
+      else this.#client.destroySoon();
+    });
+    this.#client.on("drain", () => this.#service.resume());
+  }
+
+  #accept(sent: Sent): void {
+    // What follows a gap can never be delivered.
+    switch (this.#hasLostRequests ? "lose" : this.#conditions.requests) {
+      case "lose":
+        this.#hasLostRequests = true;
+        return;
+      case "hold":
+        this.#held.push(sent);
+        return;
+      case "pass":
+        this.#deliver(sent);
+    }
+  }
+
+  #deliver(sent: Sent): void {
+    if (sent === "end") {
+      this.#service.end();
+      return;
+    }
+    const taken = this.#conditions.onDelivery();
+    const hasRoom = this.#service.write(sent, (error) => {
+      if (error === null || error === undefined) taken();
+    });
+    if (!hasRoom) this.#client.pause();
+  }
+}

@@ -1,0 +1,121 @@
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import type { Faults, HeldRequests, Place } from "@leasehold/conformance";
+import { afterAll, beforeAll } from "vitest";
+import { BlobWorld } from "../../packages/azure-blob/test/blob-world.ts";
+import { startAzurite, type Azurite } from "../backends/azurite.ts";
+import type { Fault } from "../backends/fault.ts";
+import { startFaultProxy, type FaultProxy } from "../backends/fault-proxy.ts";
+import { freshBlob } from "../backends/fresh-container.ts";
+import { runConformance } from "./run-conformance.ts";
+
+let azurite: Azurite;
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  azurite = await startAzurite();
+  proxy = await startFaultProxy(azurite.url);
+  // Its first answers take a second; no case is to count that.
+  await (await freshBlob(azurite.url)).getBlobLeaseClient().acquireLease(15);
+});
+
+afterAll(async () => {
+  await proxy.stop();
+  await azurite.stop();
+});
+
+runConformance({
+  name: "azure-blob (Azurite)",
+  leaseMs: 15_000,
+  // The lease, and then the term under it.
+  requests: { acquire: 2, renew: 1, release: 1, look: 1 },
+  lacks: { watch: "Blob Storage cannot push" },
+  open: () => Promise.resolve(new BlobPlace(new BlobWorld(azurite, proxy))),
+});
+
+/** A container of its own, with the clock of a {@link BlobWorld}. */
+class BlobPlace implements Place {
+  readonly #world: BlobWorld;
+
+  constructor(world: BlobWorld) {
+    this.#world = world;
+  }
+
+  connect(): Promise<BlobLeaseStore> {
+    return Promise.resolve(new BlobLeaseStore({ container: this.#world.container, clock: this.#world.clock }));
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#world.pass(ms);
+  }
+
+  connectUnreliably(): Promise<{ readonly store: BlobLeaseStore; readonly faults: Faults }> {
+    return Promise.resolve({ store: this.#world.store(), faults: new ProxyFaults(this.#world.proxy) });
+  }
+
+  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+    await this.#world.container.createIfNotExists();
+    const blob = this.#world.container.getBlockBlobClient(election);
+    if (what === "foreign") await blob.upload("do not touch", 12, { metadata: { owner: "somebody" } });
+    else await blob.upload("", 0, { metadata: { leasehold_schema: "2", leasehold_term: "7" } });
+  }
+
+  async dig(election: string): Promise<unknown> {
+    const blob = this.#world.container.getBlobClient(election);
+    const { etag, metadata, leaseState } = await blob.getProperties();
+    return { etag, metadata, leaseState, content: (await blob.downloadToBuffer()).toString() };
+  }
+
+  async remove(election: string): Promise<void> {
+    const blob = this.#world.container.getBlobClient(election);
+    await blob.getBlobLeaseClient().breakLease(0);
+    await blob.delete();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#world.dispose();
+  }
+}
+
+/** What a {@link FaultProxy} can do to all that goes through it. */
+class ProxyFaults implements Faults {
+  readonly #proxy: FaultProxy;
+
+  constructor(through: FaultProxy) {
+    this.#proxy = through;
+  }
+
+  async loseRequests(): Promise<void> {
+    this.#proxy.rule = () => ({ kind: "black-hole", side: "request" });
+  }
+
+  async loseReplies(): Promise<void> {
+    this.#proxy.rule = () => ({ kind: "black-hole", side: "reply" });
+  }
+
+  async hold(): Promise<HeldRequests> {
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    const fault: Fault = { kind: "hold", until };
+    const arrived = Promise.withResolvers<void>();
+    this.#proxy.rule = () => {
+      arrived.resolve();
+      return fault;
+    };
+    const letGo = async (): Promise<void> => {
+      release();
+      const held = this.#proxy.requests.filter((request) => request.fault === fault);
+      for (const one of held) await this.#proxy.waitFor((request) => request === one && one.deliveries[0]?.status !== undefined);
+    };
+    return { arrived: arrived.promise, letGo };
+  }
+
+  async duplicate(): Promise<void> {
+    this.#proxy.rule = () => {
+      this.#proxy.rule = undefined;
+      return { kind: "duplicate" };
+    };
+  }
+
+  async heal(): Promise<void> {
+    this.#proxy.rule = undefined;
+  }
+}

@@ -1,0 +1,31 @@
+import type { LeaseRecord } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { runConformance } from "./run-conformance.ts";
+
+const IN_PROCESS = "in-process: nothing lies between a store and its memory that could fail";
+
+runConformance({
+  name: "memory",
+  leaseMs: 15_000,
+  requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+  lacks: { faults: IN_PROCESS, duplicates: IN_PROCESS, removal: "nothing deletes a record from this memory" },
+  open() {
+    const clock = new VirtualClock();
+    const records = new MemoryRecordStore(clock);
+    return Promise.resolve({
+      connect: () => Promise.resolve(new RecordLeaseStore(records, { clock })),
+      pass: (ms: number) => clock.advance(ms),
+      async plant(election: string, what: "foreign" | "newer-schema") {
+        const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 2, term: 7 };
+        await records.put(election, planted as unknown as LeaseRecord, {
+          ifVersion: undefined,
+          keepsNonce: false,
+          signal: new AbortController().signal,
+        });
+      },
+      dig: (election: string) => records.get(election),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    });
+  },
+});
