@@ -34,7 +34,7 @@ export type DynamoDBFence = NonNullable<TransactWriteCommandInput["TransactItems
  * `store-clock` expiry judges by bounds of DynamoDB's own clock, taken from the `Date` headers of its replies, and
  * assumes that the clocks of its machines agree within a second.
  *
- * Costs at the defaults: a leader 720 writes an hour, a standby about 2,000 eventually consistent reads.
+ * Costs at the defaults: a leader 720 writes an hour, a standby about 2,300 eventually consistent reads.
  */
 export class DynamoDBLeaseStore extends RecordLeaseStore {
   readonly #records: DynamoDBRecordStore;

@@ -17,8 +17,8 @@ import { StoreTime, TOLERANCE_MS } from "./store-time.ts";
 import { TableCheck } from "./table-check.ts";
 
 /**
- * How late an expiry may be found by the service's clock: the grain of a `Date` header on both sides, the tolerance, and
- * the drift of some seconds on the holder's side.
+ * How late an expiry may be found by the service's clock, where renewals are at most 10 s apart and its machines agree:
+ * the grain of a `Date` header on both sides, the tolerance, and a tenth of the time between renewals.
  */
 const LATENESS_MS = 4_000;
 

@@ -42,7 +42,9 @@ export function stored(item: Item, now: Interval | undefined): StoredRecord {
     typeof nonceNotBefore === "number" && typeof nonceNotAfter === "number" && now
       ? ageOf({ lo: nonceNotBefore, hi: nonceNotAfter }, now)
       : undefined;
-  return { data, version: typeof version === "string" ? version : "", ...(nonceAgeMs ? { nonceAgeMs } : {}) };
+  // Without a version there is nothing that a write could be conditional on, whatever else is there.
+  if (typeof version !== "string") return { data: undefined, version: "" };
+  return { data, version, ...(nonceAgeMs ? { nonceAgeMs } : {}) };
 }
 
 /** The time between two instants that are known within bounds; `undefined` where the later one is the earlier one. */

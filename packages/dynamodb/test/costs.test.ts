@@ -1,0 +1,35 @@
+import { Elector } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeAll, expect, test } from "vitest";
+import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { SkewedClock } from "./skewed-clock.ts";
+import { ELECTION } from "./table-world.ts";
+
+beforeAll(warmUp);
+
+test("half an hour at the defaults: the leader's 360 writes, and 1,150 reads of a standby, none of them consistent", async () => {
+  const world = new VirtualClock();
+  const service = new SimulatedService(world);
+  const [leader, standby] = ["leader", "standby"].map((candidateId) => {
+    const clock = new SkewedClock(world);
+    const store = service.store(clock, { latencyMs: () => 5, hostOffsetMs: () => 0 });
+    return new Elector({ store, election: ELECTION, candidateId, clock });
+  });
+  const leadership = await world.runUntil(leader!.campaign());
+  const stopping = new AbortController();
+  const waiting = standby!.campaign({ signal: stopping.signal }).catch(() => undefined);
+  await world.advance(60_000);
+
+  const before = { ...service.served };
+  await world.advance(1_800_000);
+  const served = (kind: keyof typeof before): number => service.served[kind] - before[kind];
+
+  expect(leadership.isValid()).toBe(true);
+  expect(served("writes")).toBeGreaterThanOrEqual(355);
+  expect(served("writes")).toBeLessThanOrEqual(365);
+  expect(served("reads")).toBeLessThanOrEqual(1_200);
+  expect(served("consistentReads")).toBe(0);
+  stopping.abort();
+  await world.runUntil(waiting);
+  await world.runUntil(leadership.release());
+});

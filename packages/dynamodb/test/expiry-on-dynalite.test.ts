@@ -1,0 +1,68 @@
+import { Elector } from "@leasehold/core";
+import { describe, expect, onTestFinished } from "vitest";
+import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
+import { asking, ELECTION, LEASE_MS, LIMITS, win } from "./table-world.ts";
+import { test } from "./world-test.ts";
+
+const HOUR_MS = 3_600_000;
+/** The dead leader's lease is stamped from what was known of the time: this much late at most, as `capabilities` say. */
+const TOLERANCE_MS = 4_000;
+
+/** The clock of one more process: it runs, and its wall clock is off by so much. */
+function clockOff(byMs: number): MovableClock {
+  const clock = new MovableClock();
+  clock.run();
+  clock.jumpWall(byMs);
+  onTestFinished(() => clock.stop());
+  return clock;
+}
+
+describe.each([
+  [0, 0],
+  [7 * HOUR_MS, -7 * HOUR_MS],
+  [-7 * HOUR_MS, 7 * HOUR_MS],
+])("with clocks that are off by %d ms at the holder and by %d ms at the caller", (holderMs, callerMs) => {
+  test("a cold caller takes over once the lease has passed, and not before", async ({ world, dynalite }) => {
+    const clocks = [clockOff(holderMs)];
+    const pass = async (ms: number): Promise<void> => {
+      for (const clock of clocks) clock.freeze(ms);
+      await dynalite.advance(ms);
+    };
+    const call = async (): Promise<boolean> => {
+      const clock = clockOff(callerMs);
+      const elector = new Elector({ store: world.store({ clock }), election: ELECTION, clock });
+      return (await elector.tryRun(() => undefined)).elected;
+    };
+    const holder = world.store({ clock: clocks[0]! });
+    const lease = await win(holder);
+    clocks[0]!.jumpWall(-holderMs);
+    await pass(LEASE_MS / 3);
+    await holder.renew(lease, LIMITS);
+    // No reply is as late as a second here.
+    await pass(LEASE_MS - 1_000);
+    await expect(call()).resolves.toBe(false);
+    await pass(TOLERANCE_MS + 1_000);
+
+    const observer = clockOff(callerMs);
+    const observing = world.store({ clock: observer });
+    await observing.read(ELECTION);
+    await expect(observing.acquire(asking({ candidateId: "observer" }))).resolves.toMatchObject({
+      acquired: false,
+      current: { state: "unknown" },
+    });
+    await expect(call()).resolves.toBe(true);
+  });
+
+  test("one that only observes waits for the whole lease, by its own clock", async ({ world }) => {
+    const holder = world.store({ clock: clockOff(holderMs) });
+    await win(holder);
+    const clock = clockOff(callerMs);
+    const caller = world.store({ clock });
+    await caller.read(ELECTION);
+    clock.jumpWall(-2 * callerMs);
+    clock.freeze(LEASE_MS - 1_000);
+    await expect(caller.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    clock.freeze(1_001);
+    await expect(win(caller, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+  });
+});

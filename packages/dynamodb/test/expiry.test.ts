@@ -1,0 +1,397 @@
+import { fc, test } from "@fast-check/vitest";
+import { Elector, type LeaderTask, sleep, type AcquireRequest, type Lease } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { beforeAll, describe, expect } from "vitest";
+import { TOLERANCE_MS } from "../src/store-time.ts";
+import { SimulatedService, warmUp, type Line } from "./simulated-service.ts";
+import { SkewedClock } from "./skewed-clock.ts";
+import { asking, ELECTION, LEASE_MS, LIMITS } from "./table-world.ts";
+
+const HOUR_MS = 3_600_000;
+const PROMPT: Line = { latencyMs: () => 10, hostOffsetMs: () => 0 };
+
+beforeAll(warmUp);
+
+interface Process {
+  readonly clock: SkewedClock;
+  readonly store: DynamoDBLeaseStore;
+  readonly elector: Elector;
+}
+
+/** A few processes on machines that disagree about the time, an omniscient witness, and everything that can befall them. */
+class SkewedWorld {
+  readonly clock: VirtualClock;
+  readonly service: SimulatedService;
+  readonly processes: Process[] = [];
+  readonly terms: number[] = [];
+  /** Whose claims overlapped. */
+  readonly overlaps: string[] = [];
+  readonly #expiry: "observed" | "store-clock";
+  readonly #stopping = new AbortController();
+  readonly #lossy: Line;
+
+  constructor(seed: number, expiry: "observed" | "store-clock") {
+    this.clock = new VirtualClock(seed);
+    this.service = new SimulatedService(this.clock, this.#between(-HOUR_MS, HOUR_MS));
+    this.#expiry = expiry;
+    this.#lossy = {
+      latencyMs: () => this.#between(1, 150),
+      hostOffsetMs: () => this.#between(-TOLERANCE_MS / 2, TOLERANCE_MS / 2),
+      loses: () => (this.clock.random() < 0.05 ? this.#pick(["request", "reply"] as const) : undefined),
+    };
+  }
+
+  /** Another process that runs an elector. It is either of those that sleep, or of those whose wall clock is set at will. */
+  enter(name: string): void {
+    const process = this.#process(name);
+    const sleeps = this.clock.random() < 0.5;
+    void process.elector.run(this.#task(4_000), { signal: this.#stopping.signal }).catch(() => undefined);
+    this.#misfortunes.push(() => {
+      const far = this.#between(0, 5 * HOUR_MS);
+      this.#pick<() => void>([
+        () => process.clock.jumpWall(far),
+        // Set back while it sleeps, a machine cannot tell how long it slept: see the assumptions.
+        () => process.clock.jumpWall(sleeps ? far : -far),
+        () => (sleeps ? process.clock.suspend() : process.clock.freeze()),
+        () => process.clock.resume(),
+        () => process.clock.resume(),
+        () => void (this.#alive > 2 && process.clock.kill()),
+        () => void process.elector.resign(),
+      ])();
+    });
+  }
+
+  readonly #misfortunes: Array<() => void> = [];
+
+  /** A process that knows nothing, tries once, and is gone. */
+  callCold(): void {
+    const { elector } = this.#process(`cold ${this.processes.length}`);
+    void elector.tryRun(this.#task(3_000)).catch(() => undefined);
+  }
+
+  async live(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 200) {
+      await this.clock.advance(200);
+      this.#witness();
+      if (this.clock.random() < 0.08) this.#pick(this.#misfortunes)();
+      if (this.clock.random() < 0.06) this.callCold();
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    for (const { clock } of this.processes) clock.kill();
+  }
+
+  get #alive(): number {
+    return this.processes.filter(({ clock }) => clock.alive).length;
+  }
+
+  #task(longestMs: number): LeaderTask {
+    return async (leadership) => {
+      this.terms.push(leadership.term);
+      this.#witness();
+      await sleep(this.clock, this.#between(0, longestMs), leadership.signal);
+    };
+  }
+
+  #process(candidateId: string): Process {
+    const clock = new SkewedClock(this.clock, {
+      rate: this.#between(0.955, 1.045),
+      wallOffsetMs: this.#between(-12 * HOUR_MS, 12 * HOUR_MS),
+    });
+    const store = this.service.store(clock, this.#lossy);
+    const elector = new Elector({
+      store,
+      election: ELECTION,
+      candidateId,
+      clock,
+      leaseDurationMs: 6_000,
+      retryPeriodMs: 1_500,
+      cooldownMs: 0,
+      expiry: this.#expiry,
+    });
+    const process = { clock, store, elector };
+    this.processes.push(process);
+    return process;
+  }
+
+  #witness(): void {
+    const valid = this.processes.filter(({ clock, elector }) => clock.alive && elector.isLeader);
+    if (valid.length > 1) this.overlaps.push(valid.map(({ elector }) => elector.candidateId).join(" and "));
+  }
+
+  #between(least: number, most: number): number {
+    return least + this.clock.random() * (most - least);
+  }
+
+  #pick<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.clock.random() * choices.length)]!;
+  }
+}
+
+describe.each(["observed", "store-clock"] as const)("electors that expire by %s, and cold callers beside them", (expiry) => {
+  test.prop([fc.integer({ min: 1, max: 2 ** 31 - 1 })], { seed: 20_261_122, numRuns: 60 })(
+    "never two lead, whatever their clocks show, jump to and sleep through; and terms only rise",
+    async (seed) => {
+      const world = new SkewedWorld(seed, expiry);
+      for (const name of ["a", "b", "c"]) world.enter(name);
+      await world.live(40_000);
+      world.stop();
+
+      expect(world.overlaps).toEqual([]);
+      expect(world.terms).toEqual([...new Set(world.terms)].toSorted((one, other) => one - other));
+      expect(world.terms.length).toBeGreaterThan(0);
+    },
+    120_000,
+  );
+});
+
+/** A leader that has renewed some times and died, and when it last sent something that arrived. */
+async function deadLeader(
+  world: VirtualClock,
+  service: SimulatedService,
+  { process = new SkewedClock(world), line = PROMPT, request = {} as Partial<AcquireRequest>, renewals = 3 } = {},
+): Promise<{ readonly lease: Lease; readonly lastSentMs: number }> {
+  const store = service.store(process, line);
+  const outcome = await world.runUntil(store.acquire(asking({ candidateId: "dead", ...request })));
+  if (!outcome.acquired) throw new Error("The first one did not win.");
+  for (let renewal = 0; renewal < renewals; renewal += 1) {
+    await world.advance(asking(request).renewIntervalMs);
+    await world.runUntil(store.renew(outcome.lease, LIMITS));
+  }
+  process.kill();
+  return { lease: outcome.lease, lastSentMs: service.sentMs.get(service.item(ELECTION)?.["nonce"]?.S ?? "")! };
+}
+
+/** When, by the true time, a cold caller got the lease, one trying every so often. */
+async function coldTakeoverMs(
+  world: VirtualClock,
+  service: SimulatedService,
+  { everyMs = 100, untilMs = 120_000, line = PROMPT, clockOf = () => new SkewedClock(world) } = {},
+): Promise<number | undefined> {
+  const deadlineMs = world.monotonicMs() + untilMs;
+  while (world.monotonicMs() < deadlineMs) {
+    const clock = clockOf();
+    const elector = new Elector({ store: service.store(clock, line), election: ELECTION, candidateId: "cold", clock });
+    const outcome = await world.runUntil(elector.tryRun(() => world.monotonicMs()));
+    if (outcome.elected) return outcome.result;
+    await world.advance(everyMs);
+  }
+  return undefined;
+}
+
+describe("a process that was started after the leader died", () => {
+  const skew = fc.record({
+    rate: fc.double({ min: 0.98, max: 1.02, noNaN: true }),
+    wallOffsetMs: fc.integer({ min: -12 * HOUR_MS, max: 12 * HOUR_MS }),
+  });
+  test.prop(
+    [
+      fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+      skew,
+      skew,
+      fc.integer({ min: -HOUR_MS, max: HOUR_MS }),
+      fc.constantFrom(5_000, 15_000, 30_000, 60_000),
+    ],
+    { seed: 20_261_123, numRuns: 60 },
+  )(
+    "takes over by tryRun when the lease has passed since the last send, and never before: at most the stated tolerance later",
+    async (seed, holderSkew, callerSkew, serviceOffsetMs, leaseDurationMs) => {
+      const world = new VirtualClock(seed);
+      const service = new SimulatedService(world, serviceOffsetMs);
+      const line = { latencyMs: () => world.random() * 50, hostOffsetMs: () => 0 };
+      const { lastSentMs } = await deadLeader(world, service, {
+        process: new SkewedClock(world, holderSkew),
+        line,
+        request: { leaseDurationMs, renewIntervalMs: leaseDurationMs / 3 },
+      });
+      const renewIntervalMs = leaseDurationMs / 3;
+      const { toleranceMs } = service.store(new SkewedClock(world), line).capabilities.storeClock!;
+      await world.advance(leaseDurationMs - 1_000);
+
+      const tookOverMs = await coldTakeoverMs(world, service, { line, clockOf: () => new SkewedClock(world, callerSkew) });
+
+      const afterMs = tookOverMs! - lastSentMs;
+      expect(afterMs).toBeGreaterThanOrEqual(leaseDurationMs);
+      // Of the last try: the time between two, and its own requests.
+      const driftMs = Math.max(renewIntervalMs - 10_000, 0) / 10;
+      expect(afterMs).toBeLessThanOrEqual(leaseDurationMs + toleranceMs + driftMs + 100 + 500);
+    },
+    60_000,
+  );
+
+  test.prop([fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.constantFrom(LEASE_MS, 40 * LEASE_MS)], {
+    seed: 20_261_124,
+    numRuns: 100,
+  })(
+    "never takes over before, though the service's machines disagree as much as they may, and clocks drift as much as they may",
+    async (seed, leaseDurationMs) => {
+      const world = new VirtualClock(seed);
+      const service = new SimulatedService(world);
+      const rates = [1 / 1.1, 1, 1.1];
+      const anyRate = (): number => rates[Math.floor(world.random() * rates.length)]!;
+      const apart = world.random() < 0.5 ? TOLERANCE_MS / 2 : -TOLERANCE_MS / 2;
+      const { lastSentMs } = await deadLeader(world, service, {
+        process: new SkewedClock(world, { rate: anyRate() }),
+        line: { latencyMs: () => world.random() * 400, hostOffsetMs: () => apart },
+        request: { leaseDurationMs, renewIntervalMs: leaseDurationMs / 3 },
+        renewals: Math.floor(world.random() * 3),
+      });
+      const line = { latencyMs: () => world.random() * 400, hostOffsetMs: () => -apart };
+      await world.advance(leaseDurationMs * 0.9);
+
+      const rate = anyRate();
+      const tookOverMs = await coldTakeoverMs(world, service, {
+        line,
+        everyMs: leaseDurationMs / 300,
+        untilMs: leaseDurationMs,
+        clockOf: () => new SkewedClock(world, { rate }),
+      });
+
+      expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(leaseDurationMs);
+    },
+    60_000,
+  );
+
+  test("counts from when a holder asked for the time that it stamps, however late the answer was", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    let messages = 0;
+    const slowReplies = { latencyMs: () => ((messages += 1) % 2 === 1 ? 10 : 4_000), hostOffsetMs: () => 0 };
+    const request = { timeoutMs: 60_000 };
+    const { lastSentMs } = await deadLeader(world, service, { line: slowReplies, request, renewals: 0 });
+
+    const tookOverMs = await coldTakeoverMs(world, service, { everyMs: 50 });
+
+    expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS);
+  });
+
+  test("one that may not use the store's clock waits for a lease, and does not know before", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    await deadLeader(world, service);
+    await world.advance(HOUR_MS);
+    const store = service.store(new SkewedClock(world), PROMPT);
+
+    const first = await world.runUntil(store.read(ELECTION));
+    expect(first).toMatchObject({ state: "unknown", holder: "dead" });
+    await world.advance(LEASE_MS);
+    await expect(world.runUntil(store.read(ELECTION))).resolves.toMatchObject({ state: "expired" });
+  });
+
+  test("tells a living leader from a dead one at once", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    const holder = service.store(new SkewedClock(world), PROMPT);
+    await world.runUntil(holder.acquire(asking()));
+
+    const look = service.store(new SkewedClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
+    await expect(world.runUntil(look)).resolves.toMatchObject({ state: "held", holder: "a" });
+  });
+
+  test("counts a dead leader's lease from what it had stamped, also after an administrator has written", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    await deadLeader(world, service);
+    const stamps = (): unknown => [service.item(ELECTION)?.["nonceNotBefore"], service.item(ELECTION)?.["nonceNotAfter"]];
+    const before = stamps();
+    await world.advance(LEASE_MS - 1_000);
+    const admin = service.store(new SkewedClock(world), PROMPT);
+    await world.runUntil(admin.break(ELECTION, { reason: "test" }));
+    expect(stamps()).toEqual(before);
+
+    await world.advance(6_000);
+    const look = service.store(new SkewedClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
+    await expect(world.runUntil(look)).resolves.toMatchObject({ state: "expired" });
+  });
+
+  test("an item without stamps is judged by what was observed alone", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    await deadLeader(world, service);
+    const { nonceNotBefore: _, nonceNotAfter: __, ...item } = service.item(ELECTION)!;
+    service.setItem(ELECTION, item);
+
+    await expect(coldTakeoverMs(world, service, { untilMs: HOUR_MS, everyMs: 60_000 })).resolves.toBeUndefined();
+    const standby = new SkewedClock(world);
+    const elector = new Elector({ store: service.store(standby, PROMPT), election: ELECTION, clock: standby });
+    await using leadership = await world.runUntil(elector.campaign());
+    expect(leadership.term).toBe(2);
+    await world.runUntil(leadership.release());
+  });
+
+  test.each([
+    ["one stamp alone", { nonceNotAfter: undefined }],
+    ["a stamp that is no number", { nonceNotBefore: { S: "0" } }],
+  ])("so is an item with %s", async (_, change) => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    await deadLeader(world, service);
+    const item = Object.fromEntries(
+      Object.entries({ ...service.item(ELECTION)!, ...change }).filter(([, value]) => value !== undefined),
+    );
+    service.setItem(ELECTION, item as never);
+
+    await expect(coldTakeoverMs(world, service, { untilMs: HOUR_MS, everyMs: 600_000 })).resolves.toBeUndefined();
+  });
+});
+
+describe("a clock of the service that steps", () => {
+  test.each([60_000, 5_000])("back by %d ms: never early, and then as without a clock", async (stepMs) => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    const { lastSentMs } = await deadLeader(world, service);
+    service.step(-stepMs);
+
+    const tookOverMs = await coldTakeoverMs(world, service, { everyMs: 500 });
+
+    // Once its time has come again by the service's clock.
+    expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS + stepMs);
+  });
+
+  test("forward between a caller's two readings: neither is believed", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    await deadLeader(world, service);
+    const store = service.store(new SkewedClock(world), PROMPT);
+    const reading = store.read(ELECTION, { expiry: "store-clock" });
+    await world.advance(15);
+    service.step(HOUR_MS);
+    await expect(world.runUntil(reading)).resolves.toMatchObject({ state: "unknown" });
+  });
+
+  test("forward before a caller has looked: early by as much as the machines disagree beyond the tolerance, which is assumed away", async () => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    const { lastSentMs } = await deadLeader(world, service);
+    const stepMs = 8_000;
+    service.step(stepMs);
+
+    const tookOverMs = await coldTakeoverMs(world, service, { everyMs: 100 });
+
+    expect(tookOverMs! - lastSentMs).toBeLessThan(LEASE_MS);
+    expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS - stepMs + TOLERANCE_MS);
+  });
+
+  test.each([HOUR_MS, -HOUR_MS])(
+    "by %d ms under a leader: its second renewal after that is stamped by the new time",
+    async (stepMs) => {
+      const world = new VirtualClock();
+      const service = new SimulatedService(world);
+      const store = service.store(new SkewedClock(world), PROMPT);
+      const outcome = await world.runUntil(store.acquire(asking()));
+      if (!outcome.acquired) throw new Error("It did not win.");
+      service.step(stepMs);
+      const stamped = async (): Promise<boolean> => {
+        await world.advance(LEASE_MS / 3);
+        await world.runUntil(store.renew(outcome.lease, LIMITS));
+        const [lo, hi] = ["nonceNotBefore", "nonceNotAfter"].map((name) => Number(service.item(ELECTION)?.[name]?.N));
+        return lo! <= service.nowMs() && service.nowMs() <= hi! + 100;
+      };
+
+      expect([await stamped(), await stamped()]).toEqual([false, true]);
+    },
+  );
+});

@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Lease } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { describe, expect, test as base } from "vitest";
+import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
+import { isMissing } from "../../../test/backends/missing-backend.ts";
+import { motoMissing, startMoto } from "../../../test/backends/moto.ts";
+import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
+import { asking, clientOf, ELECTION, LEASE_MS, LIMITS, operationOf, refusal, win } from "./table-world.ts";
+
+/** A table on moto, which knows transactions. */
+const test = base
+  .extend("moto", { scope: "file" }, async ({}, { onCleanup }) => {
+    const moto = await startMoto();
+    onCleanup(() => moto.stop());
+    return moto;
+  })
+  .extend("proxy", { scope: "file" }, async ({ moto }, { onCleanup }) => {
+    const proxy = await startFaultProxy(moto.url, { nameOf: operationOf });
+    onCleanup(() => proxy.stop());
+    return proxy;
+  })
+  .extend("fenced", async ({ proxy }, { onCleanup }) => {
+    const client = clientOf(proxy.url);
+    const fenced = new FencedTable(client);
+    await fenced.store().createTable();
+    onCleanup(() => {
+      proxy.rule = undefined;
+      client.destroy();
+    });
+    return fenced;
+  });
+
+/** Leases, and beside them in the same table an item that only the leader may write. */
+class FencedTable {
+  readonly clock = new MovableClock();
+  readonly documents: DynamoDBDocumentClient;
+  readonly #tableName = `leases-${randomUUID()}`;
+
+  constructor(client: ReturnType<typeof clientOf>) {
+    this.documents = DynamoDBDocumentClient.from(client);
+  }
+
+  store(): DynamoDBLeaseStore {
+    return new DynamoDBLeaseStore({ client: this.documents, tableName: this.#tableName, clock: this.clock });
+  }
+
+  /** Writes as the leader of that lease. */
+  async write(store: DynamoDBLeaseStore, leadership: Pick<Lease, "election" | "term" | "termId">, total: number): Promise<void> {
+    const Put = { TableName: this.#tableName, Item: { election: "the report", total } };
+    await this.documents.send(new TransactWriteCommand({ TransactItems: [store.fence(leadership), { Put }] }));
+  }
+
+  async total(): Promise<unknown> {
+    const { Item } = await this.documents.send(
+      new GetCommand({ TableName: this.#tableName, Key: { election: "the report" }, ConsistentRead: true }),
+    );
+    return Item?.["total"];
+  }
+
+  /** Fails unless the write is refused, and changes nothing. */
+  async expectRefused(store: DynamoDBLeaseStore, leadership: Pick<Lease, "election" | "term" | "termId">): Promise<void> {
+    const before = await this.total();
+    const error: unknown = await this.write(store, leadership, -1).then(
+      () => expect.fail("It should have been refused."),
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(TransactionCanceledException);
+    expect((error as TransactionCanceledException).CancellationReasons?.[0]).toMatchObject({ Code: "ConditionalCheckFailed" });
+    await expect(this.total()).resolves.toBe(before);
+  }
+}
+
+describe.skipIf(await isMissing(motoMissing()))("a fenced transaction", () => {
+  test("passes for the leader, through renewals and publications", async ({ fenced }) => {
+    const store = fenced.store();
+    const lease = await win(store);
+    await fenced.write(store, lease, 1);
+    await store.renew(lease, LIMITS);
+    await fenced.write(store, lease, 2);
+    await store.publish(lease, "value", LIMITS);
+    await fenced.write(store, lease, 3);
+    await expect(fenced.total()).resolves.toBe(3);
+  });
+
+  test("is refused before there is a lease", async ({ fenced }) => {
+    await fenced.expectRefused(fenced.store(), { election: ELECTION, term: 1, termId: randomUUID() });
+  });
+
+  test("is refused after the release", async ({ fenced }) => {
+    const store = fenced.store();
+    const lease = await win(store);
+    await fenced.write(store, lease, 1);
+    await store.release(lease, LIMITS);
+    await fenced.expectRefused(store, lease);
+  });
+
+  test.for([false, true])("is refused as soon as the lease is broken (immediate: %s)", async (immediate, { fenced }) => {
+    const store = fenced.store();
+    const lease = await win(store);
+    await fenced.store().break(ELECTION, { reason: "test", immediate });
+    await fenced.expectRefused(store, lease);
+  });
+
+  test("is refused after a takeover, and passes for the new leader", async ({ fenced }) => {
+    const [stale, fresh] = [fenced.store(), fenced.store()];
+    const lease = await win(stale);
+    await fresh.read(ELECTION);
+    fenced.clock.forward(LEASE_MS + 1);
+    const newer = await win(fresh, { candidateId: "b" });
+
+    await fenced.expectRefused(stale, lease);
+    await fenced.write(fresh, newer, 2);
+    await expect(fenced.total()).resolves.toBe(2);
+  });
+
+  test("is refused for another termId of the same term, for another term, and for another election", async ({ fenced }) => {
+    const store = fenced.store();
+    const lease = await win(store);
+    const { election, term, termId } = lease;
+    await fenced.expectRefused(store, { election, term, termId: randomUUID() });
+    await fenced.expectRefused(store, { election, term: term + 1, termId });
+    await fenced.expectRefused(store, { election: "another", term, termId });
+  });
+
+  test("passes while an administrator asks for a transfer, until the holder has let go", async ({ fenced }) => {
+    const [store, admin] = [fenced.store(), fenced.store()];
+    const lease = await win(store);
+    const stopping = new AbortController();
+    const transfer = admin.transfer(ELECTION, "b", { signal: stopping.signal }).catch(() => undefined);
+    for (let tries = 0; tries < 50; tries += 1) {
+      const renewal = await store.renew(lease, LIMITS);
+      if (renewal.held && renewal.transferTo !== undefined) break;
+    }
+    await fenced.write(store, lease, 1);
+    await store.release(lease, LIMITS);
+    await fenced.expectRefused(store, lease);
+    stopping.abort();
+    await transfer;
+  });
+
+  test("that is under way only delays a renewal", async ({ fenced, proxy }) => {
+    fenced.clock.run();
+    const store = fenced.store();
+    const lease = await win(store);
+    let conflicts = 1;
+    // No emulator carries out two requests at once: this is what DynamoDB answers where one meets the other.
+    proxy.rule = ({ name }) => {
+      return name === "UpdateItem" && conflicts-- > 0 ? refusal(400, "TransactionConflictException") : undefined;
+    };
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    await fenced.write(store, lease, 1);
+
+    conflicts = Infinity;
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+    await fenced.write(store, lease, 2);
+    await expect(fenced.total()).resolves.toBe(2);
+  });
+});
+
+describe.skipIf(await isMissing(motoMissing()))("a lost race", () => {
+  test("tells who won, without another request", async ({ fenced, proxy }) => {
+    const [a, b] = [fenced.store(), fenced.store()];
+    await a.release(await win(a), LIMITS);
+    await b.read(ELECTION);
+    await win(a, { value: "http://a" });
+
+    const sent = proxy.requests.length;
+    const outcome = await b.acquire(asking({ candidateId: "b" }));
+
+    expect(outcome).toMatchObject({ acquired: false, current: { holder: "a", term: 2, value: "http://a" } });
+    expect(
+      proxy.requests
+        .slice(sent)
+        .map(({ name }) => name)
+        .filter((name) => name !== "DescribeTable"),
+    ).toEqual(["UpdateItem"]);
+  });
+});

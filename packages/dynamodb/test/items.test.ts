@@ -1,0 +1,300 @@
+import type { LeaseRecord } from "@leasehold/core";
+import { ForeignRecordError } from "@leasehold/core";
+import { describe, expect, vi } from "vitest";
+import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
+import { answer, asking, clientOf, ELECTION, LIMITS, makeTable, win, type TableWorld } from "./table-world.ts";
+import { test } from "./world-test.ts";
+
+const { signal } = new AbortController();
+const HELD: LeaseRecord = {
+  schema: 1,
+  term: 1,
+  termId: "term-id",
+  candidateId: "host-1-abc",
+  nonce: "nonce",
+  leaseDurationMs: 15_000,
+  renewIntervalMs: 5_000,
+};
+
+const RECORDS: Readonly<Record<string, LeaseRecord>> = {
+  "a lease that is held": HELD,
+  "one with a value": { ...HELD, value: "http://10.0.0.1:8080" },
+  "one with an empty value": { ...HELD, value: "" },
+  "one in many scripts": { ...HELD, candidateId: "ведущий-7-😀", value: "日本語\u0000\r\n\u2028 é e\u0301 👩‍👩‍👧" },
+  "one that is vacated": { ...HELD, termId: null },
+  "one that nobody ever had": { ...HELD, term: 0, termId: null, candidateId: null },
+  "one that is broken": { ...HELD, broken: { reason: "" } },
+  "one that is to be handed over": { ...HELD, transfer: { candidateId: "b", timeoutMs: 30_000 } },
+  "one with everything": {
+    ...HELD,
+    value: "x",
+    broken: { reason: "why" },
+    transfer: { candidateId: "b", timeoutMs: 0.25 },
+  },
+  "one with numbers as large and as fine as there are": {
+    ...HELD,
+    term: Number.MAX_SAFE_INTEGER,
+    leaseDurationMs: 2_147_483_647,
+    renewIntervalMs: 333.333_333_333_333_3,
+  },
+  "one with the longest value": { ...HELD, value: "😀".repeat(65_536 / 4) },
+};
+
+function recordsOf(world: TableWorld): DynamoDBRecordStore {
+  return new DynamoDBRecordStore(world.client, world.tableName, world.clock);
+}
+
+async function put(records: DynamoDBRecordStore, record: LeaseRecord, ifVersion?: string): Promise<string> {
+  const outcome = await records.put(ELECTION, record, { ifVersion, keepsNonce: false, signal });
+  if (!outcome.stored) expect.fail("It was not stored.");
+  return outcome.version;
+}
+
+describe("a record", () => {
+  test.for(Object.entries(RECORDS))("%s comes back as it was, over whatever was there", async ([, record], { world }) => {
+    const [records, others] = [recordsOf(world), recordsOf(world)];
+    let version: string | undefined;
+    for (const before of [RECORDS["one with everything"]!, HELD]) {
+      version = await put(records, before, version);
+      version = await put(records, record, version);
+      const stored = await others.get(ELECTION, { consistent: true, signal });
+      expect(stored).toMatchObject({ version, nonceAgeMs: [0, expect.any(Number)] });
+      expect(stored?.data).toEqual({ ...record, election: ELECTION });
+    }
+  });
+
+  test("that is missing is none", async ({ world }) => {
+    await expect(recordsOf(world).get(ELECTION, { consistent: true, signal })).resolves.toBeUndefined();
+  });
+
+  test("leaves no attribute behind that it does not have", async ({ world }) => {
+    const records = recordsOf(world);
+    const version = await put(records, RECORDS["one with everything"]!);
+    await put(records, HELD, version);
+
+    expect(Object.keys((await world.item())!).toSorted()).toEqual(
+      ["election", "nonceNotAfter", "nonceNotBefore", "version", ...Object.keys(HELD)].toSorted(),
+    );
+  });
+
+  test("names of elections are kept apart by code point, as they are", async ({ world }) => {
+    const store = world.store();
+    const names = ["é", "e\u0301", "a/b#c?d%20", " ", "😀".repeat(63), "constructor", "__proto__"];
+    for (const election of names) await win(store, { election });
+    for (const election of names) {
+      await expect(world.store().read(election)).resolves.toMatchObject({ term: 1, election });
+      await expect(world.item(election)).resolves.toMatchObject({ election: { S: election } });
+    }
+  });
+});
+
+describe("a conditional write", () => {
+  test("creates a record only where there is none, and changes only the version that it names", async ({ world }) => {
+    const [records, others] = [recordsOf(world), recordsOf(world)];
+    const first = await put(records, HELD);
+    await expect(others.put(ELECTION, HELD, { ifVersion: undefined, keepsNonce: false, signal })).resolves.toEqual({
+      stored: false,
+    });
+    const second = await put(records, { ...HELD, term: 2 }, first);
+    await expect(others.put(ELECTION, HELD, { ifVersion: first, keepsNonce: false, signal })).resolves.toEqual({ stored: false });
+    expect(second).not.toBe(first);
+    await expect(world.item()).resolves.toMatchObject({ term: { N: "2" } });
+  });
+
+  test("has one winner among 20 that try at once, in each of 3 rounds", async ({ world }) => {
+    const stores = Array.from({ length: 20 }, () => world.store());
+    for (let round = 1; round <= 3; round += 1) {
+      const outcomes = await Promise.all(
+        stores.map(async (store, index) => ({ store, outcome: await store.acquire(asking({ candidateId: `c${index}` })) })),
+      );
+      const winners = outcomes.flatMap(({ store, outcome }) => (outcome.acquired ? [{ store, lease: outcome.lease }] : []));
+      expect(winners).toHaveLength(1);
+      expect(winners[0]!.lease.term).toBe(round);
+      await winners[0]!.store.release(winners[0]!.lease, LIMITS);
+      await Promise.all(stores.map((store) => store.read(ELECTION, { expiry: "store-clock" })));
+    }
+  });
+});
+
+describe("the stamps of a nonce", () => {
+  async function stamps(world: TableWorld): Promise<unknown> {
+    const { nonceNotBefore, nonceNotAfter } = (await world.item()) ?? {};
+    return { nonceNotBefore, nonceNotAfter };
+  }
+
+  test("bound the service's time when it was sent", async ({ world }) => {
+    const beforeMs = Date.now();
+    await win(world.store());
+    const { nonceNotBefore, nonceNotAfter } = (await world.item())!;
+    expect(Number(nonceNotBefore?.N)).toBeLessThanOrEqual(Date.now());
+    expect(Number(nonceNotAfter?.N)).toBeGreaterThanOrEqual(beforeMs);
+    expect(Number(nonceNotAfter?.N) - Number(nonceNotBefore?.N)).toBeLessThanOrEqual(4_000);
+  });
+
+  test("stay with it when an administrator writes, and are new with the next one", async ({ world, dynalite }) => {
+    const [store, admin] = [world.store(), world.store()];
+    const lease = await win(store);
+    const first = await stamps(world);
+    world.clock.forward(5_000);
+    await dynalite.advance(5_000);
+
+    await admin.break(ELECTION, { reason: "test" });
+    await expect(stamps(world)).resolves.toEqual(first);
+
+    await store.release(lease, LIMITS);
+    await expect(stamps(world)).resolves.not.toEqual(first);
+  });
+
+  test("are left out where no reply tells the time, and taken away with the nonce that they belonged to", async ({ world }) => {
+    await world
+      .store()
+      .release(await win(world.store(), { election: "unused" }), LIMITS)
+      .catch(() => undefined);
+    const store = world.store();
+    const lease = await win(store);
+    await store.release(lease, LIMITS);
+    expect(await stamps(world)).not.toEqual({ nonceNotBefore: undefined, nonceNotAfter: undefined });
+
+    // Another process, to which nothing that tells the time comes through but the writes.
+    const item = (await world.item())!;
+    world.proxy.rule = ({ name }) => {
+      if (name === "GetItem") return answer(200, { Item: item }, { Date: "the day after tomorrow" });
+      return name === "DescribeTable" ? answer(200, { Table: {} }) : undefined;
+    };
+    await win(world.store());
+    await expect(stamps(world)).resolves.toEqual({ nonceNotBefore: undefined, nonceNotAfter: undefined });
+  });
+
+  test("that lie ahead of the service's time tell no age", async ({ world }) => {
+    await win(world.store());
+    const aheadMs = Date.now() + 60_000;
+    const ahead = { nonceNotBefore: { N: String(aheadMs) }, nonceNotAfter: { N: String(aheadMs + 2_000) } };
+    await world.putItem({ ...(await world.item())!, ...ahead });
+
+    const stored = await recordsOf(world).get(ELECTION, { consistent: true, signal });
+    expect(stored).toMatchObject({ data: { term: 1 } });
+    expect(stored).not.toHaveProperty("nonceAgeMs");
+  });
+});
+
+test("attributes that are not ours are left alone, whatever is in them", async ({ world }) => {
+  const store = world.store();
+  const lease = await win(store);
+  const foreign = {
+    owner: { S: "ops" },
+    tags: { SS: ["a", "b"] },
+    huge: { N: "123456789012345678901234567890" },
+    fine: { N: "90071992547409930.5" },
+    blob: { B: new Uint8Array([1, 2, 3]) },
+  };
+  await world.putItem({ ...(await world.item())!, ...foreign });
+
+  await store.renew(lease, LIMITS);
+  await expect(world.store().read(ELECTION)).resolves.toMatchObject({ term: 1, holder: "a" });
+  await store.release(lease, LIMITS);
+  await win(world.store());
+
+  await expect(world.item()).resolves.toMatchObject({ ...foreign, term: { N: "2" } });
+});
+
+describe("rule 12: an item that is no lease of ours", () => {
+  test.for(
+    Object.entries({
+      "has nothing but its key": {},
+      "belongs to somebody else": { owner: { S: "ops" }, version: { S: "v1" } },
+      "is of a newer schema": { ...lease(), schema: { N: "2" } },
+      "has a term that no number holds": { ...lease(), term: { N: "99999999999999999999" } },
+      "has a term in words": { ...lease(), term: { S: "one" } },
+      "has no version": { ...lease(), version: { NULL: true } },
+      "has no nonce": { ...lease(), nonce: { NULL: true } },
+      "has a duration of 0": { ...lease(), leaseDurationMs: { N: "0" } },
+      "has a note that is a text": { ...lease(), broken: { S: "why" } },
+    }),
+  )("%s: an error that names it, and it stays as it was", async ([, item], { world }) => {
+    await world.putItem(item as never);
+    const before = await world.item();
+    for (const attempt of [
+      () => world.store().read(ELECTION),
+      () => world.store().acquire(asking()),
+      () => world.store().break(ELECTION, { reason: "test" }),
+      () => world.store().transfer(ELECTION, "b"),
+    ]) {
+      const error = await world.failureOf(attempt());
+      expect(error).toBeInstanceOf(ForeignRecordError);
+      expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
+    }
+    expect(world.proxy.requests.map(({ name }) => name)).not.toContain("UpdateItem");
+    await expect(world.item()).resolves.toEqual(before);
+  });
+
+  function lease(): object {
+    return {
+      schema: { N: "1" },
+      term: { N: "1" },
+      termId: { S: "term-id" },
+      candidateId: { S: "a" },
+      nonce: { S: "nonce" },
+      leaseDurationMs: { N: "15000" },
+      renewIntervalMs: { N: "5000" },
+      version: { S: "v1" },
+    };
+  }
+});
+
+test("a table with another key says what it needs", async ({ world, dynalite }) => {
+  const direct = clientOf(dynalite.url);
+  const tableName = `${world.tableName}-other`;
+  await makeTable(direct, tableName, "id");
+  direct.destroy();
+  const store = world.store({ tableName });
+
+  for (const attempt of [() => store.read(ELECTION), () => store.acquire(asking())]) {
+    const error = await world.failureOf(attempt());
+    expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    expect(error.message).toMatch(/partition key must be the string 'election'/);
+  }
+});
+
+describe("an end to a leadership", () => {
+  test("release: the term stays, and nobody's name is on it", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store, { value: "value" });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
+    await expect(world.item()).resolves.toMatchObject({ term: { N: "1" }, termId: { NULL: true } });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
+  });
+
+  test("break: the holder learns why, and nobody acquires before the lease has passed", async ({ world, dynalite }) => {
+    const [store, admin] = [world.store(), world.store()];
+    const lease = await win(store);
+    await expect(admin.break(ELECTION, { reason: "maintenance" })).resolves.toEqual({ broken: true, term: 1 });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    await expect(admin.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+
+    world.clock.forward(15_001);
+    await dynalite.advance(15_000);
+    await expect(win(admin, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+    expect(await world.item()).not.toHaveProperty("broken");
+  });
+
+  test("transfer: the holder is asked, and only the one named may acquire", async ({ world }) => {
+    const [store, admin, other, named] = [world.store(), world.store(), world.store(), world.store()];
+    const lease = await win(store);
+    const outcome = admin.transfer(ELECTION, "named");
+    await world.proxy.waitFor(({ name, body, answeredMs }) => {
+      return name === "UpdateItem" && body.includes('":transfer"') && answeredMs !== undefined;
+    });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true, transferTo: "named" });
+    await store.release(lease, LIMITS);
+
+    await expect(other.acquire(asking({ candidateId: "other" }))).resolves.toMatchObject({
+      acquired: false,
+      current: { state: "vacant", reservedFor: "named" },
+    });
+    await win(named, { candidateId: "named" });
+    await vi.waitUntil(() => world.clock.nextTimerInMs !== undefined);
+    world.clock.forward(500);
+    await expect(outcome).resolves.toBe("accepted");
+  });
+});

@@ -1,0 +1,116 @@
+import { DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { ConfigurationError } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { describe, expect } from "vitest";
+import { clientOf, ELECTION, refusal, win } from "./table-world.ts";
+import { test } from "./world-test.ts";
+
+describe("what cannot work is refused before any request", () => {
+  test.for<unknown>([
+    undefined,
+    null,
+    "",
+    "ab",
+    "a".repeat(256),
+    "my table",
+    "tabelle-ä",
+    "leases\n",
+    7,
+    ["leases"],
+    "arn:aws:s3:::bucket",
+    "arn:aws:dynamodb:eu-central-1:123:table/leases",
+  ])("the table name %j", (tableName, { world }) => {
+    expect(() => world.store({ tableName } as never)).toThrow(ConfigurationError);
+    expect(() => world.store({ tableName } as never)).toThrow(/^tableName is .*3 to 255/);
+  });
+
+  test("no options at all", () => {
+    expect(() => new DynamoDBLeaseStore(undefined as never)).toThrow(ConfigurationError);
+  });
+
+  test.for(
+    Object.entries<unknown>({
+      null: null,
+      "a text": "http://127.0.0.1",
+      "settings of a client": { region: "eu-central-1" },
+      "something that sends": { send: () => undefined },
+      "a client of another kind": { send: () => undefined, middlewareStack: {} },
+    }),
+  )("a client that is %s", ([, client], { world }) => {
+    expect(() => world.store({ client } as never)).toThrow(ConfigurationError);
+    expect(() => world.store({ client } as never)).toThrow(/not a DynamoDBClient/);
+  });
+
+  test("a client whose retries cannot be kept off", ({ world }) => {
+    const client = clientOf(world.proxy.url);
+    client.middlewareStack.remove("retryMiddleware");
+    expect(() => world.store({ client })).toThrow(ConfigurationError);
+    expect(() => world.store({ client })).toThrow(/retries/);
+  });
+});
+
+test.for(["abc", "a".repeat(255), "Leases_1.x-y", "arn:aws:dynamodb:eu-central-1:123456789012:table/leases"])(
+  "the table name %s is fine",
+  (tableName, { world }) => {
+    expect(world.store({ tableName }).name).toBe("dynamodb");
+  },
+);
+
+test("without a client it makes one", () => {
+  expect(new DynamoDBLeaseStore({ tableName: "leases" }).capabilities).toEqual({
+    expiry: "observed",
+    watch: "poll",
+    minLeaseMs: 1,
+    maxLeaseMs: 2_147_483_647,
+    leaseGranularityMs: 1,
+    maxValueBytes: 65_536,
+    fence: "atomic",
+    transfer: { drain: "full" },
+    storeClock: { toleranceMs: 4_000, exact: false },
+  });
+});
+
+describe("createTable", () => {
+  test.for(["DynamoDBClient", "DynamoDBDocumentClient"])("makes the table, once, with a %s", async (kind, { world }) => {
+    const client = kind === "DynamoDBClient" ? world.client : DynamoDBDocumentClient.from(world.client);
+    const tableName = `${world.tableName}-new`;
+    const store = world.store({ client, tableName });
+    await store.createTable();
+    await win(store);
+    await store.createTable();
+
+    await expect(world.store({ tableName }).read(ELECTION)).resolves.toMatchObject({ term: 1 });
+    const { Table } = await world.direct.send(new DescribeTableCommand({ TableName: tableName }));
+    expect(Table).toMatchObject({
+      TableStatus: "ACTIVE",
+      KeySchema: [{ AttributeName: "election", KeyType: "HASH" }],
+      AttributeDefinitions: [{ AttributeName: "election", AttributeType: "S" }],
+      BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
+    });
+  });
+
+  test("tells what the service says, if it may not", async ({ world }) => {
+    world.proxy.rule = () => refusal(400, "AccessDeniedException");
+    await expect(world.store({ tableName: "denied" }).createTable()).rejects.toMatchObject({ name: "AccessDeniedException" });
+  });
+
+  test("takes another copy of the SDK's word that the table exists", async ({ world }) => {
+    class OtherSdk extends DynamoDBClient {
+      override send(...args: never[]): never {
+        const sent = (super.send as (...all: never[]) => Promise<unknown>)(...args);
+        return sent.catch((error: unknown) => {
+          const { message, name } = error as Error;
+          throw Object.assign(new Error(message), { name });
+        }) as never;
+      }
+    }
+    const client = new OtherSdk({ ...clientOfEndpoint(world.proxy.url) });
+    await expect(world.store({ client }).createTable()).resolves.toBeUndefined();
+    client.destroy();
+  });
+});
+
+function clientOfEndpoint(endpoint: string): ConstructorParameters<typeof DynamoDBClient>[0] {
+  return { endpoint, region: "eu-central-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
+}

@@ -1,0 +1,311 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
+import { ListTablesCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { describe, expect, onTestFinished } from "vitest";
+import type { Fault } from "../../../test/backends/fault.ts";
+import { asking, clientOf, ELECTION, inputOf, LEASE_MS, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
+import { test } from "./world-test.ts";
+
+describe("how many requests a step takes", () => {
+  test("a first win: the look, what the table is, the write; then one for each step", async ({ world }) => {
+    const store = world.store();
+    const names = await world.namesDuring(() => win(store));
+    expect(names).toEqual(["GetItem", "DescribeTable", "UpdateItem"]);
+
+    const lease = await win(store, { election: "another" });
+    await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
+    await expect(world.namesDuring(() => store.publish(lease, "value", LIMITS))).resolves.toEqual(["UpdateItem"]);
+    await expect(world.namesDuring(() => store.read("another"))).resolves.toEqual(["GetItem"]);
+    await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
+    await expect(world.namesDuring(() => store.read("another"))).resolves.toEqual(["GetItem"]);
+  });
+
+  test("renewals at the usual interval need no look of their own, however many", async ({ world, dynalite }) => {
+    const store = world.store();
+    const lease = await win(store);
+    for (let renewals = 0; renewals < 5; renewals += 1) {
+      world.clock.forward(LEASE_MS / 3);
+      await dynalite.advance(LEASE_MS / 3);
+      await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
+    }
+  });
+
+  test("a stranger's answer tells nothing of the time: no look is needed after it either", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const headers = { Date: new Date(Date.now() + 3_600_000).toUTCString() };
+    world.proxy.rule = onlyFor("GetItem", { kind: "answer", status: 200, headers, body: "{}" });
+    await world.failureOf(store.read(ELECTION));
+    world.proxy.rule = undefined;
+
+    await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
+  });
+
+  test("what is known of the service's time has become too vague: one look more before the write", async ({
+    world,
+    dynalite,
+  }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.clock.forward(3 * LEASE_MS);
+    await dynalite.advance(3 * LEASE_MS);
+    const names = await world.namesDuring(() => store.renew(lease, LIMITS));
+    expect(names).toEqual(["GetItem", "UpdateItem"]);
+  });
+});
+
+describe("consistency", () => {
+  test("a standby's first look is consistent, and its later ones are not", async ({ world }) => {
+    await win(world.store());
+    const standby = world.store();
+    const looks = await world.requestsDuring(async () => {
+      for (let look = 0; look < 3; look += 1) await standby.read(ELECTION);
+    });
+    expect(looks.map((look) => inputOf(look)["ConsistentRead"])).toEqual([true, false, false]);
+  });
+
+  test("a look that decides is consistent", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const operator = world.store();
+    await operator.read(ELECTION);
+
+    const looks = await world.requestsDuring(async () => {
+      await operator.read(ELECTION, { expiry: "store-clock" });
+      await operator.break(ELECTION, { reason: "test" });
+      // The renewal has lost its version, and looks what became of it.
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+    });
+
+    const flags = looks.filter(({ name }) => name === "GetItem").map((look) => inputOf(look)["ConsistentRead"]);
+    expect(flags.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(flags)).toEqual(new Set([true]));
+  });
+
+  test("the look before an acquisition is consistent", async ({ world }) => {
+    const [look] = await world.requestsDuring(() => win(world.store()));
+    expect(inputOf(look!)).toMatchObject({ ConsistentRead: true });
+  });
+});
+
+test("a write asks for what it found if its condition fails, and names the table and the item", async ({ world }) => {
+  const sent = await world.requestsDuring(() => win(world.store()));
+  expect(inputOf(sent.at(-1)!)).toMatchObject({
+    TableName: world.tableName,
+    Key: { election: { S: ELECTION } },
+    ConditionExpression: "attribute_not_exists(#election)",
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+  });
+});
+
+describe("rule 5: one attempt, one request, whatever the user's client does by itself", () => {
+  const faults: Readonly<Record<string, Fault>> = {
+    "a 500": refusal(500, "InternalServerError"),
+    "a 503": refusal(503, "ServiceUnavailable"),
+    throttling: refusal(400, "ProvisionedThroughputExceededException"),
+    "throttling with a time to wait": refusal(400, "ThrottlingException", { "Retry-After": "1" }),
+    "a clock that is said to be skewed": refusal(400, "InvalidSignatureException", { Date: "Thu, 01 Jan 2015 00:00:00 GMT" }),
+    "a socket that is closed": { kind: "cut", side: "before" },
+    "a socket that is closed without the reply": { kind: "cut", side: "after" },
+    "half a reply": { kind: "cut", side: "mid-reply" },
+  };
+
+  test.for(Object.entries(faults))("%s", async ([, fault], { world }) => {
+    const store = world.store();
+    const lease = await win(store);
+
+    world.proxy.rule = onlyFor("GetItem", fault);
+    await expect(world.namesDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
+    world.proxy.rule = onlyFor("UpdateItem", fault);
+    const sent = await world.namesDuring(() => world.failureOf(store.renew(lease, LIMITS)));
+    // A reply whose date contradicts the others ends what was known of the service's time: a look comes first then.
+    expect(sent.filter((name) => name !== "GetItem")).toEqual(["UpdateItem"]);
+    world.proxy.rule = undefined;
+
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+});
+
+test("a write that met somebody else's transaction was not carried out, and is sent again, a few times", async ({ world }) => {
+  world.clock.run();
+  const store = world.store();
+  const lease = await win(store);
+  let conflicts = 1;
+  world.proxy.rule = ({ name }) => {
+    return name === "UpdateItem" && conflicts-- > 0 ? refusal(400, "TransactionConflictException") : undefined;
+  };
+  await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem", "UpdateItem"]);
+
+  conflicts = Infinity;
+  const sent = await world.namesDuring(async () => {
+    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_CONFLICT" });
+  });
+  expect(sent).toEqual(Array.from({ length: 4 }, () => "UpdateItem"));
+});
+
+describe("the user's client", () => {
+  test("still tries its own calls again, before and after ours, and between our failures", async ({ world }) => {
+    const store = world.store();
+    await win(store);
+    let failures = 0;
+    world.proxy.rule = ({ name }) => {
+      if (name === "GetItem") return refusal(500, "InternalServerError");
+      failures += name === "ListTables" ? 1 : 0;
+      return name === "ListTables" && failures <= 2 ? refusal(500, "InternalServerError") : undefined;
+    };
+    const users = world.client.send(new ListTablesCommand({}));
+    await world.failureOf(store.read(ELECTION));
+
+    await expect(users).resolves.toHaveProperty("TableNames");
+    expect(world.proxy.requests.map(({ name }) => name).filter((name) => name === "ListTables")).toHaveLength(3);
+  });
+
+  test("is left as it was", async ({ world }) => {
+    // The SDK itself writes down what it signs with, at the first call of any kind.
+    await world.client.send(new ListTablesCommand({}));
+    const before = await shape(world.client);
+    const store = world.store();
+    const lease = await win(store);
+    world.proxy.rule = onlyFor("GetItem", refusal(500, "InternalServerError"));
+    await world.failureOf(store.read(ELECTION));
+    world.proxy.rule = undefined;
+    await store.release(lease, LIMITS);
+    await store.createTable();
+
+    await expect(shape(world.client)).resolves.toEqual(before);
+  });
+
+  test.for([
+    { marshallOptions: { convertEmptyValues: true, convertClassInstanceToMap: true }, unmarshallOptions: { wrapNumbers: true } },
+    { marshallOptions: { removeUndefinedValues: true, convertTopLevelContainer: true }, unmarshallOptions: {} },
+  ])("may be a DynamoDBDocumentClient with its own ideas of values: %j", async (translateConfig, { world }) => {
+    const client = DynamoDBDocumentClient.from(world.client, translateConfig as object);
+    const before = client.middlewareStack.identify();
+    const [store, other] = [world.store({ client }), world.store()];
+
+    const lease = await win(store, { value: "" });
+    await expect(other.read(ELECTION)).resolves.toMatchObject({ state: "unknown", term: 1, holder: "a", value: "" });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1, holder: "a", value: "" });
+    world.proxy.rule = onlyFor("GetItem", refusal(500, "InternalServerError"));
+    await expect(world.namesDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
+    world.proxy.rule = undefined;
+    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+    expect(client.middlewareStack.identify()).toEqual(before);
+  });
+
+  test("cannot bring its retries back, whatever it is configured with", async ({ world }) => {
+    for (const options of [{ retryMode: "adaptive" }, { maxAttempts: 10 }, { retryMode: "standard", maxAttempts: 3 }]) {
+      const client = clientOf(world.proxy.url, options);
+      const store = world.store({ client });
+      world.proxy.rule = onlyFor("GetItem", refusal(500, "InternalServerError"));
+      await expect(world.namesDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
+      client.destroy();
+    }
+  });
+});
+
+describe("a request that hangs", () => {
+  test.for([
+    ["before it arrives", "request"],
+    ["when it has been carried out", "reply"],
+  ] as const)("%s is given up at its time limit, and its socket closed", async ([, side], { world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const open = openRequests();
+    world.proxy.rule = onlyFor("UpdateItem", { kind: "black-hole", side });
+    world.proxy.clear();
+
+    const failure = world.failureOf(store.renew(lease, { timeoutMs: 2_500 }));
+    await world.proxy.waitFor(
+      ({ name, deliveries }) => name === "UpdateItem" && deliveries.length === (side === "reply" ? 1 : 0),
+    );
+    world.clock.forward(2_499);
+    expect(open()).toHaveLength(1);
+    const [request] = open();
+    const closed = closeOf(request!);
+    world.clock.forward(1);
+
+    await expect(failure).resolves.toMatchObject({ code: "STORE_TIMEOUT", operation: "put", mayHaveBeenApplied: true });
+    await closed;
+    expect(request!.destroyed).toBe(true);
+    world.proxy.rule = undefined;
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("is given up when the caller's signal aborts, with its reason", async ({ world }) => {
+    const stopping = new AbortController();
+    const open = openRequests();
+    world.proxy.rule = onlyFor("GetItem", { kind: "black-hole", side: "request" });
+    const reading = world.store().read(ELECTION, { signal: stopping.signal });
+    await world.proxy.waitFor(({ name }) => name === "GetItem");
+    const [request] = open();
+    const closed = closeOf(request!);
+
+    stopping.abort("enough");
+
+    await expect(reading).rejects.toBe("enough");
+    await closed;
+  });
+
+  test("nothing is written any more once the time for a first write went by with what comes before it", async ({ world }) => {
+    const store = world.store();
+    world.proxy.rule = onlyFor("DescribeTable", { kind: "black-hole", side: "request" });
+    const failure = world.failureOf(store.acquire(asking({ timeoutMs: 2_500 })));
+    await world.proxy.waitFor(({ name }) => name === "DescribeTable");
+    world.clock.forward(2_500);
+
+    await expect(failure).resolves.toMatchObject({ code: "STORE_TIMEOUT" });
+    expect(world.proxy.requests.map(({ name }) => name)).not.toContain("UpdateItem");
+    await expect(world.item()).resolves.toBeUndefined();
+  });
+});
+
+test("a process whose clock is off by hours is refused once: the SDK then signs by the service's time", async ({ world }) => {
+  for (const systemClockOffset of [5 * 3_600_000, -5 * 3_600_000]) {
+    const client = clientOf(world.proxy.url, { systemClockOffset });
+    const store = world.store({ client });
+    world.proxy.rule = ({ headers }) => {
+      const date = String(headers["x-amz-date"]).replace(/(....)(..)(..)T(..)(..)(..)Z/, "$1-$2-$3T$4:$5:$6Z");
+      const right = Math.abs(Date.parse(date) - Date.now()) < 300_000;
+      return right ? undefined : refusal(400, "InvalidSignatureException", { Date: new Date().toUTCString() });
+    };
+    const refused = await world.failureOf(store.read(ELECTION));
+    expect(refused).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    await expect(store.read(ELECTION)).resolves.toBeUndefined();
+    client.destroy();
+  }
+});
+
+/** Resolves when a request has ended, however it did. */
+async function closeOf(request: ClientRequest): Promise<void> {
+  await new Promise<void>((resolve) => void request.once("close", resolve));
+}
+
+/** What of a client must not change. */
+async function shape(client: DynamoDBClient): Promise<unknown> {
+  const { config } = client;
+  return {
+    steps: client.middlewareStack.identify(),
+    keys: Object.keys(config).toSorted(),
+    maxAttempts: await config.maxAttempts(),
+    retryMode: typeof config.retryMode === "function" ? await config.retryMode() : config.retryMode,
+    requestHandler: config.requestHandler,
+    region: await config.region(),
+  };
+}
+
+/** The HTTP requests of this process that have been sent since, and that have not ended. */
+function openRequests(): () => ClientRequest[] {
+  const open = new Set<ClientRequest>();
+  const onStart = (message: unknown): void => {
+    const { request } = message as { request: ClientRequest };
+    if (request.getHeader("x-amz-user-agent") === undefined) return;
+    open.add(request);
+    request.once("close", () => open.delete(request));
+  };
+  subscribe("http.client.request.start", onStart);
+  onTestFinished(() => void unsubscribe("http.client.request.start", onStart));
+  return () => [...open];
+}

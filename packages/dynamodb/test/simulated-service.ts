@@ -1,0 +1,178 @@
+import { DynamoDBClient, GetItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import type { VirtualClock } from "@leasehold/core/testing";
+import type { SkewedClock } from "./skewed-clock.ts";
+
+export const TABLE = "leases";
+
+type Item = Record<string, AttributeValue>;
+
+/** The parts of the requests that a lease store sends. */
+interface Request {
+  readonly Key: { readonly election: { readonly S: string } };
+  readonly ConsistentRead?: boolean;
+  readonly ConditionExpression?: string;
+  readonly UpdateExpression?: string;
+  readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
+  readonly ExpressionAttributeValues?: Item;
+}
+
+/** A request, as the SDK hands it to a handler. */
+interface HttpRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** How one process reaches the service. */
+export interface Line {
+  /** How long a request takes to arrive, and a reply to come back, drawn anew for each. */
+  readonly latencyMs: () => number;
+  /** How far the clock of the machine that answers is off the service's own. */
+  readonly hostOffsetMs: () => number;
+  /** What becomes of a request: carried out or not, and answered or not. */
+  readonly loses?: () => "request" | "reply" | undefined;
+}
+
+/**
+ * A DynamoDB on a virtual clock: one table whose items are read and conditionally updated, by the expressions of the
+ * requests, and whose replies carry the service's own time. Hours pass in no time, for any number of processes.
+ */
+export class SimulatedService {
+  readonly #world: VirtualClock;
+  readonly #items = new Map<string, Item>();
+  #offsetMs: number;
+  #replies = 0;
+  /** How many requests it has carried out, of each kind. */
+  readonly served = { reads: 0, consistentReads: 0, writes: 0 };
+  /** When, by the true time, each accepted write was sent that set this nonce. */
+  readonly sentMs = new Map<string, number>();
+
+  constructor(world: VirtualClock, offsetMs = 0) {
+    this.#world = world;
+    this.#offsetMs = offsetMs;
+  }
+
+  /** The service's own time. */
+  nowMs(): number {
+    return Date.UTC(2026, 0, 1) + this.#world.monotonicMs() + this.#offsetMs;
+  }
+
+  /** Sets the service's clock forward, or back. */
+  step(ms: number): void {
+    this.#offsetMs += ms;
+  }
+
+  item(election: string): Item | undefined {
+    return this.#items.get(election);
+  }
+
+  setItem(election: string, item: Item): void {
+    this.#items.set(election, item);
+  }
+
+  /** The store of one more process. */
+  store(clock: SkewedClock, line: Line): DynamoDBLeaseStore {
+    const client = clientOn((request) => this.#handle(request, clock, line));
+    return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
+  }
+
+  async #handle(request: HttpRequest, process: SkewedClock, line: Line): Promise<object> {
+    const sentMs = this.#world.monotonicMs();
+    const loss = line.loses?.();
+    await this.#wait(line.latencyMs());
+    if (loss === "request") return await never();
+    const { status, body } = this.#answer(request, sentMs);
+    const date = new Date(this.nowMs() + line.hostOffsetMs()).toUTCString();
+    if (loss === "reply") return await never();
+    await this.#wait(line.latencyMs());
+    // A reply waits until its process runs again.
+    await new Promise<void>((resolve) => void process.setTimer(resolve, 0));
+    const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": `R${(this.#replies += 1)}`, date };
+    return { response: { statusCode: status, headers, body: new TextEncoder().encode(JSON.stringify(body)) } };
+  }
+
+  #answer({ headers, body }: HttpRequest, sentMs: number): Reply {
+    const operation = headers["x-amz-target"]?.replace(/^DynamoDB_20120810\./, "");
+    const request = JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Request;
+    if (operation === "DescribeTable") return { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
+    const election = request.Key.election.S;
+    const item = this.#items.get(election);
+    if (operation === "GetItem") this.served[request.ConsistentRead ? "consistentReads" : "reads"] += 1;
+    else this.served.writes += 1;
+    if (operation === "GetItem") return { status: 200, body: item ? { Item: item } : {} };
+    if (operation !== "UpdateItem") throw new Error(`${operation} is not simulated.`);
+    if (!holds(request, item)) {
+      const __type = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException";
+      return { status: 400, body: { __type, message: "The conditional request failed", ...(item ? { Item: item } : {}) } };
+    }
+    const updated = update(request, item ?? { election: { S: election } });
+    this.#items.set(election, updated);
+    const nonce = updated["nonce"]?.S ?? "";
+    if (nonce !== item?.["nonce"]?.S) this.sentMs.set(nonce, sentMs);
+    return { status: 200, body: {} };
+  }
+
+  async #wait(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => void this.#world.setTimer(resolve, ms));
+  }
+}
+
+/** Lets the SDK read its configuration files, which it does once in a process and in real time. */
+export async function warmUp(): Promise<void> {
+  const headers = { "x-amzn-requestid": "R", "content-type": "application/x-amz-json-1.0" };
+  const response = { statusCode: 200, headers, body: new TextEncoder().encode("{}") };
+  const client = clientOn(() => Promise.resolve({ response }));
+  await client.send(new GetItemCommand({ TableName: TABLE, Key: { election: { S: "warm-up" } } }));
+}
+
+function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBClient {
+  return new DynamoDBClient({
+    region: "eu-central-1",
+    endpoint: "http://service.invalid",
+    credentials: { accessKeyId: "any", secretAccessKey: "any" },
+    // Nobody checks the signatures, and they are a third of the work.
+    signer: { sign: (request: object) => Promise.resolve(request) } as never,
+    requestHandler: { handle } as object,
+  });
+}
+
+async function never(): Promise<never> {
+  return await new Promise(() => {});
+}
+
+/** Whether an item meets the condition: one or more of `attribute_not_exists(#a)` and `#a = :b`, all of which must hold. */
+function holds({ ConditionExpression, ...request }: Request, item: Item | undefined): boolean {
+  return (ConditionExpression ?? "").split(" AND ").every((condition) => {
+    const absent = /^attribute_not_exists\((#\w+)\)$/.exec(condition);
+    if (absent) return item?.[nameOf(absent[1]!, request)] === undefined;
+    const equal = /^(#\w+) = (:\w+)$/.exec(condition);
+    if (!equal) throw new Error(`This condition is not simulated: ${condition}`);
+    const value = request.ExpressionAttributeValues?.[equal[2]!];
+    if (!value) throw new Error(`No value is given for ${equal[2]}.`);
+    return JSON.stringify(item?.[nameOf(equal[1]!, request)]) === JSON.stringify(value);
+  });
+}
+
+/** The item after `SET #a = :b, … REMOVE #c, …`. */
+function update(request: Request, item: Item): Item {
+  const expression = /^SET (.+?)(?: REMOVE (.+))?$/.exec(request.UpdateExpression ?? "");
+  if (!expression) throw new Error(`This update is not simulated: ${request.UpdateExpression}`);
+  const updated = { ...item };
+  for (const assignment of expression[1]!.split(", ")) {
+    const [name = "", value = ""] = assignment.split(" = ");
+    updated[nameOf(name, request)] = request.ExpressionAttributeValues![value]!;
+  }
+  for (const name of expression[2]?.split(", ") ?? []) delete updated[nameOf(name, request)];
+  return updated;
+}
+
+function nameOf(placeholder: string, { ExpressionAttributeNames }: Pick<Request, "ExpressionAttributeNames">): string {
+  const name = ExpressionAttributeNames?.[placeholder];
+  if (name === undefined) throw new Error(`No name is given for ${placeholder}.`);
+  return name;
+}

@@ -1,0 +1,259 @@
+import { inspect } from "node:util";
+import { StoreError, type StoreErrorCode } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import type { Fault } from "../../../test/backends/fault.ts";
+import { answer, asking, clientOf, ELECTION, LIMITS, refusal, win } from "./table-world.ts";
+import { test } from "./world-test.ts";
+
+interface Failing {
+  readonly fault: Fault;
+  readonly code: StoreErrorCode;
+  /** Whether a write may have been carried out. */
+  readonly applied: boolean;
+  readonly retryAfterMs?: number;
+  readonly says?: RegExp;
+}
+
+/** What the service says of itself, by status, code and what it means. */
+const REFUSALS: ReadonlyArray<readonly [status: number, name: string, code: StoreErrorCode]> = [
+  [400, "ProvisionedThroughputExceededException", "STORE_THROTTLED"],
+  [400, "RequestLimitExceeded", "STORE_THROTTLED"],
+  [400, "ThrottlingException", "STORE_THROTTLED"],
+  [400, "Throttling", "STORE_THROTTLED"],
+  [429, "TooManyRequestsException", "STORE_THROTTLED"],
+  [400, "LimitExceededException", "STORE_THROTTLED"],
+  [400, "TransactionConflictException", "STORE_CONFLICT"],
+  [400, "TransactionInProgressException", "STORE_CONFLICT"],
+  [400, "ReplicatedWriteConflictException", "STORE_CONFLICT"],
+  [400, "ResourceNotFoundException", "STORE_MISSING"],
+  [400, "TableNotFoundException", "STORE_MISSING"],
+  [400, "AccessDeniedException", "STORE_DENIED"],
+  [400, "UnrecognizedClientException", "STORE_DENIED"],
+  [403, "InvalidClientTokenId", "STORE_DENIED"],
+  [400, "IncompleteSignatureException", "STORE_DENIED"],
+  [400, "InvalidSignatureException", "STORE_DENIED"],
+  [400, "MissingAuthenticationTokenException", "STORE_DENIED"],
+  [400, "ExpiredTokenException", "STORE_DENIED"],
+  [403, "OptInRequired", "STORE_DENIED"],
+  [400, "ValidationException", "STORE_REJECTED"],
+  [400, "SerializationException", "STORE_REJECTED"],
+  [413, "RequestEntityTooLarge", "STORE_REJECTED"],
+  [403, "SomethingNewException", "STORE_DENIED"],
+  [401, "SomethingNewException", "STORE_DENIED"],
+  [408, "SomethingNewException", "STORE_TIMEOUT"],
+  [429, "SomethingNewException", "STORE_THROTTLED"],
+];
+
+const FAILURES: Readonly<Record<string, Failing>> = {
+  ...Object.fromEntries(
+    REFUSALS.map(([status, name, code]) => [
+      `${status} ${name}`,
+      {
+        fault: refusal(status, name),
+        code,
+        applied: false,
+        says: new RegExp(`${name} \\(HTTP ${status}\\): What the service says`),
+      },
+    ]),
+  ),
+  "400 ThrottlingException with Retry-After": {
+    fault: refusal(400, "ThrottlingException", { "Retry-After": "3" }),
+    code: "STORE_THROTTLED",
+    applied: false,
+    retryAfterMs: 3_000,
+  },
+  "503 with Retry-After": {
+    fault: refusal(503, "ServiceUnavailable", { "Retry-After": "0.5" }),
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+    retryAfterMs: 500,
+  },
+  "400 ThrottlingException with a date, which this machine's clock should not judge": {
+    fault: refusal(400, "ThrottlingException", { "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT" }),
+    code: "STORE_THROTTLED",
+    applied: false,
+  },
+  "500 InternalServerError": {
+    fault: refusal(500, "InternalServerError"),
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+    says: /InternalServerError \(HTTP 500\)/,
+  },
+  "500 ThrottlingException": { fault: refusal(500, "ThrottlingException"), code: "STORE_THROTTLED", applied: true },
+  "502 of a gateway": { fault: page(502, "Bad gateway"), code: "STORE_UNAVAILABLE", applied: true },
+  "504 of a gateway": { fault: { kind: "answer", status: 504 }, code: "STORE_UNAVAILABLE", applied: true },
+  "200 of a captive portal": { fault: page(200, "Sign in"), code: "STORE_UNAVAILABLE", applied: true },
+  "200 of a captive portal that speaks JSON": {
+    fault: { kind: "answer", status: 200, headers: { "Content-Type": "application/json" }, body: "{}" },
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+    says: /not the service's/,
+  },
+  "400 of a stranger": { fault: page(400, "Bad request"), code: "STORE_REJECTED", applied: true },
+  "400 of a stranger that speaks like the service": {
+    fault: stranger(400, "ResourceNotFoundException"),
+    code: "STORE_MISSING",
+    applied: true,
+  },
+  "400 of a stranger that speaks of a condition": {
+    fault: stranger(400, "ConditionalCheckFailedException"),
+    code: "STORE_REJECTED",
+    applied: true,
+  },
+  "403 of a stranger": { fault: page(403, "Forbidden"), code: "STORE_DENIED", applied: true },
+  "407 of a proxy": { fault: page(407, "Proxy authentication required"), code: "STORE_REJECTED", applied: true },
+  "408 of a proxy": { fault: page(408, "Request timeout"), code: "STORE_TIMEOUT", applied: true },
+  "429 of a proxy": { fault: page(429, "Too many requests"), code: "STORE_THROTTLED", applied: true },
+  "a connection that is closed": { fault: { kind: "cut", side: "before" }, code: "STORE_UNAVAILABLE", applied: true },
+  "a connection that is closed after the write": {
+    fault: { kind: "cut", side: "after" },
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+  },
+  "half a reply": { fault: { kind: "cut", side: "mid-reply" }, code: "STORE_UNAVAILABLE", applied: true },
+};
+
+describe("what a failure means", () => {
+  test.for(Object.entries(FAILURES))("%s", async ([, { fault, code, applied, retryAfterMs, says }], { world }) => {
+    // A conflict is tried again after a moment.
+    world.clock.run();
+    const store = world.store();
+    const lease = await win(store);
+    world.proxy.rule = () => fault;
+
+    const looking = await world.failureOf(store.read(ELECTION));
+    expect(looking).toBeInstanceOf(StoreError);
+    expect(looking).toMatchObject({ code, store: "dynamodb", operation: "get", election: ELECTION, mayHaveBeenApplied: false });
+    expect(looking.retryAfterMs).toBe(retryAfterMs);
+    expect(looking.cause).toBeInstanceOf(Error);
+    if (says) expect(looking.message).toMatch(says);
+
+    const renewing = await world.failureOf(store.renew(lease, LIMITS));
+    expect(renewing).toBeInstanceOf(StoreError);
+    // A stranger's answer has no date, and the service's made-up ones have none either: nothing is read before the write.
+    expect(renewing).toMatchObject({ code, operation: "put", election: ELECTION, mayHaveBeenApplied: applied });
+
+    world.proxy.rule = undefined;
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+});
+
+describe("a request that cannot have arrived", () => {
+  test("no credentials: denied", async ({ world }) => {
+    const credentials = (): never => {
+      throw credentialsError("Could not load credentials from any providers");
+    };
+    const client = clientOf(world.proxy.url, { credentials });
+    const store = world.store({ client });
+
+    const error = await world.failureOf(store.read(ELECTION));
+    expect(error).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    expect(error.message).toContain("Could not load credentials");
+    await expect(world.namesDuring(() => world.failureOf(store.acquire(asking())))).resolves.toEqual([]);
+    client.destroy();
+  });
+
+  test("no credentials any more: a renewal was certainly not carried out", async ({ world }) => {
+    let gone = false;
+    const client = clientOf(world.proxy.url, {
+      credentials: () => {
+        if (gone) throw credentialsError("The role is gone");
+        return Promise.resolve({ accessKeyId: "any", secretAccessKey: "any", expiration: new Date(0) });
+      },
+    });
+    const store = world.store({ client });
+    const lease = await win(store);
+    gone = true;
+    const error = await world.failureOf(store.renew(lease, LIMITS));
+    expect(error).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    client.destroy();
+  });
+
+  test.for([
+    ["nobody listens", "http://127.0.0.1:1", /ECONNREFUSED/],
+    ["no such host", "http://nowhere.invalid", /ENOTFOUND|EAI_AGAIN/],
+  ] as const)("%s", async ([, endpoint, says], { world }) => {
+    const leading = world.store();
+    const lease = await win(leading);
+    const client = clientOf(endpoint);
+    const error = await world.failureOf(world.store({ client }).read(ELECTION));
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
+    expect(error.message).toMatch(says);
+
+    // The same, in the middle of a leadership: the client's endpoint is asked for at each request.
+    let endpointNow = new URL(world.proxy.url);
+    const moving = clientOf(world.proxy.url, {
+      endpoint: () =>
+        Promise.resolve({
+          protocol: endpointNow.protocol,
+          hostname: endpointNow.hostname,
+          port: Number(endpointNow.port) || 80,
+          path: "/",
+        }),
+    });
+    const store = world.store({ client: moving });
+    await leading.release(lease, LIMITS);
+    const moved = await win(store);
+    endpointNow = new URL(endpoint);
+    await expect(world.failureOf(store.renew(moved, LIMITS))).resolves.toMatchObject({ mayHaveBeenApplied: false });
+    client.destroy();
+    moving.destroy();
+  });
+});
+
+describe("what an error says", () => {
+  test("what to do, where the service's own words leave that open", async ({ world }) => {
+    const store = world.store();
+    world.proxy.rule = () => refusal(400, "AccessDeniedException");
+    expect((await world.failureOf(store.read(ELECTION))).message).toMatch(/dynamodb:GetItem and dynamodb:UpdateItem/);
+    world.proxy.rule = undefined;
+
+    const elsewhere = world.store({ tableName: "no-such-table" });
+    const error = await world.failureOf(elsewhere.read(ELECTION));
+    expect(error).toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
+    expect(error.message).toMatch(/createTable\(\)/);
+    await expect(world.failureOf(elsewhere.acquire(asking()))).resolves.toMatchObject({ code: "STORE_MISSING" });
+  });
+
+  test("the first line of what it was told, and no more", async ({ world }) => {
+    for (const message of ["x".repeat(10_000), `The service is busy\n${"x".repeat(10_000)}`]) {
+      for (const fault of [page(502, message), answer(500, { __type: "InternalServerError", message })]) {
+        world.proxy.rule = () => fault;
+        const error = await world.failureOf(world.store().read(ELECTION));
+        expect(inspect(error, { depth: 10 }).length).toBeLessThan(4_000);
+      }
+    }
+  });
+
+  test("its cause has the SDK's name, status and request id, and nothing of the request", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.proxy.rule = () => refusal(500, "InternalServerError");
+    const { cause } = await world.failureOf(store.renew(lease, LIMITS));
+    expect(cause).toMatchObject({
+      name: "InternalServerError",
+      $metadata: { httpStatusCode: 500, requestId: "REQUESTID" },
+    });
+    expect(Object.keys(cause as object).toSorted()).toEqual(["$metadata", "name"]);
+  });
+});
+
+/** What the SDK's providers of credentials throw: it goes by the name. */
+function credentialsError(message: string): Error {
+  return Object.assign(new Error(message), { name: "CredentialsProviderError" });
+}
+
+/** A page for people, by something between us and the service. */
+function page(status: number, body: string): Fault {
+  return { kind: "answer", status, headers: { "Content-Type": "text/html" }, body: `<html>${body}</html>` };
+}
+
+/** A refusal without what the service puts into each of its replies. */
+function stranger(status: number, code: string): Fault {
+  return {
+    kind: "answer",
+    status,
+    headers: { "Content-Type": "application/x-amz-json-1.0" },
+    body: JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${code}`, message: "I am not DynamoDB" }),
+  };
+}

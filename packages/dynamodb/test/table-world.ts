@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  type AttributeValue,
+} from "@aws-sdk/client-dynamodb";
+import { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "@leasehold/dynamodb";
+import type { AcquireRequest, Lease, LeaseStore, StoreError } from "@leasehold/core";
+import { expect } from "vitest";
+import type { Fault } from "../../../test/backends/fault.ts";
+import type { FaultProxy, FaultRule } from "../../../test/backends/fault-proxy.ts";
+import type { ProxiedRequest, ReceivedRequest } from "../../../test/backends/request-log.ts";
+import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
+import { Witness } from "../../azure-blob/test/witness.ts";
+
+/** The election that every candidate of a {@link TableWorld} competes in. */
+export const ELECTION = "nightly-billing";
+export const LEASE_MS = 15_000;
+/** How long a request may take where that is not what is tested. */
+export const LIMITS = { timeoutMs: 5_000 };
+/** What no error may show. */
+export const SECRET_KEY = "the-secret-access-key";
+export const SESSION_TOKEN = "the-session-token";
+
+/** A client of the DynamoDB at `endpoint`, with retries of its own as users have them. */
+export function clientOf(endpoint: string, options: ConstructorParameters<typeof DynamoDBClient>[0] = {}): DynamoDBClient {
+  return new DynamoDBClient({
+    endpoint,
+    region: "eu-central-1",
+    credentials: { accessKeyId: "any", secretAccessKey: SECRET_KEY, sessionToken: SESSION_TOKEN },
+    maxAttempts: 5,
+    ...options,
+  });
+}
+
+/** Makes a table, which can be used at once. */
+export async function makeTable(client: DynamoDBClient, tableName: string, key = "election"): Promise<void> {
+  await client.send(
+    new CreateTableCommand({
+      TableName: tableName,
+      BillingMode: "PAY_PER_REQUEST",
+      KeySchema: [{ AttributeName: key, KeyType: "HASH" }],
+      AttributeDefinitions: [{ AttributeName: key, AttributeType: "S" }],
+    }),
+  );
+  for (;;) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+    if (Table?.TableStatus === "ACTIVE") return;
+  }
+}
+
+/** The name of a request to DynamoDB: its operation. */
+export function operationOf({ headers }: ReceivedRequest): string {
+  return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
+}
+
+/** What a request asks for. */
+export function inputOf(request: ProxiedRequest): Record<string, unknown> {
+  return JSON.parse(request.body.toString()) as Record<string, unknown>;
+}
+
+/** One table, a network to it that can fail, and a clock that stands still until the test moves it. */
+export class TableWorld {
+  readonly clock = new MovableClock();
+  readonly witness = new Witness();
+  readonly proxy: FaultProxy;
+  readonly tableName = `leases-${randomUUID()}`;
+  /** Without the proxy: to arrange things, and to see what became of them. */
+  readonly direct: DynamoDBClient;
+  /** As candidates reach it. */
+  readonly client: DynamoDBClient;
+
+  constructor(endpoint: string, proxy: FaultProxy) {
+    this.proxy = proxy;
+    this.direct = clientOf(endpoint);
+    this.client = clientOf(proxy.url);
+  }
+
+  async start(): Promise<void> {
+    await makeTable(this.direct, this.tableName);
+  }
+
+  /** The store of one more process. */
+  store(options: Partial<DynamoDBLeaseStoreOptions> = {}): DynamoDBLeaseStore {
+    return new DynamoDBLeaseStore({ client: this.client, tableName: this.tableName, clock: this.clock, ...options });
+  }
+
+  /** The item of an election, as it is. */
+  async item(election = ELECTION): Promise<Record<string, AttributeValue> | undefined> {
+    const { Item } = await this.direct.send(
+      new GetItemCommand({ TableName: this.tableName, Key: { election: { S: election } }, ConsistentRead: true }),
+    );
+    return Item;
+  }
+
+  /** Puts an item there, whatever was. */
+  async putItem(item: Record<string, AttributeValue>): Promise<void> {
+    const Item = { election: { S: ELECTION }, ...item };
+    await this.direct.send(new PutItemCommand({ TableName: this.tableName, Item }));
+  }
+
+  /** The requests that arrive at the proxy while `act` is under way. */
+  async requestsDuring(act: () => Promise<unknown>): Promise<readonly ProxiedRequest[]> {
+    const before = this.proxy.requests.length;
+    await act();
+    return this.proxy.requests.slice(before);
+  }
+
+  /** Their names. */
+  async namesDuring(act: () => Promise<unknown>): Promise<string[]> {
+    return (await this.requestsDuring(act)).map(({ name }) => name);
+  }
+
+  /** What a promise rejects with; it counts among what people may see. */
+  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
+    const error = await promise.then(
+      (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
+      (reason: unknown) => reason,
+    );
+    this.witness.hear(error);
+    return error as StoreError;
+  }
+
+  /** Ends everything, and checks that no secret was shown. */
+  dispose(): void {
+    this.clock.stop();
+    this.witness[Symbol.dispose]();
+    this.witness.keep(SECRET_KEY, SESSION_TOKEN);
+    for (const request of this.proxy.requests) this.witness.keep(...secretsOf(request));
+    this.proxy.rule = undefined;
+    this.proxy.partition(false);
+    this.proxy.clear();
+    this.client.destroy();
+    this.direct.destroy();
+    this.witness.expectDiscreet();
+  }
+}
+
+/** What an elector would ask of a store. */
+export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return {
+    election: ELECTION,
+    candidateId: "a",
+    leaseDurationMs: LEASE_MS,
+    renewIntervalMs: LEASE_MS / 3,
+    ...LIMITS,
+    ...options,
+  };
+}
+
+/** Acquires, which must succeed. */
+export async function win(store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+  const outcome = await store.acquire(asking(options));
+  if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
+  return outcome.lease;
+}
+
+/** What happens to the requests of one name; the others pass. */
+export function onlyFor(name: string, fault: Fault): FaultRule {
+  return (request) => (request.name === name ? fault : undefined);
+}
+
+/** An answer of DynamoDB's own. */
+export function answer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Fault {
+  return {
+    kind: "answer",
+    status,
+    headers: { "Content-Type": "application/x-amz-json-1.0", "x-amzn-requestid": "REQUESTID", ...headers },
+    body: JSON.stringify(body),
+  };
+}
+
+/** A refusal of DynamoDB's own. */
+export function refusal(status: number, code: string, headers?: Readonly<Record<string, string>>): Fault {
+  return answer(
+    status,
+    { __type: `com.amazonaws.dynamodb.v20120810#${code}`, message: `What the service says of ${code}` },
+    headers,
+  );
+}
+
+/** The signature of a request, and the random values in it: they are the proofs of ownership. */
+function secretsOf(request: ProxiedRequest): string[] {
+  const signature = /Signature=(\w+)/.exec(String(request.headers.authorization))?.[1];
+  const values = (inputOf(request)["ExpressionAttributeValues"] ?? {}) as Record<string, AttributeValue>;
+  const proofs = [":nonce", ":termId", ":version", ":ifVersion"].map((name) => values[name]?.S);
+  return [signature, ...proofs].filter((secret) => secret !== undefined);
+}

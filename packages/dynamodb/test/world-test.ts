@@ -1,0 +1,23 @@
+import { test as base } from "vitest";
+import { startDynalite } from "../../../test/backends/dynalite.ts";
+import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
+import { operationOf, TableWorld } from "./table-world.ts";
+
+/** A test in a world of its own: one dynalite for the file, and a table and a clock for each test. */
+export const test = base
+  .extend("dynalite", { scope: "file" }, async ({}, { onCleanup }) => {
+    const dynalite = await startDynalite();
+    onCleanup(() => dynalite.stop());
+    return dynalite;
+  })
+  .extend("proxy", { scope: "file" }, async ({ dynalite }, { onCleanup }) => {
+    const proxy = await startFaultProxy(dynalite.url, { nameOf: operationOf });
+    onCleanup(() => proxy.stop());
+    return proxy;
+  })
+  .extend("world", async ({ dynalite, proxy }, { onCleanup }) => {
+    const world = new TableWorld(dynalite.url, proxy);
+    await world.start();
+    onCleanup(() => world.dispose());
+    return world;
+  });
