@@ -145,7 +145,8 @@ export class Sighting {
     // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
     const askedAt = reading.sentAt ?? inAt;
     const before = this.#storeAge;
-    if (before) {
+    // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
+    if (before && !this.#exact) {
       const leastMs = before.min + askedAt.monotonicMs - before.inAt.monotonicMs - this.#toleranceMs;
       const mostMs = before.max + holderElapsedMs(this.#clock, before.askedAt) + this.#toleranceMs;
       if (max < leastMs || min > mostMs) this.#stepped = true;

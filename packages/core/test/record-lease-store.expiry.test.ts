@@ -213,6 +213,16 @@ describe("rule 3: two ways to know that a lease has expired", () => {
     expect((await store.read(ELECTION))?.state).toBe("expired");
   });
 
+  test("an exact store's clock is not held against this process's, whatever that one does", async () => {
+    const { records, store } = await clocked(true);
+    records.ageMs = [1_000, 1_000];
+    await store.read(ELECTION);
+    // This process stood still meanwhile, monotonic clock and all.
+    records.ageMs = [LEASE_MS, LEASE_MS];
+
+    expect((await store.read(ELECTION))?.state).toBe("expired");
+  });
+
   test("an age goes on by the monotonic clock until the next reading", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [10_000, 11_000];

@@ -61,6 +61,7 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<StoredRecord | undefined> {
+    if (signal.aborted) return;
     // Only the last snapshot matters: one that is not taken in time is replaced.
     let pushed: { readonly record: StoredRecord | undefined } | { readonly error: Error } | undefined;
     let wake = Promise.withResolvers<void>();

@@ -105,7 +105,10 @@ export class OneCall {
       signal.throwIfAborted();
       try {
         // The generated client's own promise cannot be cancelled; what it calls heeds the signal.
-        const [{ writeResults }] = await client.commit({ database: this.#firestore.formattedName, writes }, { ...options, signal });
+        const [{ writeResults }] = await client.commit(
+          { database: this.#firestore.formattedName, writes },
+          { ...options, signal },
+        );
         const updateTime = writeResults?.[0]?.updateTime;
         if (!updateTime) throw new Error("the reply tells no update time");
         return updateTime;

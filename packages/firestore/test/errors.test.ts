@@ -1,0 +1,275 @@
+import { ConfigurationError, isLeaseholdError, StoreError, systemClock, type StoreErrorCode } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { asking, ELECTION, FENCE_PATH, LEASE_PATH, LIMITS, win } from "./firestore-world.ts";
+import { test } from "./world-test.ts";
+
+interface Failure {
+  /** https://grpc.io/docs/guides/status-codes/ */
+  readonly code: number;
+  readonly storeCode: StoreErrorCode;
+  /** Whether a write may have been carried out. */
+  readonly applied: boolean;
+  readonly says?: RegExp;
+}
+
+const FAILURES: Readonly<Record<string, Failure>> = {
+  CANCELLED: { code: 1, storeCode: "STORE_TIMEOUT", applied: true },
+  UNKNOWN: { code: 2, storeCode: "STORE_UNAVAILABLE", applied: true },
+  INVALID_ARGUMENT: { code: 3, storeCode: "STORE_REJECTED", applied: false },
+  DEADLINE_EXCEEDED: { code: 4, storeCode: "STORE_TIMEOUT", applied: true },
+  NOT_FOUND: { code: 5, storeCode: "STORE_MISSING", applied: false, says: /Create the database first.*databaseId/ },
+  PERMISSION_DENIED: { code: 7, storeCode: "STORE_DENIED", applied: false, says: /datastore\.entities\.get.*Datastore User/ },
+  RESOURCE_EXHAUSTED: { code: 8, storeCode: "STORE_THROTTLED", applied: false },
+  ABORTED: { code: 10, storeCode: "STORE_CONFLICT", applied: false },
+  OUT_OF_RANGE: { code: 11, storeCode: "STORE_REJECTED", applied: false },
+  UNIMPLEMENTED: { code: 12, storeCode: "STORE_REJECTED", applied: false },
+  INTERNAL: { code: 13, storeCode: "STORE_UNAVAILABLE", applied: true },
+  UNAVAILABLE: { code: 14, storeCode: "STORE_UNAVAILABLE", applied: true },
+  DATA_LOSS: { code: 15, storeCode: "STORE_UNAVAILABLE", applied: true },
+  UNAUTHENTICATED: { code: 16, storeCode: "STORE_DENIED", applied: false, says: /Datastore User/ },
+};
+/** A write that met a transaction of somebody else's is sent again by the engine, after a few milliseconds. */
+const SENT_AGAIN = 10;
+const REAL_TIME = { clock: systemClock };
+const UNKNOWN_OUTCOMES = Object.entries(FAILURES).filter(([, { applied }]) => applied);
+
+describe("a failure that says nothing of who leads is an error, with what is known", () => {
+  test.for(Object.entries(FAILURES))("%s", async ([name, { code, storeCode, applied, says }], { world }) => {
+    const store = world.store(REAL_TIME);
+    const lease = await win(store);
+    const message = `The words of ${name}\nand what nobody needs`;
+    const attempts = [
+      ["get", () => store.read(ELECTION)],
+      ["put", () => store.renew(lease, LIMITS)],
+      ["put", () => store.publish(lease, "value", LIMITS)],
+      ["put", () => store.release(lease, LIMITS)],
+    ] as const;
+
+    for (const [operation, attempt] of attempts) {
+      world.rule = undefined;
+      await store.renew(lease, LIMITS);
+      world.fault(operation === "get" ? "BatchGetDocuments" : "Commit", { code, message });
+      const error = await world.failureOf(attempt());
+
+      expect(error).toBeInstanceOf(StoreError);
+      expect(isLeaseholdError(error, storeCode)).toBe(true);
+      expect(error).toMatchObject({
+        store: "firestore",
+        operation,
+        election: ELECTION,
+        code: storeCode,
+        mayHaveBeenApplied: operation === "put" && applied,
+        cause: { code },
+      });
+      expect(error.message).toContain(`'${operation}' of '${ELECTION}' failed with gRPC code ${code}: `);
+      expect(error.message).toContain(`The words of ${name}.`);
+      expect(error.message.split("\n")).toHaveLength(1);
+      // Not the SDK's own error, which holds whatever the SDK puts into it.
+      expect(Object.keys(error.cause as Error)).toEqual(["code"]);
+      if (says) expect(error.message).toMatch(says);
+    }
+  });
+
+  test.for(Object.entries(FAILURES))("%s to an acquisition that was not carried out", async ([, failure], { world }) => {
+    const store = world.store(REAL_TIME);
+    await store.release(await win(store), LIMITS);
+    if (failure.code === SENT_AGAIN) world.fault("Commit", { code: failure.code, message: "as asked" });
+    else world.faultOnce("Commit", { code: failure.code, message: "as asked" });
+    const outcome = store.acquire(asking());
+
+    // Where it may have been, the engine has looked, and knows.
+    if (failure.applied) await expect(outcome).resolves.toMatchObject({ acquired: false, current: { state: "vacant" } });
+    else await expect(world.failureOf(outcome)).resolves.toMatchObject({ code: failure.storeCode, mayHaveBeenApplied: false });
+    // Nobody is barred by what became of it.
+    world.rule = undefined;
+    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("ABORTED once, by a transaction that was in the way, costs nothing but a second request", async ({ world }) => {
+    const store = world.store(REAL_TIME);
+    await store.read(ELECTION);
+    for (const attempt of [
+      async () => void (await win(store)),
+      async () => void (await store.break(ELECTION, { reason: "test", immediate: true })),
+    ]) {
+      world.faultOnce("Commit", { code: SENT_AGAIN, message: "as asked" });
+      const methods = await world.methodsDuring(attempt);
+      expect(methods.filter((method) => method === "Commit")).toHaveLength(2);
+    }
+  });
+});
+
+describe("a reply that is lost after the commit", () => {
+  test.for(UNKNOWN_OUTCOMES)("of an acquisition (%s): it was won", async ([, { code }], { world }) => {
+    const store = world.store();
+    world.faultOnce("Commit", { code, message: "as asked", afterCommit: true });
+
+    const methods = await world.methodsDuring(async () => {
+      const lease = await win(store);
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    });
+
+    expect(methods).toEqual(["BatchGetDocuments", "Commit", "BatchGetDocuments", "Commit"]);
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1, holder: "a" });
+  });
+
+  test("of an acquisition, and of the look after it: nobody leads, and this process knows that it may", async ({ world }) => {
+    const store = world.store();
+    await store.release(await win(store), LIMITS);
+    world.rule = async ({ method }) =>
+      method === "Commit" ? { code: 14, message: "as asked", afterCommit: true } : { code: 14, message: "as asked" };
+    await expect(world.failureOf(store.acquire(asking()))).resolves.toMatchObject({ mayHaveBeenApplied: true });
+    world.rule = undefined;
+
+    // What it finds of its own is vacant to it, and barred to everybody else until it runs out.
+    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 2 });
+    await expect(win(store)).resolves.toMatchObject({ term: 3 });
+  });
+
+  // Also where the code says that nothing was carried out: the next write finds another version than it knew.
+  test.for(Object.entries(FAILURES))(
+    "of a renewal (%s): the next one finds it, and is granted",
+    async ([, failure], { world }) => {
+      const store = world.store(REAL_TIME);
+      const lease = await win(store);
+      world.faultOnce("Commit", { code: failure.code, message: "as asked", afterCommit: true });
+      const renewal = store.renew(lease, LIMITS);
+      // The engine's own second try finds it already.
+      if (failure.code === SENT_AGAIN) await expect(renewal).resolves.toMatchObject({ held: true });
+      else await expect(world.failureOf(renewal)).resolves.toMatchObject({ mayHaveBeenApplied: failure.applied });
+
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+      await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1 });
+    },
+  );
+
+  test.for(Object.entries(FAILURES))("of a release (%s): it is free", async ([, { code }], { world }) => {
+    const store = world.store(REAL_TIME);
+    const lease = await win(store);
+    world.faultOnce("Commit", { code, message: "as asked", afterCommit: true });
+    const release = store.release(lease, LIMITS);
+    if (code === SENT_AGAIN) await expect(release).resolves.toBe("not-held");
+    else await world.failureOf(release);
+
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
+    await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ term: 1, termId: null });
+  });
+});
+
+describe("a precondition that does not hold is an answer", () => {
+  test("ALREADY_EXISTS: another was first", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    const late = world.holdOnce("Commit");
+    const acquiring = a.acquire(asking());
+    await late.arrived;
+    await win(b, { candidateId: "b" });
+    await late.letGo();
+
+    await expect(acquiring).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", holder: "b", term: 1 });
+  });
+
+  test("FAILED_PRECONDITION: somebody has written since", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    await a.release(await win(a), LIMITS);
+    await b.read(ELECTION);
+    await win(a);
+    await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+  });
+
+  test.for([
+    ["FAILED_PRECONDITION", undefined],
+    // https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1#precondition
+    ["NOT_FOUND", { code: 5, message: `No document to update: projects/demo-x/databases/(default)/documents/${LEASE_PATH}` }],
+    ["NOT_FOUND, in Datastore's words", { code: 5, message: 'no entity to update: app: "dev~demo-x"' }],
+  ] as const)("the document is gone (%s): the lease is lost", async ([, fault], { world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await world.aside((firestore) => firestore.doc(LEASE_PATH).delete());
+    if (fault) world.fault("Commit", fault);
+
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
+    await expect(store.read(ELECTION)).resolves.toBeUndefined();
+  });
+
+  test("others who keep writing are a conflict", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.fault("Commit", { code: 9, message: "the stored version does not match the required base version" });
+    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({
+      code: "STORE_CONFLICT",
+      mayHaveBeenApplied: false,
+    });
+  });
+});
+
+describe("what is set up wrongly", () => {
+  test("a database that is not there is missing, and is no vacant lease and no loss", async ({ world }) => {
+    const store = world.store({ firestore: world.client({ databaseId: "nowhere" }) });
+    const stored = expect.objectContaining({
+      code: "STORE_MISSING",
+      message: expect.stringMatching(/The database nowhere does not exist for project demo-x\. Create the database first/),
+    });
+    await expect(world.failureOf(store.read(ELECTION))).resolves.toEqual(stored);
+    await expect(world.failureOf(store.acquire(asking()))).resolves.toEqual(stored);
+
+    // A database that goes away under a leader.
+    const holder = world.store();
+    const lease = await win(holder);
+    world.rule = async () => ({ code: 5, message: "The database (default) does not exist for project demo-x." });
+    await expect(world.failureOf(holder.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_MISSING" });
+    world.rule = undefined;
+    await expect(holder.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("a name or a value that cannot be is refused before any request", async ({ world }) => {
+    const store = world.store();
+    const methods = await world.methodsDuring(async () => {
+      await expect(store.read("")).rejects.toBeInstanceOf(ConfigurationError);
+      await expect(store.read("\uD800")).rejects.toBeInstanceOf(ConfigurationError);
+      await expect(store.acquire(asking({ value: "x".repeat(65_537) }))).rejects.toBeInstanceOf(ConfigurationError);
+    });
+    expect(methods).toEqual([]);
+  });
+
+  test("a client that was terminated is unavailable, and nothing was sent", async ({ world }) => {
+    const firestore = world.client();
+    const store = world.store({ firestore });
+    const lease = await win(store);
+    await world.disconnect(firestore);
+    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+});
+
+describe("the diagnostics channel", () => {
+  test("tells of every request, once, with its operation and outcome, and of no secret", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await store.renew(lease, LIMITS);
+    world.faultOnce("Commit", { code: 8, message: "as asked" });
+    await world.failureOf(store.renew(lease, LIMITS));
+    await store.release(lease, LIMITS);
+
+    const told = world.witness.published.map(({ operation, outcome }) => `${operation}: ${outcome}`);
+    expect(told).toEqual(["get: ok", "put: ok", "put: ok", "put: STORE_THROTTLED", "put: ok"]);
+    expect(told).toHaveLength(world.calls.length);
+    for (const request of world.witness.published) expect(request).toMatchObject({ store: "firestore", election: ELECTION });
+  });
+
+  test("what is told of a loss shows no secret", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await world.store().break(ELECTION, { reason: "test", immediate: true });
+    world.witness.hear(await store.renew(lease, LIMITS));
+    await win(world.store(), { candidateId: "b" });
+    world.witness.hear(await store.renew(lease, LIMITS));
+    world.witness.hear(await store.read(ELECTION));
+    await expect(
+      world.failureOf(world.client().runTransaction((transaction) => store.fence({ ...lease }, transaction))),
+    ).resolves.toMatchObject({ code: "FENCED" });
+  });
+});

@@ -1,0 +1,264 @@
+import { Firestore } from "@google-cloud/firestore";
+import { Elector, FencedError, type Lease } from "@leasehold/core";
+import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { startFirestoreServer } from "@leasehold/firestore-server";
+import { afterAll, beforeAll, describe, expect, test as plainTest } from "vitest";
+import { isMissing } from "../../../test/backends/missing-backend.ts";
+import { officialFirestoreMissing, startOfficialFirestore } from "../../../test/backends/official-firestore.ts";
+import { asking, ELECTION, FENCE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
+import { test } from "./world-test.ts";
+
+type Fenced = Pick<Lease, "election" | "term" | "termId">;
+
+/** Writes one document in a transaction that depends on the leadership. */
+async function guardedWrite(
+  store: FirestoreLeaseStore,
+  firestore: Firestore,
+  leadership: Fenced,
+  content: string,
+  meanwhile: (attempt: number) => Promise<void> = async () => {},
+): Promise<void> {
+  let attempts = 0;
+  await firestore.runTransaction(async (transaction) => {
+    attempts += 1;
+    await store.fence(leadership, transaction);
+    await meanwhile(attempts);
+    transaction.set(firestore.doc("reports/today"), { content });
+  });
+}
+
+async function leader(world: FirestoreWorld): Promise<{ store: FirestoreLeaseStore; firestore: Firestore; lease: Lease }> {
+  const firestore = world.client();
+  const store = world.store({ firestore });
+  return { firestore, store, lease: await win(store) };
+}
+
+describe("a guarded transaction", () => {
+  test("of the leader is committed, also after renewals, and in a second term", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    await guardedWrite(store, firestore, lease, "1");
+    await store.renew(lease, LIMITS);
+    await store.publish(lease, "value", LIMITS);
+    await guardedWrite(store, firestore, lease, "2");
+    await store.release(lease, LIMITS);
+    await guardedWrite(store, firestore, await win(store), "3");
+    await expect(world.fieldsAt("reports/today")).resolves.toEqual({ content: "3" });
+  });
+
+  test("by another store object, or in another process, depends on the same term", async ({ world }) => {
+    const { lease } = await leader(world);
+    const firestore = world.client();
+    await guardedWrite(new FirestoreLeaseStore({ firestore }), firestore, lease, "1");
+    await expect(world.fieldsAt("reports/today")).resolves.toEqual({ content: "1" });
+  });
+
+  const ends: Readonly<Record<string, (world: FirestoreWorld, store: FirestoreLeaseStore, lease: Lease) => Promise<number>>> = {
+    release: async (_, store, lease) => {
+      await store.release(lease, LIMITS);
+      return 1;
+    },
+    break: async (world) => {
+      await world.store().break(ELECTION, { reason: "test" });
+      return 1;
+    },
+    "an immediate break": async (world) => {
+      await world.store().break(ELECTION, { reason: "test", immediate: true });
+      return 1;
+    },
+    "a takeover": async (world) => {
+      world.moveServerClock(20_000);
+      await win(world.store(), { candidateId: "b" });
+      return 2;
+    },
+    "a later term of its own": async (_, store, lease) => {
+      await store.release(lease, LIMITS);
+      await win(store);
+      return 2;
+    },
+  };
+
+  test.for(Object.entries(ends))("is refused after %s, and nothing is written", async ([, end], { world }) => {
+    const { store, firestore, lease } = await leader(world);
+    const currentTerm = await end(world, store, lease);
+
+    const error = await world.failureOf(guardedWrite(store, firestore, lease, "too late"));
+    expect(error).toBeInstanceOf(FencedError);
+    expect(error).toMatchObject({ code: "FENCED", election: ELECTION, term: 1, currentTerm });
+    await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("with another termId of the same term is refused", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    const other = { ...lease, termId: crypto.randomUUID() };
+    await expect(world.failureOf(guardedWrite(store, firestore, other, "by another"))).resolves.toMatchObject({
+      code: "FENCED",
+      term: 1,
+      currentTerm: 1,
+    });
+  });
+
+  test("with the right termId and another term is refused", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    await expect(world.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }, "x"))).resolves.toMatchObject({
+      code: "FENCED",
+    });
+  });
+
+  test("of an election that nobody has ever led, or whose fence is gone, is refused", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    const never = world.failureOf(guardedWrite(store, firestore, { ...lease, election: "another" }, "x"));
+    await expect(never).resolves.toMatchObject({ code: "FENCED", election: "another", currentTerm: undefined });
+    await world.aside((client) => client.doc(FENCE_PATH).delete());
+    await expect(world.failureOf(guardedWrite(store, firestore, lease, "x"))).resolves.toMatchObject({ code: "FENCED" });
+    await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("with somebody's own document in the fence's place is an error that names it", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    await world.aside((client) => client.doc(FENCE_PATH).set({ name: "Ada" }));
+    const error = await world.failureOf(guardedWrite(store, firestore, lease, "x"));
+    expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
+    expect(error.message).toContain(FENCE_PATH);
+    await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ name: "Ada" });
+  });
+
+  test("meets a takeover that comes after its fence and before its commit: it is tried again, and refused", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    const attempts: number[] = [];
+    const guarded = guardedWrite(store, firestore, lease, "too late", async (attempt) => {
+      attempts.push(attempt);
+      world.moveServerClock(20_000);
+      await win(world.store(), { candidateId: "b" });
+    });
+
+    await expect(world.failureOf(guarded)).resolves.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
+    expect(attempts).toEqual([1]);
+    await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("is not disturbed by renewals, which do not touch what it has read", async ({ world }) => {
+    const { store, firestore, lease } = await leader(world);
+    const attempts: number[] = [];
+    await guardedWrite(store, firestore, lease, "content", async (attempt) => {
+      attempts.push(attempt);
+      for (let renewals = 0; renewals < 5; renewals += 1) await store.renew(lease, LIMITS);
+      await store.publish(lease, "value", LIMITS);
+    });
+    expect(attempts).toEqual([1]);
+    await expect(world.fieldsAt("reports/today")).resolves.toEqual({ content: "content" });
+  });
+});
+
+interface Service extends AsyncDisposable {
+  readonly host: string;
+}
+
+const services: ReadonlyArray<{ readonly name: string; readonly start: () => Promise<Service>; readonly skipped: boolean }> = [
+  {
+    name: "our server, whose transactions are optimistic",
+    skipped: false,
+    start: async () => {
+      const server = await startFirestoreServer();
+      return { host: server.url, [Symbol.asyncDispose]: async () => server.stop() };
+    },
+  },
+  {
+    name: "the official emulator, whose transactions lock",
+    skipped: await isMissing(officialFirestoreMissing()),
+    start: startOfficialFirestore,
+  },
+];
+
+describe.for(services)("on $name", ({ start, skipped }) => {
+  let service: Service;
+  let clients: Firestore[];
+
+  beforeAll(async () => {
+    if (!skipped) service = await start();
+    clients = [];
+  }, 30_000);
+  afterAll(async () => {
+    if (skipped) return;
+    await Promise.all(clients.map((client) => client.terminate()));
+    await service[Symbol.asyncDispose]();
+  });
+
+  function member(): { readonly store: FirestoreLeaseStore; readonly firestore: Firestore } {
+    const firestore = new Firestore({ projectId: "demo-x", host: service.host, ssl: false });
+    clients.push(firestore);
+    return { firestore, store: new FirestoreLeaseStore({ firestore }) };
+  }
+
+  plainTest.skipIf(skipped)(
+    "a guarded transaction that stays open beyond the renew deadline does not depose its own leader",
+    async () => {
+      const { store, firestore } = member();
+      const election = "long-transaction";
+      const elector = new Elector({ store, election, leaseDurationMs: 2_000 });
+      const renewed: unknown[] = [];
+      elector.on("renewed", (event) => renewed.push(event));
+      await using leadership = await elector.campaign();
+
+      await guardedWrite(store, firestore, leadership, "long", async () => {
+        // The renew deadline is two renewals after the last good one.
+        const before = renewed.length;
+        await expect.poll(() => renewed.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(before + 4);
+      });
+
+      expect(leadership.isValid()).toBe(true);
+      expect(leadership.signal.aborted).toBe(false);
+      expect((await firestore.doc("reports/today").get()).get("content")).toBe("long");
+    },
+  );
+
+  plainTest.skipIf(skipped)(
+    "a takeover against an open guarded transaction: either comes first, never a stale write last",
+    async () => {
+      const [stale, fresh] = [member(), member()];
+      const election = "takeover";
+      const lease = await win(stale.store, { election });
+      await fresh.store.break(election, { reason: "test", immediate: true });
+      await stale.store.read(election);
+      const open = await win(stale.store, { election });
+      expect(open.term).toBe(2);
+      let takeover: Promise<unknown> | undefined;
+      const outcome = await guardedWrite(stale.store, stale.firestore, open, "by term 2", async () => {
+        takeover ??= fresh.store.break(election, { reason: "test", immediate: true, timeoutMs: 20_000 });
+        // With locks it waits for this transaction to end, and this transaction must not wait for it.
+        await Promise.race([takeover, new Promise((resolve) => setTimeout(resolve, 300))]);
+      }).then(
+        () => "written",
+        (error: unknown) => (error as FencedError).code,
+      );
+      await takeover;
+      await expect(win(fresh.store, { election, candidateId: "b" })).resolves.toMatchObject({ term: 3 });
+      await fresh.firestore.doc("reports/today").set({ content: "by term 3" });
+
+      expect(["written", "FENCED"]).toContain(outcome);
+      await expect(guardedWrite(stale.store, stale.firestore, open, "too late")).rejects.toMatchObject({
+        code: "FENCED",
+        currentTerm: 3,
+      });
+      await expect(guardedWrite(stale.store, stale.firestore, lease, "too late")).rejects.toMatchObject({ code: "FENCED" });
+      expect((await fresh.firestore.doc("reports/today").get()).get("content")).toBe("by term 3");
+    },
+  );
+
+  plainTest.skipIf(skipped)("one of many wins, and a renewal is one write that no open transaction delays", async () => {
+    const members = Array.from({ length: 6 }, member);
+    const election = "race";
+    const outcomes = await Promise.all(
+      members.map(({ store }, index) => store.acquire(asking({ election, candidateId: `m${index}`, timeoutMs: 10_000 }))),
+    );
+    const wins = outcomes.filter(({ acquired }) => acquired);
+    expect(wins).toHaveLength(1);
+    const index = outcomes.findIndex(({ acquired }) => acquired);
+    const winner = outcomes[index] as Extract<(typeof outcomes)[number], { acquired: true }>;
+    const { store, firestore } = members[index]!;
+    await guardedWrite(store, firestore, winner.lease, "race", async () => {
+      const sentMs = performance.now();
+      await expect(store.renew(winner.lease, LIMITS)).resolves.toMatchObject({ held: true });
+      expect(performance.now() - sentMs).toBeLessThan(1_500);
+    });
+  });
+});

@@ -1,0 +1,260 @@
+import { Firestore } from "@google-cloud/firestore";
+import {
+  Elector,
+  type AcquireRequest,
+  type Clock,
+  type ElectorOptions,
+  type Lease,
+  type Leadership,
+  type StoreError,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { FirestoreLeaseStore, type FirestoreLeaseStoreOptions } from "@leasehold/firestore";
+import {
+  startFirestoreServer,
+  type Fault,
+  type FirestoreServer,
+  type Intercept,
+  type InterceptedCall,
+} from "@leasehold/firestore-server";
+import { expect } from "vitest";
+import { Witness } from "./witness.ts";
+
+/** The election that every candidate of a {@link FirestoreWorld} competes in. */
+export const ELECTION = "nightly-billing";
+export const LEASE_MS = 15_000;
+/** How long a request may take where that is not what is tested. */
+export const LIMITS = { timeoutMs: 5_000 };
+/** Where that election's documents are. */
+export const LEASE_PATH = `leasehold/${ELECTION}`;
+export const FENCE_PATH = `${LEASE_PATH}/fence/current`;
+
+type Field = Readonly<Record<string, unknown>>;
+
+/** What a Commit asks for, as far as a test looks into it. */
+export interface CommitWrites {
+  readonly writes: ReadonlyArray<{
+    readonly update: { readonly name: string; readonly fields: Readonly<Record<string, Field>> };
+    readonly updateMask: { readonly fieldPaths: readonly string[] } | null;
+    readonly currentDocument: Readonly<Record<string, unknown>> | null;
+  }>;
+  readonly transaction: Uint8Array;
+}
+
+/**
+ * A Firestore in this process, whose clock stands still until the test moves it, or is the real one; and the processes
+ * that use it, each with a client and a clock of its own.
+ */
+export class FirestoreWorld implements AsyncDisposable {
+  /** What happens to the requests that arrive. */
+  rule: Intercept | undefined;
+  /** Every request that has arrived, the messages of Listen streams among them. */
+  readonly calls: InterceptedCall[] = [];
+  readonly witness = new Witness();
+  readonly #clients = new Map<Firestore, FirestoreClientSettings>();
+  readonly #stopping = new AbortController();
+  #server!: FirestoreServer;
+  #nowMs: number | undefined = Date.UTC(2026, 0, 1);
+  #processes = 0;
+
+  static async start(): Promise<FirestoreWorld> {
+    const world = new FirestoreWorld();
+    await world.#serve(0);
+    return world;
+  }
+
+  async #serve(port: number): Promise<void> {
+    this.#server = await startFirestoreServer({
+      port,
+      now: () => this.#nowMs ?? Date.now(),
+      databases: ["(default)", "second"],
+      intercept: async (call) => {
+        this.calls.push(call);
+        this.witness.keepSecretsOf(call);
+        return await this.rule?.(call);
+      },
+    });
+  }
+
+  get host(): string {
+    return this.#server.url;
+  }
+
+  /** Aborts when the test has ended. */
+  get ended(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Ends the server and all of its data, and starts another one in its place. */
+  async restart(whileItIsGone: () => Promise<void> = async () => {}): Promise<void> {
+    const { port } = this.#server;
+    await this.#server.stop();
+    await whileItIsGone();
+    await this.#serve(port);
+  }
+
+  /** Lets the server's clock run as the real one does. */
+  letTimeRun(): void {
+    this.#nowMs = undefined;
+  }
+
+  /** Moves the server's clock alone. */
+  moveServerClock(ms: number): void {
+    this.#nowMs = (this.#nowMs ?? Date.now()) + ms;
+  }
+
+  /** A client, as the user makes one. */
+  client(settings: FirestoreClientSettings = {}): Firestore {
+    const firestore = new Firestore({ projectId: "demo-x", host: this.host, ssl: false, ...settings });
+    this.#clients.set(firestore, settings);
+    return firestore;
+  }
+
+  /** The clock of one more process: it agrees with no other one. */
+  clock(): VirtualClock {
+    this.#processes += 1;
+    const clock = new VirtualClock(this.#processes);
+    clock.freeze(this.#processes * 86_400_000);
+    return clock;
+  }
+
+  /** The store of one more process. Its requests never time out, unless its clock is moved. */
+  store(options: Partial<FirestoreLeaseStoreOptions> = {}): FirestoreLeaseStore {
+    return new FirestoreLeaseStore({ firestore: this.client(), clock: this.clock(), ...options });
+  }
+
+  /** A candidate in a process of its own. */
+  candidate(
+    candidateId: string,
+    options: Partial<ElectorOptions> & { readonly firestore?: Firestore; readonly clock?: Clock } = {},
+  ): { readonly elector: Elector; readonly store: FirestoreLeaseStore; readonly firestore: Firestore } {
+    const { firestore = this.client(), clock, ...rest } = options;
+    const store = new FirestoreLeaseStore({ firestore, clock });
+    return { firestore, store, elector: new Elector({ election: ELECTION, candidateId, clock, ...rest, store }) };
+  }
+
+  /** A client that no rule applies to, and whose requests do not count: to arrange things, and to see what became of them. */
+  async aside<T>(act: (firestore: Firestore) => Promise<T>): Promise<T> {
+    const { rule } = this;
+    const before = this.calls.length;
+    this.rule = undefined;
+    const firestore = this.client();
+    try {
+      return await act(firestore);
+    } finally {
+      this.rule = rule;
+      this.calls.splice(before);
+      await this.disconnect(firestore);
+    }
+  }
+
+  /** The fields of a document, or undefined. */
+  async fieldsAt(path: string): Promise<FirebaseFirestore.DocumentData | undefined> {
+    return await this.aside(async (firestore) => (await firestore.doc(path).get()).data());
+  }
+
+  async disconnect(firestore: Firestore): Promise<void> {
+    this.#clients.delete(firestore);
+    await firestore.terminate();
+  }
+
+  /** Does this to each request of a method. */
+  fault(method: string, fault: Fault): void {
+    this.rule = async (call) => (call.method === method ? fault : undefined);
+  }
+
+  /** Does this to the next request of a method, and to none after it. */
+  faultOnce(method: string, fault: Fault): void {
+    let done = false;
+    this.rule = async (call) => {
+      if (done || call.method !== method) return undefined;
+      done = true;
+      return fault;
+    };
+  }
+
+  /** Keeps the next request of a method on its way. `letGo` delivers it, and resolves when it has been carried out. */
+  holdOnce(method: string): { readonly arrived: Promise<void>; readonly letGo: () => Promise<void> } {
+    const arrived = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    let done = false;
+    this.rule = async (call) => {
+      if (done || call.method !== method) return;
+      done = true;
+      arrived.resolve();
+      await released.promise;
+    };
+    return {
+      arrived: arrived.promise,
+      letGo: async () => {
+        released.resolve();
+        // The server carries it out in the same turn.
+        await new Promise((resolve) => setImmediate(resolve));
+      },
+    };
+  }
+
+  /** The methods of the requests that arrive while `act` is under way. */
+  async methodsDuring(act: () => Promise<unknown>): Promise<string[]> {
+    const before = this.calls.length;
+    await act();
+    return this.calls.slice(before).map(({ method }) => method);
+  }
+
+  /** What the Commits that have arrived asked for. */
+  get commits(): readonly CommitWrites[] {
+    return this.calls.filter(({ method }) => method === "Commit").map(({ request }) => request as CommitWrites);
+  }
+
+  /** What a promise rejects with; it counts among what people may see. */
+  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
+    const error = await promise.then(
+      (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
+      (reason: unknown) => reason,
+    );
+    this.witness.hear(error);
+    return error as StoreError;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.rule = undefined;
+    this.#stopping.abort();
+    // A client that still listens cannot be terminated: whatever has begun a watch has to have ended it.
+    for (const firestore of this.#clients.keys()) await expect.poll(() => listenersOf(firestore)).toBe(0);
+    await Promise.all([...this.#clients.keys()].map((firestore) => firestore.terminate()));
+    await this.#server.stop();
+    this.witness[Symbol.dispose]();
+    this.witness.expectDiscreet();
+  }
+}
+
+type FirestoreClientSettings = FirebaseFirestore.Settings;
+
+/** How many listeners a client counts. */
+export function listenersOf(firestore: Firestore): number {
+  return (firestore as unknown as { readonly registeredListenersCount: number }).registeredListenersCount;
+}
+
+/** What an elector would ask of a store. */
+export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return {
+    election: ELECTION,
+    candidateId: "a",
+    leaseDurationMs: LEASE_MS,
+    renewIntervalMs: 5_000,
+    ...LIMITS,
+    ...options,
+  };
+}
+
+/** Acquires, which must succeed. */
+export async function win(store: FirestoreLeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+  const outcome = await store.acquire(asking(options));
+  if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
+  return outcome.lease;
+}
+
+/** A task that settles when it is told to stop. */
+export async function untilAborted({ signal }: Pick<Leadership, "signal">): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+}

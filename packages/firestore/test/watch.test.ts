@@ -1,0 +1,308 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { DocumentReference, DocumentSnapshot, Firestore } from "@google-cloud/firestore";
+import type { LeaseSnapshot } from "@leasehold/core";
+import type { FirestoreLeaseStore } from "@leasehold/firestore";
+import { describe, expect } from "vitest";
+import { nodeArguments, nodeExecutable } from "../../../test/backends/owned-process.ts";
+import { startTcpFaultProxy } from "../../../test/backends/tcp-fault-proxy.ts";
+import { asking, ELECTION, LEASE_MS, LEASE_PATH, LIMITS, listenersOf, untilAborted, win } from "./firestore-world.ts";
+import { test } from "./world-test.ts";
+
+/** What a watch tells, one after the other. */
+class Watching {
+  readonly #iterator: AsyncIterator<LeaseSnapshot | undefined>;
+  readonly stopping = new AbortController();
+
+  constructor(store: FirestoreLeaseStore, election = ELECTION) {
+    this.#iterator = store.watch!(election, { signal: this.stopping.signal })[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<IteratorResult<LeaseSnapshot | undefined, unknown>> {
+    return await this.#iterator.next();
+  }
+
+  /** The next one that is as expected; those between are skipped, as a slow reader skips them. */
+  async until(expected: Partial<LeaseSnapshot>): Promise<LeaseSnapshot | undefined> {
+    for (;;) {
+      const { value, done } = await this.next();
+      if (done) expect.fail("The watch has ended.");
+      const snapshot = value as LeaseSnapshot | undefined;
+      if (Object.entries(expected).every(([name, part]) => snapshot?.[name as keyof LeaseSnapshot] === part)) return snapshot;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    expect((await this.next()).done).toBe(true);
+  }
+}
+
+describe("what is pushed", () => {
+  test("is there at once, and with every write by anybody", async ({ world }) => {
+    const [store, admin] = [world.store(), world.store()];
+    const watching = new Watching(world.store());
+    await expect(watching.next()).resolves.toEqual({ done: false, value: undefined });
+
+    const lease = await win(store, { value: "1" });
+    await watching.until({ state: "held", term: 1, holder: "a", value: "1" });
+    await store.publish(lease, "2", LIMITS);
+    await watching.until({ state: "held", value: "2" });
+    const asked = new AbortController();
+    const transfer = admin.transfer(ELECTION, "b", { signal: asked.signal }).catch(() => "aborted");
+    await watching.until({ reservedFor: "b" });
+    asked.abort();
+    await transfer;
+    await admin.break(ELECTION, { reason: "test" });
+    await watching.until({ endingReason: "test" });
+    await store.release(lease, LIMITS);
+    await watching.until({ state: "vacant", term: 1 });
+    await win(world.store(), { candidateId: "b" });
+    await watching.until({ state: "held", term: 2, holder: "b" });
+    await watching.stop();
+  });
+
+  test("tells of a renewal that nothing else shows", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const watching = new Watching(world.store());
+    await watching.until({ state: "held" });
+    world.moveServerClock(LEASE_MS - 1);
+    await store.renew(lease, LIMITS);
+    const { value } = await watching.next();
+    expect(value).toMatchObject({ state: "held", term: 1 });
+    expect((value as LeaseSnapshot).ageMs?.[0]).toBeCloseTo(0, 0);
+    await watching.stop();
+  });
+
+  test("sends no request but one Listen, whatever is pushed", async ({ world }) => {
+    const store = world.store();
+    const watching = new Watching(world.store());
+    await watching.next();
+    expect(world.calls.map(({ method }) => method)).toEqual(["Listen"]);
+    const lease = await win(store);
+    await watching.until({ state: "held" });
+    await store.release(lease, LIMITS);
+    await watching.until({ state: "vacant" });
+    expect(world.calls.filter(({ method }) => method === "Listen")).toHaveLength(1);
+    await watching.stop();
+  });
+
+  test("and is older than what a reply has shown meanwhile does not count", async ({ world }) => {
+    const late = delayedPushes(world.client());
+    const store = world.store({ firestore: late.firestore });
+    const holder = world.store();
+    await holder.release(await win(holder), LIMITS);
+    const watching = new Watching(store);
+    const first = watching.next();
+    await late.arrived(1);
+    late.deliver();
+    await expect(first).resolves.toMatchObject({ value: { state: "vacant", term: 1 } });
+
+    // Both of these are pushed to it after their replies, and the second one's reply is older than the first push.
+    const lease = await win(store);
+    await late.arrived(2);
+    await store.renew(lease, LIMITS);
+    await late.arrived(3);
+    const pushed = watching.next();
+    late.deliverFirst();
+    await turn();
+    late.deliver();
+    await expect(pushed).resolves.toMatchObject({ value: { state: "held", term: 2 } });
+
+    // What it remembers is still the last version: a renewal takes one request, and no look.
+    await expect(world.methodsDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["Commit"]);
+    await expect(world.methodsDuring(() => store.acquire(asking({ candidateId: "b" })))).resolves.toEqual([]);
+    await watching.stop();
+  });
+});
+
+describe("a watch ends", () => {
+  test("when its signal aborts, and leaves no listener", async ({ world }) => {
+    const firestore = world.client();
+    const watching = new Watching(world.store({ firestore }));
+    await watching.next();
+    expect(listenersOf(firestore)).toBe(1);
+    await watching.stop();
+    expect(listenersOf(firestore)).toBe(0);
+    // A client that listens cannot be terminated.
+    await world.disconnect(firestore);
+  });
+
+  test("when its signal aborts while it waits, or had before", async ({ world }) => {
+    const firestore = world.client();
+    const store = world.store({ firestore });
+    const watching = new Watching(store);
+    await watching.next();
+    const next = watching.next();
+    watching.stopping.abort();
+    await expect(next).resolves.toMatchObject({ done: true });
+
+    // Without a word to the service, which may not be there to answer.
+    world.calls.splice(0);
+    for await (const snapshot of store.watch!(ELECTION, { signal: AbortSignal.abort() })) expect.fail(JSON.stringify(snapshot));
+    expect(world.calls).toEqual([]);
+    expect(listenersOf(firestore)).toBe(0);
+    await world.disconnect(firestore);
+  });
+
+  test("when its loop is left", async ({ world }) => {
+    const firestore = world.client();
+    for await (const _ of world.store({ firestore }).watch!(ELECTION, { signal: world.ended })) break;
+    expect(listenersOf(firestore)).toBe(0);
+    await world.disconnect(firestore);
+  });
+
+  test("with an error where it is denied", async ({ world }) => {
+    let unsubscribed = 0;
+    const store = world.store({ firestore: deniedListener(world.client(), () => (unsubscribed += 1)) });
+    await expect(world.failureOf(new Watching(store).next())).resolves.toMatchObject({
+      code: "STORE_DENIED",
+      operation: "watch",
+      mayHaveBeenApplied: false,
+      message: expect.stringContaining("Missing or insufficient permissions."),
+    });
+    expect(unsubscribed).toBe(1);
+  });
+
+  test("and then its process may end by itself", async ({ world }) => {
+    const script = fileURLToPath(new URL("./watching-process.ts", import.meta.url));
+    const child = spawn(nodeExecutable(), nodeArguments(script, [world.host]), {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+    const [code] = (await once(child, "close")) as [number | null];
+    expect({ code, output }).toEqual({ code: 0, output: "watched\n" });
+  });
+});
+
+describe("an elector", () => {
+  test("goes on looking where it may not watch", async ({ world }) => {
+    world.letTimeRun();
+    world.fault("Listen", { code: 7, message: "Missing or insufficient permissions." });
+    const [a, b] = [world.candidate("a"), world.candidate("b", { retryPeriodMs: 100 })];
+    const leading = await a.elector.campaign();
+    const next = b.elector.campaign();
+    const looks = (): number => world.calls.filter(({ method }) => method === "BatchGetDocuments").length;
+    const before = looks();
+    await expect.poll(looks).toBeGreaterThan(before + 2);
+    expect(b.elector.isLeader).toBe(false);
+    await leading.release();
+    await using leadership = await next;
+    expect(leadership.term).toBe(2);
+  });
+
+  test("is told again after the connection has broken", async ({ world }) => {
+    world.letTimeRun();
+    await using proxy = await startTcpFaultProxy(Number(world.host.split(":")[1]));
+    const a = world.candidate("a", { leaseDurationMs: 60_000 });
+    const b = world.candidate("b", { firestore: world.client({ host: proxy.host }), retryPeriodMs: 20_000 });
+    const leading = await a.elector.campaign();
+    const listens = (): number => world.calls.filter(({ method }) => method === "Listen").length;
+    const next = b.elector.campaign();
+    // One by each of them.
+    await expect.poll(listens).toBe(2);
+    await expect.poll(() => b.elector.leader?.candidateId).toBe("a");
+
+    proxy.cut();
+    proxy.heal();
+    // The client begins to listen anew by itself.
+    await expect.poll(listens, { timeout: 10_000 }).toBe(3);
+    await leading.release();
+
+    await using leadership = await next;
+    expect(leadership.term).toBe(2);
+  });
+
+  test("takes over from one that stops by the push alone: a release, the push and an acquisition, and no look", async ({
+    world,
+  }) => {
+    world.letTimeRun();
+    // No look falls due for long.
+    const options = { leaseDurationMs: 60_000, retryPeriodMs: 30_000 };
+    const [a, b] = [world.candidate("a", options), world.candidate("b", options)];
+    const stop = new AbortController();
+    const stopB = new AbortController();
+    const runningA = a.elector.run(untilAborted, { signal: stop.signal });
+    await expect.poll(() => a.elector.isLeader).toBe(true);
+    const runningB = b.elector.run(untilAborted, { signal: stopB.signal });
+    // Listening, and told of a's leadership.
+    await expect.poll(() => b.elector.leader?.candidateId).toBe("a");
+    await expect.poll(() => world.calls.filter(({ method }) => method === "Listen")).toHaveLength(2);
+    await world.fieldsAt(LEASE_PATH);
+
+    const methods = await world.methodsDuring(async () => {
+      stop.abort();
+      await runningA;
+      await expect.poll(() => b.elector.isLeader, { interval: 5 }).toBe(true);
+    });
+
+    // The push of the release is half a round trip, after which comes the one of the acquisition.
+    expect(methods).toEqual(["Commit", "Commit"]);
+    expect(world.witness.published.slice(-2).map(({ operation, outcome }) => `${operation}: ${outcome}`)).toEqual([
+      "put: ok",
+      "put: ok",
+    ]);
+    stopB.abort();
+    await runningB;
+  });
+});
+
+/** A client whose listeners end as the SDK's end, after it has given up on a permanent error. */
+function deniedListener(firestore: Firestore, onUnsubscribe: () => void): Firestore {
+  const error = Object.assign(new Error("7 PERMISSION_DENIED: Missing or insufficient permissions."), { code: 7 });
+  return withDocuments(firestore, () => ({
+    onSnapshot: (_: unknown, onError: (error: Error) => void) => {
+      setImmediate(() => onError(error));
+      return onUnsubscribe;
+    },
+  }));
+}
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A client whose pushes come when the test says so, in their order. */
+function delayedPushes(firestore: Firestore): {
+  readonly firestore: Firestore;
+  /** Resolves when as many pushes have come as that. */
+  readonly arrived: (count: number) => Promise<void>;
+  /** Delivers all that have come, or one. */
+  readonly deliver: () => void;
+  readonly deliverFirst: () => void;
+} {
+  const waiting: Array<() => void> = [];
+  let count = 0;
+  const proxy = withDocuments(firestore, (document) => ({
+    onSnapshot: (onNext: (snapshot: DocumentSnapshot) => void, onError: (error: Error) => void) =>
+      document.onSnapshot((snapshot) => {
+        count += 1;
+        waiting.push(() => onNext(snapshot));
+      }, onError),
+  }));
+  return {
+    firestore: proxy,
+    arrived: async (expected) => {
+      await expect.poll(() => count).toBeGreaterThanOrEqual(expected);
+    },
+    deliver: () => {
+      for (const push of waiting.splice(0)) push();
+    },
+    deliverFirst: () => waiting.shift()?.(),
+  };
+}
+
+/** The same client, with other methods on its documents. */
+function withDocuments(firestore: Firestore, change: (document: DocumentReference) => object): Firestore {
+  return new Proxy(firestore, {
+    get: (target, key) => {
+      if (key === "doc") return (path: string) => change(target.doc(path));
+      const value = Reflect.get(target, key) as unknown;
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
