@@ -136,7 +136,7 @@ export class RecordLeaseStore implements LeaseStore {
       if (version !== undefined) return { acquired: true, lease: this.#hold(record, version, grantedAt, election) };
     } catch (error) {
       if (!isUnknown(error)) throw error;
-      return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, error);
+      return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, error as Error);
     }
     // The race is lost, unless the network has delivered our write twice and the second one's answer has come.
     const known = this.#known(election, useStoreClock);
@@ -295,14 +295,15 @@ export class RecordLeaseStore implements LeaseStore {
 
   /**
    * Finds out by reading whether an acquisition has arrived whose reply was lost, or tells nothing.
-   * @param unknown what the reply's loss came to; `undefined` where there was a reply.
+   * @param unknown what the reply's loss came to; `undefined` where there was a reply. It is thrown where nobody else has
+   *   acquired instead: then the attempt has failed, and that is worth telling.
    */
   async #resolveAcquire(
     record: LeaseRecord,
     ifVersion: string | undefined,
     grantedAt: Instant,
     request: AcquireRequest,
-    unknown: unknown,
+    unknown: Error | undefined,
   ): Promise<AcquireOutcome> {
     const { election } = request;
     const sighting = await this.#look(election, request).catch(() => undefined);
@@ -311,7 +312,7 @@ export class RecordLeaseStore implements LeaseStore {
     }
     // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
     this.#abandon(election, record.termId ?? "", ifVersion);
-    if (!sighting && unknown !== undefined) throw unknown;
+    if (unknown && (!sighting || sighting.version === ifVersion)) throw unknown;
     return { acquired: false, current: this.#known(election, false) };
   }
 
@@ -397,13 +398,17 @@ export class RecordLeaseStore implements LeaseStore {
 
   /** Sends a write again at once where it met somebody else's transaction, such as a fenced one on the same record. */
   async #sendUnlessConflict<T>(election: string, limits: RequestLimits, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const untilMs = this.#clock.monotonicMs() + limits.timeoutMs;
     for (let tries = 1; ; tries += 1) {
+      const timeoutMs = untilMs - this.#clock.monotonicMs();
       try {
-        return await this.#send("put", election, limits, true, send);
+        return await this.#send("put", election, { timeoutMs }, true, send);
       } catch (error) {
-        if (tries === CONFLICT_TRIES || isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
+        const waitMs = CONFLICT_WAIT_MS * tries * (0.5 + this.#clock.random() / 2);
+        const over = tries === CONFLICT_TRIES || waitMs >= untilMs - this.#clock.monotonicMs();
+        if (over || isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
+        await sleep(this.#clock, waitMs);
       }
-      await sleep(this.#clock, CONFLICT_WAIT_MS * tries * (0.5 + this.#clock.random() / 2));
     }
   }
 

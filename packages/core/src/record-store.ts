@@ -101,8 +101,7 @@ export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
 export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
-  if (record.schema !== 1)
-    return { problem: `its schema is ${JSON.stringify(record.schema) ?? "missing"}, and this version reads schema 1` };
+  if (record.schema !== 1) return { problem: `its schema is ${describeSchema(record.schema)}, and this version reads schema 1` };
   const checks: ReadonlyArray<readonly [keyof LeaseRecord, boolean]> = [
     ["term", Number.isSafeInteger(record.term) && (record.term as number) >= 0],
     ["termId", record.termId === null || isText(record.termId)],
@@ -116,6 +115,12 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
   ];
   const bad = checks.find(([, good]) => !good);
   return bad ? { problem: `its ${bad[0]} is not valid` } : (data as LeaseRecord);
+}
+
+/** Whatever a stranger may have put there. */
+function describeSchema(schema: unknown): string {
+  if (schema === undefined) return "missing";
+  return typeof schema === "object" ? "an object" : String(schema as string | number | bigint | boolean);
 }
 
 function isText(value: unknown): boolean {

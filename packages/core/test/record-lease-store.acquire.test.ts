@@ -177,8 +177,9 @@ describe("rule 6: an acquisition whose outcome is unknown", () => {
     await a.release(await win(a, "a"), LIMITS);
     recordsA.failNext("put", { kind: "late", byMs: 3_000 });
 
-    const outcome = await clock.runUntil(a.acquire(acquiring("a")));
-    expect(outcome).toMatchObject({ acquired: false, current: { state: "vacant", term: 1 } });
+    // Nobody else has it: the attempt has failed, and says so.
+    const attempt = clock.runUntil(a.acquire(acquiring("a")));
+    await expect(attempt).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
 
     await clock.advance(3_000);
     expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });

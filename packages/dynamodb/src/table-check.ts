@@ -18,7 +18,7 @@ export class TableCheck {
     this.#tableName = tableName;
   }
 
-  /** @throws {ConfigurationError} if the table cannot hold leases. Does not fail because it could not ask. */
+  /** @throws {ConfigurationError} if the table cannot hold leases. {StoreError} if it cannot be asked now: then nothing is written. */
   async check(election: string, signal: AbortSignal): Promise<void> {
     if (this.#checked) return;
     const command = new DescribeTableCommand({ TableName: this.#tableName });
@@ -30,10 +30,8 @@ export class TableCheck {
       if (replicas.length > 0 && !this.strongReplicas) throw this.#eventual(replicas, election);
       this.#checked = true;
     } catch (error) {
-      if (isLeaseholdError(error, "CONFIGURATION")) throw error;
-      // Missing, throttled, out of reach, credentials that have expired: the write after this says so; it is asked again
-      // before the next one.
-      if (!isLeaseholdError(error, "STORE_DENIED") || (error.cause as Error).name !== "AccessDeniedException") return;
+      // Missing, throttled, out of reach, credentials that have expired: it is asked again before the next write.
+      if (!isLeaseholdError(error, "STORE_DENIED") || (error.cause as Error).name !== "AccessDeniedException") throw error;
       this.#checked = true;
       process.emitWarning(
         `The table '${this.#tableName}' may be a global table with eventually consistent replicas, in which two candidates can lead at once; dynamodb:DescribeTable is denied, so this could not be checked.`,

@@ -95,14 +95,19 @@ describe("where nobody could tell", () => {
       "the clock is off": refusal(400, "InvalidSignatureException"),
       "a proxy refuses": { kind: "answer", status: 403, body: "<html>Forbidden</html>" },
     }),
-  )("since %s, it is asked again before the next write", async ([, fault], { world }) => {
+  )("since %s, nothing is written, and it is asked again before the next write", async ([, fault], { world }) => {
     const store = world.store();
     world.proxy.rule = onlyFor("DescribeTable", fault);
-    const lease = await win(store);
+    const before = await world.namesDuring(async () => {
+      const error = await world.failureOf(store.acquire(asking()));
+      expect(error).toMatchObject({ name: "StoreError", mayHaveBeenApplied: false });
+    });
+    expect(before).not.toContain("UpdateItem");
     world.proxy.rule = undefined;
 
-    const again = await world.namesDuring(() => store.renew(lease, LIMITS));
+    const again = await world.namesDuring(() => win(store));
     expect(again.filter((name) => name === "DescribeTable")).toHaveLength(1);
+    const lease = await win(store, { election: "another" });
     const last = await world.namesDuring(() => store.renew(lease, LIMITS));
     expect(last).toEqual(["UpdateItem"]);
     expect(warned).not.toHaveBeenCalled();

@@ -9,10 +9,16 @@ import {
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
 import { Paths } from "./paths.ts";
 
+/**
+ * Notices a connection that a router has forgotten: without pings, calls on it time out for as long as the system keeps
+ * the socket, which is a quarter of an hour on Linux. As often as Google's services put up with.
+ */
+const KEEPALIVE = { grpcOptions: { "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 10_000 } };
+
 export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
-   * Yours, used as it is; `getFirestore()` of firebase-admin gives one.
-   * @defaultValue a new one, with the project and the credentials that the SDK finds by itself
+   * Yours, used as it is; give it the keepalive options of gRPC, as the README says.
+   * @defaultValue a new one with them, with the project and the credentials that the SDK finds by itself
    */
   readonly firestore?: Firestore | undefined;
   /** The collection of the lease documents, one document per election. @defaultValue 'leasehold' */
@@ -34,7 +40,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: FirestoreLeaseStoreOptions = {}) {
     // Defaults of destructuring: only what was left out gets one, and null is a mistake.
-    const { collection = "leasehold", firestore = new Firestore(), clock } = options;
+    const { collection = "leasehold", firestore = new Firestore(KEEPALIVE), clock } = options;
     const paths = new Paths(collection);
     super(new FirestoreRecordStore(firestore, paths), { clock });
     this.#firestore = firestore;
@@ -55,10 +61,12 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
     const path = this.#paths.fence(election);
     const snapshot = await transaction.get(this.#firestore.doc(path));
     const found = (snapshot.data() ?? {}) as { readonly term?: unknown; readonly termId?: unknown };
-    if (found.term === term && found.termId === termId) return;
-    if (snapshot.exists && !Number.isSafeInteger(found.term)) {
+    // A user's settings may make integers bigints.
+    const currentTerm = typeof found.term === "bigint" ? Number(found.term) : found.term;
+    if (currentTerm === term && found.termId === termId) return;
+    if (snapshot.exists && !Number.isSafeInteger(currentTerm)) {
       throw new ForeignRecordError(election, `The document '${path}'`, "it is not a fence of ours");
     }
-    throw new FencedError(election, term, found.term as number | undefined, "the documents of this transaction");
+    throw new FencedError(election, term, currentTerm as number | undefined, "the documents of this transaction");
   }
 }

@@ -105,7 +105,7 @@ export class FirestoreRecordStore implements RecordStore {
 function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
   const data = snapshot.data();
   if (!data || !snapshot.updateTime) return undefined;
-  const fields = Object.entries(data).map(([name, value]: [string, unknown]) => [
+  const fields = Object.entries(withNumbers(data)).map(([name, value]: [string, unknown]) => [
     name,
     value instanceof Timestamp ? nanosOfTimestamp(value) : value,
   ]);
@@ -114,4 +114,17 @@ function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
     nanosOfTimestamp(snapshot.updateTime),
     nanosOfTimestamp(snapshot.readTime),
   );
+}
+
+/** Integers as numbers also where the user's settings make them bigints. */
+function withNumbers(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const numberOf = (value: unknown): unknown => {
+    if (typeof value === "bigint") return Number(value);
+    return isPlainObject(value) ? withNumbers(value) : value;
+  };
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, numberOf(value)]));
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
