@@ -52,6 +52,19 @@ describe("a guarded transaction", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toEqual({ content: "1" });
   });
 
+  test("by a client that makes integers bigints is the same, and so is what it is told", async ({ world }) => {
+    const firestore = world.client({ useBigInt: true });
+    const store = world.store({ firestore });
+    const lease = await win(store);
+    await guardedWrite(store, firestore, lease, "1");
+    await expect(guardedWrite(store, firestore, { ...lease, termId: "other" }, "2")).rejects.toBeInstanceOf(FencedError);
+    const watching = new AbortController();
+    for await (const snapshot of store.watch!(ELECTION, { signal: watching.signal })) {
+      expect(snapshot).toMatchObject({ state: "held", term: 1, holder: "a" });
+      watching.abort();
+    }
+  });
+
   const ends: Readonly<Record<string, (world: FirestoreWorld, store: FirestoreLeaseStore, lease: Lease) => Promise<number>>> = {
     release: async (_, store, lease) => {
       await store.release(lease, LIMITS);
