@@ -23,7 +23,8 @@ export async function startMariaDb(options: DaemonOptions = {}): Promise<MariaDb
   if (install === undefined || serve === undefined) throw new Error(await mariaDbMissing());
   // Without being told so, a server refuses to run as root.
   const asUser = process.getuid?.() === 0 ? ["--user=root"] : [];
-  const data = ["--no-defaults", "--datadir={directory}/data", ...asUser];
+  // A server that starts deletes whatever another one has in a folder of temporary tables that they share.
+  const data = ["--no-defaults", "--datadir={directory}/data", "--tmpdir={directory}", ...asUser];
   const daemon = await startDaemon(
     "MariaDB",
     {

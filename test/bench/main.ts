@@ -5,9 +5,10 @@ import { merit } from "./merit.ts";
 import { requests } from "./requests.ts";
 import { scale } from "./scale.ts";
 import type { Section } from "./section.ts";
+import { stores } from "./stores.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [requests, latency, merit, scale, campaigns];
+const SECTIONS: readonly Section[] = [requests, stores, latency, merit, scale, campaigns];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());

@@ -1,11 +1,11 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import type { Faults, HeldRequests, Place } from "@leasehold/conformance";
+import type { Place, UnreliableConnection } from "@leasehold/conformance";
 import { afterAll, beforeAll } from "vitest";
 import { BlobWorld } from "../../packages/azure-blob/test/blob-world.ts";
 import { startAzurite, type Azurite } from "../backends/azurite.ts";
-import type { Fault } from "../backends/fault.ts";
 import { startFaultProxy, type FaultProxy } from "../backends/fault-proxy.ts";
 import { freshBlob } from "../backends/fresh-container.ts";
+import { HttpFaults } from "./http-faults.ts";
 import { runConformance } from "./run-conformance.ts";
 
 let azurite: Azurite;
@@ -48,8 +48,8 @@ class BlobPlace implements Place {
     await this.#world.pass(ms);
   }
 
-  connectUnreliably(): Promise<{ readonly store: BlobLeaseStore; readonly faults: Faults }> {
-    return Promise.resolve({ store: this.#world.store(), faults: new ProxyFaults(this.#world.proxy) });
+  connectUnreliably(): Promise<UnreliableConnection> {
+    return Promise.resolve({ store: this.#world.store(), faults: new HttpFaults(this.#world.proxy) });
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
@@ -73,49 +73,5 @@ class BlobPlace implements Place {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#world.dispose();
-  }
-}
-
-/** What a {@link FaultProxy} can do to all that goes through it. */
-class ProxyFaults implements Faults {
-  readonly #proxy: FaultProxy;
-
-  constructor(through: FaultProxy) {
-    this.#proxy = through;
-  }
-
-  async loseRequests(): Promise<void> {
-    this.#proxy.rule = () => ({ kind: "black-hole", side: "request" });
-  }
-
-  async loseReplies(): Promise<void> {
-    this.#proxy.rule = () => ({ kind: "black-hole", side: "reply" });
-  }
-
-  async hold(): Promise<HeldRequests> {
-    const { promise: until, resolve: release } = Promise.withResolvers<void>();
-    const fault: Fault = { kind: "hold", until };
-    const arrived = Promise.withResolvers<void>();
-    this.#proxy.rule = () => {
-      arrived.resolve();
-      return fault;
-    };
-    const letGo = async (): Promise<void> => {
-      release();
-      const held = this.#proxy.requests.filter((request) => request.fault === fault);
-      for (const one of held) await this.#proxy.waitFor((request) => request === one && one.deliveries[0]?.status !== undefined);
-    };
-    return { arrived: arrived.promise, letGo };
-  }
-
-  async duplicate(): Promise<void> {
-    this.#proxy.rule = () => {
-      this.#proxy.rule = undefined;
-      return { kind: "duplicate" };
-    };
-  }
-
-  async heal(): Promise<void> {
-    this.#proxy.rule = undefined;
   }
 }

@@ -3,7 +3,14 @@ import type { Summary } from "./summary.ts";
 /** What each event tells beside when, who and in which term. Instants are like `at`. */
 export interface EventDetails {
   /** The demo begins. */
-  readonly demo: { readonly leaseDurationMs: number; readonly retryPeriodMs: number; readonly service: string };
+  readonly demo: {
+    readonly leaseDurationMs: number;
+    readonly retryPeriodMs: number;
+    /** What the lease is on, for people. */
+    readonly store: string;
+    /** What stands for it here, and where. */
+    readonly place: string;
+  };
   /** The next act begins. */
   readonly phase: { readonly title: string; readonly explanation: string };
   /** A worker process was started. */
@@ -12,7 +19,7 @@ export interface EventDetails {
   /** `validUntil`: until when its `isValid()` can be true unless it renews. */
   readonly "started-leading": { readonly validUntil: number };
   readonly renewed: { readonly validUntil: number };
-  /** The ledger refuses older terms from here on. */
+  /** The ledger refuses older terms from here on; only where the store needs that to be said. */
   readonly sealed: object;
   /** The service has accepted a fenced write of that entry. */
   readonly wrote: { readonly entry: number };
@@ -21,8 +28,11 @@ export interface EventDetails {
   /** The worker saw `isValid()` false, or its task is about to settle; `lastValid` is when it last saw it true. */
   readonly "validity-ended": { readonly lastValid: number };
   readonly "stopped-leading": { readonly lost: boolean };
+  /** The worker has no request under way, and sends none until something happens to it, or a moment has passed. */
+  readonly "stands-still": object;
   /** The worker ran again after a freeze; `valid` is what `isValid()` said in its first statement. */
   readonly thawed: { readonly frozenMs: number; readonly valid: boolean };
+  /** `error`: the name of what the write failed with. */
   readonly "fenced-write-refused": { readonly error: string; readonly message: string };
   /** Must never happen. */
   readonly "stale-write-accepted": object;

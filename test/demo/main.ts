@@ -1,10 +1,9 @@
 /** `npm run demo`: see `command-line.ts` for what it takes, and `scenario.ts` for what it does. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { ContainerClient } from "@azure/storage-blob";
-import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { timing } from "@leasehold/core";
-import { startAzurite } from "../backends/azurite.ts";
+import { testStore } from "../stores/stores.ts";
+import type { StoreSettings } from "../stores/test-store.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { EventLog } from "./event-log.ts";
 import type { Evidence } from "./expectations.ts";
@@ -16,14 +15,20 @@ import { takeoversOf } from "./takeover.ts";
 import { TerminalView } from "./terminal.ts";
 import { Workers } from "./workers.ts";
 
-/** Azure's shortest. */
-const LEASE_MS = 15_000;
-const UNIT_OF_WORK_MS = 1_000;
-const CONTAINER = "demo";
 const ELECTION = "ledger-keeper";
 const LEDGER = "ledger";
+/** In leases, so that the story is the same at any pace. */
+const UNIT_OF_WORK = 1 / 15;
+const RETRY_PERIOD = 2 / 15;
 const WATCHDOG_MS = 110_000;
 const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Durations of the demo that its lease sets. */
+interface Pace {
+  readonly leaseDurationMs: number;
+  readonly retryPeriodMs: number;
+  readonly unitOfWorkMs: number;
+}
 
 /** Somebody ended the demo before its end. */
 class Interrupted extends Error {
@@ -50,6 +55,12 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
+  const { store } = commandLine;
+  const missing = await (await testStore(store)).missing();
+  if (missing !== undefined) {
+    process.stderr.write(`The demo cannot run on '${store}' here. ${missing}\n`);
+    return 2;
+  }
   const stop = new AbortController();
   for (const signal of Object.keys(SIGNAL_EXIT_CODES) as (keyof typeof SIGNAL_EXIT_CODES)[]) {
     // Not `once`: a second Ctrl-C must not end this process while it cleans up.
@@ -67,29 +78,31 @@ async function main(args: readonly string[]): Promise<number> {
     return interrupted?.exitCode ?? 1;
   } finally {
     clearTimeout(watchdog);
+    // An SDK whose service has ended first, by the same Ctrl-C, would go on asking for it.
+    if (stop.signal.aborted) setImmediate(() => process.exit());
   }
 }
 
 /** Everything from the first process to the last; whatever happens, none is left. Returns whether every expectation held. */
-async function run({ json, out }: CommandLine, stop: AbortController): Promise<boolean> {
-  await using azurite = await startAzurite();
+async function run({ store: name, json, out }: CommandLine, stop: AbortController): Promise<boolean> {
+  const { title, leaseDurationMs, start, open } = await testStore(name);
+  const pace = { leaseDurationMs, retryPeriodMs: leaseDurationMs * RETRY_PERIOD, unitOfWorkMs: leaseDurationMs * UNIT_OF_WORK };
+  await using service = await start();
   stop.signal.throwIfAborted();
-  const { connectionString } = azurite;
-  const container = new ContainerClient(connectionString, CONTAINER, { retryOptions: { maxTries: 1 } });
-  const lease = timing({ leaseDurationMs: LEASE_MS }, new BlobLeaseStore({ container }).capabilities);
+  const { store, document, close } = await open(service.settings);
+  // A client must not be closed under a request that its SDK still repeats, and then the exit of this process does it.
+  await using _ = { [Symbol.asyncDispose]: async () => (stop.signal.aborted ? undefined : close()) };
+  const lease = timing(pace, store.capabilities);
 
   const log = new EventLog(stop.signal);
   using view = json ? new JsonLines() : new TerminalView(log);
   log.listen((event) => view.show(event));
-  log.note("demo", null, {
-    leaseDurationMs: lease.leaseDurationMs,
-    retryPeriodMs: lease.retryPeriodMs,
-    service: `Azure Blob Storage (Azurite, in memory, ${azurite.url})`,
-  });
-  await using ledger = new LedgerWatch(container.getBlockBlobClient(LEDGER));
+  const { retryPeriodMs } = lease;
+  log.note("demo", null, { leaseDurationMs, retryPeriodMs, store: title, place: service.place });
+  await using ledger = new LedgerWatch(document(LEDGER));
   let failure: Error | undefined;
   try {
-    await perform(log, connectionString, stop);
+    await perform(log, service.settings, pace, stop);
   } catch (error) {
     if (stop.signal.reason instanceof Interrupted) throw error;
     const { message, cause } = error as Error;
@@ -100,7 +113,8 @@ async function run({ json, out }: CommandLine, stop: AbortController): Promise<b
   const endsAt = log.now();
   const events = [...log.events];
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
-  const evidence: Evidence = { events, takeovers, timing: lease, ledger: ledger.versions };
+  const { fence } = store.capabilities;
+  const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease, ledger: ledger.versions };
   const picture = await writePicture(out, evidence, endsAt).catch((error: unknown) => {
     failure ??= new Error(`The picture could not be written. ${String(error)}`);
     return null;
@@ -110,20 +124,13 @@ async function run({ json, out }: CommandLine, stop: AbortController): Promise<b
   return summary.ok;
 }
 
-async function perform(log: EventLog, connectionString: string, stop: AbortController): Promise<void> {
+async function perform(log: EventLog, store: StoreSettings, pace: Pace, stop: AbortController): Promise<void> {
   await using workers = new Workers({
     log,
-    settings: {
-      connectionString,
-      containerName: CONTAINER,
-      election: ELECTION,
-      ledgerName: LEDGER,
-      leaseDurationMs: LEASE_MS,
-      unitOfWorkMs: UNIT_OF_WORK_MS,
-    },
+    settings: { store, election: ELECTION, ledgerName: LEDGER, ...pace },
     onCrash: (error) => stop.abort(error),
   });
-  await play({ log, workers, signal: stop.signal });
+  await play({ log, workers, unitOfWorkMs: pace.unitOfWorkMs, signal: stop.signal });
 }
 
 async function writePicture(out: string, evidence: Evidence, endsAt: number): Promise<string> {

@@ -58,7 +58,7 @@ export class Narrator {
         };
       case "fenced-write-refused":
         return {
-          text: `writes entry ${this.#nextEntry(who)} all the same, and the service REFUSES it:`,
+          text: `writes entry ${this.#nextEntry(who)} all the same, and the store REFUSES it:`,
           quote: `${event.error}: ${event.message}`,
           tone: "relief",
         };
@@ -67,6 +67,7 @@ export class Narrator {
       case "exited":
         return event.signal === null ? { text: `ends with exit code ${event.code}`, tone: "faint" } : undefined;
       case "phase":
+      case "stands-still":
       case "validity-ended":
       case "summary":
         return undefined;

@@ -20,6 +20,8 @@ const STANDBY_COLOUR = "#d8e0e8";
 const FROZEN_COLOUR = "#a3adb8";
 /** The terms take turns. */
 const TERM_COLOURS = ["#1971c2", "#e8590c", "#862e9c", "#2b8a3e"];
+/** Words are drawn twice: first a halo, which keeps them legible where a line runs through them. */
+const HALO_FIRST = [{ stroke: "white", strokeWidth: 4 }, {}];
 /** `align`: text stands where nothing else is likely to be. */
 const MARKS = {
   killed: { text: "SIGKILL", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
@@ -30,16 +32,15 @@ const MARKS = {
 } as const;
 
 /** Draws the timeline as an SVG: a lane for each worker, with a bar for what it did and a mark for what befell it. */
-export async function pictureOf({ events, takeovers, timing }: Evidence, endsAt: number): Promise<string> {
-  const { spec } = compile(specOf(inOrder(events), takeovers, timing.leaseDurationMs, endsAt));
+export async function pictureOf({ events, takeovers, timing, store }: Evidence, endsAt: number): Promise<string> {
+  const { spec } = compile(specOf(inOrder(events), takeovers, { store, leaseDurationMs: timing.leaseDurationMs, endsAt }));
   return await new View(parse(spec), { renderer: "none" }).toSVG();
 }
 
 function specOf(
   events: readonly DemoEvent[],
   takeovers: readonly Takeover[],
-  leaseDurationMs: number,
-  endsAt: number,
+  { store, leaseDurationMs, endsAt }: { readonly store: string; readonly leaseDurationMs: number; readonly endsAt: number },
 ): TopLevelSpec {
   const stretches = stretchesOf(events, endsAt);
   const workers = [...new Set(events.filter((event) => isEvent(event, "spawned")).map(({ candidate }) => candidate ?? ""))];
@@ -83,7 +84,7 @@ function specOf(
     title: {
       text: "One election, one leader at a time",
       subtitle: [
-        `Three worker processes at a time, a lease of ${leaseDurationMs / 1_000} s on Azure Blob Storage. White lines are renewals.`,
+        `Three worker processes at a time, a lease of ${leaseDurationMs / 1_000} s on ${store}. White lines are renewals.`,
         "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
       ],
     },
@@ -160,11 +161,11 @@ function specOf(
         mark: { type: "tick", orient: "vertical", color: INK, thickness: 1.5, size: 9 },
         encoding: { x: xOf("x"), y: yOf("y") },
       },
-      {
+      ...HALO_FIRST.map((halo) => ({
         data: { values: measures },
-        mark: { type: "text", dy: -9, fontSize: 11.5, color: INK },
+        mark: { type: "text" as const, dy: -9, fontSize: 11.5, color: INK, ...halo },
         encoding: { x: xOf("middle"), y: yOf("y"), text: { field: "text" } },
-      },
+      })),
       {
         data: { values: marks },
         mark: { type: "point", filled: true, size: 70, opacity: 1 },
@@ -175,8 +176,7 @@ function specOf(
           color: { field: "colour", type: "nominal", scale: null },
         },
       },
-      // Twice: first a halo, which keeps the words legible where a line runs through them.
-      ...([true, false] as const).flatMap((halo) =>
+      ...HALO_FIRST.flatMap((halo) =>
         (["left", "right"] as const).map((align) => ({
           data: { values: marks.filter((mark) => mark.align === align) },
           mark: {
@@ -185,7 +185,7 @@ function specOf(
             dx: align === "left" ? 8 : -8,
             dy: 1,
             fontSize: 11.5,
-            ...(halo ? { stroke: "white", strokeWidth: 4 } : {}),
+            ...halo,
           },
           encoding: {
             x: xOf("x"),

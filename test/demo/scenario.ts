@@ -5,14 +5,15 @@ import type { Workers } from "./workers.ts";
 export interface Stage {
   readonly log: EventLog;
   readonly workers: Workers;
+  readonly unitOfWorkMs: number;
   /** Ends the play at once, with its reason. */
   readonly signal: AbortSignal;
 }
 
-/** How many entries a leader adds after a renewal: with one a second, the next renewal is then still to come. */
-const ENTRIES = 4;
-/** Lets the last leader work on for a moment, so that the picture ends with it. */
-const LAST_LOOK_MS = 1_500;
+/** How many entries a leader adds after a renewal: the next one is then still to come. */
+const ENTRIES = 3;
+/** How many the last leader may still add, so that the picture ends with it. */
+const LAST_ENTRIES = 1.5;
 
 /**
  * What the world does to the workers, one thing after another. It only waits for what should happen: whether it
@@ -23,7 +24,7 @@ export async function play(stage: Stage): Promise<void> {
   const second = await crash(stage, first);
   const third = await handover(stage, second);
   await freeze(stage, third);
-  await delay(LAST_LOOK_MS, undefined, { signal: stage.signal });
+  await delay(LAST_ENTRIES * stage.unitOfWorkMs, undefined, { signal: stage.signal });
 }
 
 async function election({ log, workers }: Stage): Promise<string> {
@@ -42,6 +43,7 @@ async function crash({ log, workers }: Stage, leader: string): Promise<string> {
     title: "Crash",
     explanation: "SIGKILL: the leader is gone without a word. The others must wait until its lease has run out.",
   });
+  await workers.standStill(leader);
   const from = log.length;
   workers.kill(leader);
   await reinforce({ log, workers });
@@ -68,6 +70,7 @@ async function freeze({ log, workers }: Stage, leader: string): Promise<void> {
     title: "Freeze",
     explanation: "SIGSTOP: the leader stands still in the middle of its work, for longer than its lease lasts.",
   });
+  await workers.standStill(leader);
   const from = log.length;
   await workers.pause(leader);
   const next = await successor(log, leader, from, "the frozen leader's lease to run out");
@@ -88,10 +91,7 @@ async function freeze({ log, workers }: Stage, leader: string): Promise<void> {
   await log.next({ what: "the new leader's next entry", event: "wrote", of: next });
 }
 
-/**
- * Lets `leader` work until it has renewed its lease and added some entries since. It has then just started on a unit of
- * work: whatever happens to it next happens in the middle of one, and not in the middle of a request.
- */
+/** Lets `leader` work until it has renewed its lease and added some entries since. */
 async function someWork(log: EventLog, leader: string): Promise<void> {
   const work = { what: `${leader} to renew and to work`, of: leader } as const;
   await log.next({ ...work, event: "renewed" });
@@ -107,7 +107,7 @@ async function successor(log: EventLog, leader: string, from: number, what: stri
 }
 
 /** Starts a fresh worker in the place of one that has ended, as an orchestrator would. */
-async function reinforce({ log, workers }: Omit<Stage, "signal">): Promise<void> {
+async function reinforce({ log, workers }: Pick<Stage, "log" | "workers">): Promise<void> {
   const from = log.length;
   const fresh = workers.start();
   await log.next({ what: "a fresh worker to stand by", event: "standby", of: fresh, from });

@@ -11,7 +11,8 @@ const lease = timing({ leaseDurationMs: 15_000 });
 
 function summaryOf(events: readonly DemoEvent[], ledger: readonly (readonly Entry[])[], failure?: Error): Summary {
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
-  return summarize({ events, takeovers, timing: lease, ledger }, "picture.svg", failure);
+  const store = { store: "Azure Blob Storage", fence: "after-seal" } as const;
+  return summarize({ ...store, events, takeovers, timing: lease, ledger }, "picture.svg", failure);
 }
 
 /** What failed, of the good story with some change. */
@@ -125,7 +126,7 @@ test("a thawed leader that believes in itself fails", () => {
 });
 
 test("a late write that is not refused fails", () => {
-  const expected = "the service refuses the deposed leader's write";
+  const expected = "the store refuses the deposed leader's write";
   expect(failuresOf(without("fenced-write-refused"))).toEqual([expected]);
   const accepted = (event: DemoEvent): DemoEvent =>
     isEvent(event, "fenced-write-refused") ? eventAt(event.at, event.candidate, "stale-write-accepted", {}, event.term) : event;

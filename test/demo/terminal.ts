@@ -51,7 +51,7 @@ export class TerminalView implements View {
     const line = this.#narrator.tell(event);
     if (isEvent(event, "demo")) {
       const title = paint("bold", "Leasehold demo: three worker processes, one election, at most one leader.");
-      return `${title}\nA lease of ${event.leaseDurationMs / 1_000} s on ${event.service}.`;
+      return `${title}\nA lease of ${event.leaseDurationMs / 1_000} s on ${event.store} (${event.place}).`;
     }
     if (isEvent(event, "phase")) {
       this.#phase += 1;

@@ -1,29 +1,36 @@
-import { isLeaseholdError, type Elector, type Leadership, type LeaseholdError } from "@leasehold/core";
+import { isLeaseholdError, type Elector, type Leadership } from "@leasehold/core";
 import type { DemoEvent, EventDetails, EventName } from "./demo-event.ts";
 import { hostMs } from "./host-clock.ts";
 import { workerSettings } from "./worker-settings.ts";
 
 /** How often a worker asks itself whether it leads. */
 const SAMPLE_MS = 5;
-/** A gap this long between two samples is a freeze, not a busy machine. */
-const FREEZE_MS = 2_000;
+/** A gap of so many leases between two samples is a freeze, not a busy machine. */
+const FREEZE_LEASES = 0.5;
 
 /** What a worker tells the demo, event by event, stamped in this process by the clock that all processes share. */
 export interface WorkerLog {
   /** Samples the leadership's validity until it is disposed of, which the task does as it settles. */
-  watch(leadership: Leadership): Disposable;
+  watch(leadership: Leadership): Watch;
+  /** Right before the worker blocks. */
+  standsStill(leadership: Leadership): void;
   sealed(leadership: Leadership): void;
   wrote(leadership: Leadership, entry: number): void;
-  lateWriteRefused(leadership: Leadership, error: LeaseholdError): void;
+  lateWriteRefused(leadership: Leadership, error: Error): void;
   lateWriteAccepted(leadership: Leadership): void;
   /** Says no more, so that the process can end. */
   close(): void;
 }
 
+export interface Watch extends Disposable {
+  /** Asks right now. */
+  sample(): void;
+}
+
 /** Logs what becomes of `elector`, and ends this process when the demo has ended. */
 export function logOf(elector: Elector): WorkerLog {
   process.once("disconnect", () => process.exit());
-  const { originMs } = workerSettings();
+  const { originMs, leaseDurationMs } = workerSettings();
   const tell = <Name extends EventName>(
     event: Name,
     term: number | null,
@@ -47,7 +54,7 @@ export function logOf(elector: Elector): WorkerLog {
   elector.on("stoppedLeading", ({ term, reason }) => tell("stopped-leading", term, { lost: isLost(reason) }));
   elector.on("storeFailed", ({ error }) => process.stderr.write(`${elector.candidateId}: ${String(error)}\n`));
 
-  const watch = (leadership: Leadership): Disposable => {
+  const watch = (leadership: Leadership): Watch => {
     const { term } = leadership;
     watched = leadership;
     let lastValid = hostMs(originMs);
@@ -69,12 +76,13 @@ export function logOf(elector: Elector): WorkerLog {
       } else {
         end(at);
       }
-      if (at - lastSample >= FREEZE_MS) tell("thawed", term, { frozenMs: at - lastSample, valid }, at);
+      if (at - lastSample >= FREEZE_LEASES * leaseDurationMs) tell("thawed", term, { frozenMs: at - lastSample, valid }, at);
       lastSample = at;
     };
     tell("started-leading", term, { validUntil: validUntil(leadership) });
     const timer = setInterval(sample, SAMPLE_MS);
     return {
+      sample,
       [Symbol.dispose]: () => {
         clearInterval(timer);
         sample();
@@ -86,6 +94,7 @@ export function logOf(elector: Elector): WorkerLog {
 
   return {
     watch,
+    standsStill: ({ term }) => tell("stands-still", term, {}),
     sealed: ({ term }) => tell("sealed", term, {}),
     wrote: ({ term }, entry) => tell("wrote", term, { entry }),
     lateWriteRefused: ({ term }, { name, message }) => tell("fenced-write-refused", term, { error: name, message }),

@@ -1,11 +1,13 @@
+import type { StoreSettings } from "../stores/test-store.ts";
+
 /** What the demo tells a worker that it starts. */
 export interface WorkerSettings {
   readonly candidateId: string;
-  readonly connectionString: string;
-  readonly containerName: string;
+  readonly store: StoreSettings;
   readonly election: string;
   readonly leaseDurationMs: number;
-  /** The blob that the leader writes to. */
+  readonly retryPeriodMs: number;
+  /** The document that the leader writes to. */
   readonly ledgerName: string;
   readonly unitOfWorkMs: number;
   /** When the demo began, by the host's monotonic clock. */
@@ -13,6 +15,9 @@ export interface WorkerSettings {
 }
 
 const VARIABLE = "LEASEHOLD_DEMO_WORKER";
+
+/** Asks a worker to stand still once it has no request under way. */
+export const STAND_STILL = "stand still";
 
 /** The environment that hands a worker its settings. */
 export function workerEnvironment(settings: WorkerSettings): Record<string, string> {

@@ -1,46 +1,56 @@
 /**
- * One worker of the demo, a process of its own: it competes for the election and, while it leads, adds an entry to a
- * ledger every second. Everything here is what any worker of yours would do, but for `log`, which tells the demo what
- * happens, and for the late write, which is here to be refused.
+ * One worker of the demo, a process of its own: it competes for the election and, while it leads, adds entries to a
+ * ledger. Everything here is what any worker of yours would do, but for `log`, which tells the demo what happens, for the
+ * moment at which it stands still, and for the late write, which is here to be refused.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { ContainerClient } from "@azure/storage-blob";
-import { BlobLeaseStore } from "@leasehold/azure-blob";
-import { Elector, isLeaseholdError, type Leadership } from "@leasehold/core";
-import { readLedger, type Entry } from "./ledger.ts";
+import { Elector, type Leadership } from "@leasehold/core";
+import { openStore } from "../stores/stores.ts";
+import { entriesOf, type Entry } from "./ledger.ts";
+import { StillPoint } from "./still-point.ts";
 import { logOf } from "./worker-log.ts";
 import { workerSettings } from "./worker-settings.ts";
 
-const { candidateId, connectionString, containerName, election, leaseDurationMs, ledgerName, unitOfWorkMs } = workerSettings();
+const { candidateId, election, leaseDurationMs, retryPeriodMs, ledgerName, unitOfWorkMs, ...settings } = workerSettings();
 
-const container = new ContainerClient(connectionString, containerName);
-const ledgerBlob = container.getBlockBlobClient(ledgerName);
-const store = new BlobLeaseStore({ container });
-const elector = new Elector({ store, election, candidateId, leaseDurationMs });
+const { store, document, isRefusal, close } = await openStore(settings.store);
+const ledger = document(ledgerName);
+// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
+await ledger.read().catch(() => undefined);
+const elector = new Elector({ store, election, candidateId, leaseDurationMs, retryPeriodMs });
 const log = logOf(elector);
+const stillPoint = new StillPoint(elector.timing);
 
 const shutdown = new AbortController();
 process.once("SIGTERM", () => shutdown.abort());
 
 await elector.run(lead, { signal: shutdown.signal });
+await close();
 log.close();
 
 async function lead(leadership: Leadership): Promise<void> {
-  using _ = log.watch(leadership);
+  using watch = log.watch(leadership);
 
-  // First of all: from here on, the service refuses what the leader before us may still send.
-  await store.seal(leadership, ledgerBlob);
-  log.sealed(leadership);
+  // First of all, where the store needs it: from here on, it refuses what the leader before us may still send.
+  if (ledger.seal) {
+    await ledger.seal(leadership);
+    log.sealed(leadership);
+  }
 
-  const entries: Entry[] = await readLedger(ledgerBlob);
+  const entries = entriesOf(await ledger.read());
   while (!leadership.signal.aborted) {
-    await delay(unitOfWorkMs); // The work. The whole process may freeze here, for any time.
+    if (stillPoint.isReached(leadership)) {
+      log.standsStill(leadership);
+      stillPoint.standStill(); // The process is killed here, or it freezes, for any time.
+      watch.sample();
+    }
+    await delay(unitOfWorkMs); // The work.
     if (!leadership.isValid()) {
       await writeLate(leadership, entries);
       return;
     }
     entries.push({ entry: entries.length + 1, term: leadership.term, candidate: candidateId });
-    await store.fencedUpload(leadership, ledgerBlob, JSON.stringify(entries));
+    await ledger.write(leadership, JSON.stringify(entries));
     log.wrote(leadership, entries.length);
   }
 }
@@ -49,10 +59,10 @@ async function lead(leadership: Leadership): Promise<void> {
 async function writeLate(leadership: Leadership, entries: readonly Entry[]): Promise<void> {
   const late: Entry = { entry: entries.length + 1, term: leadership.term, candidate: candidateId };
   try {
-    await store.fencedUpload(leadership, ledgerBlob, JSON.stringify([...entries, late]));
+    await ledger.write(leadership, JSON.stringify([...entries, late]));
     log.lateWriteAccepted(leadership);
   } catch (error) {
-    if (!isLeaseholdError(error, "FENCED")) throw error;
-    log.lateWriteRefused(leadership, error);
+    if (!isRefusal(error)) throw error;
+    log.lateWriteRefused(leadership, error as Error);
   }
 }

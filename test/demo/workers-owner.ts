@@ -3,7 +3,7 @@
  * frozen, it prints their process ids; then it waits, or disposes of them, as its argument says. No service runs: the
  * workers look for one in vain.
  */
-import { azuriteConnectionString } from "../backends/azurite.ts";
+import { azureSettings } from "../stores/azure.ts";
 import { EventLog } from "./event-log.ts";
 import { Workers } from "./workers.ts";
 
@@ -11,11 +11,11 @@ const log = new EventLog(new AbortController().signal);
 const workers = new Workers({
   log,
   settings: {
-    connectionString: azuriteConnectionString("http://127.0.0.1:1"),
-    containerName: "demo",
+    store: azureSettings("http://127.0.0.1:1", "demo"),
     election: "demo",
     ledgerName: "ledger",
     leaseDurationMs: 15_000,
+    retryPeriodMs: 2_000,
     unitOfWorkMs: 1_000,
   },
   onCrash: (error) => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { reachesState } from "../backends/process-state.ts";
 import type { DemoEvent } from "./demo-event.ts";
 import type { EventLog } from "./event-log.ts";
-import { workerEnvironment, type WorkerSettings } from "./worker-settings.ts";
+import { STAND_STILL, workerEnvironment, type WorkerSettings } from "./worker-settings.ts";
 
 const PROGRAM = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
@@ -62,6 +62,14 @@ export class Workers implements AsyncDisposable {
       this.#options.onCrash(new Error(`${candidateId} ended by itself (${signal ?? `exit code ${code}`}).`, { cause: stderr }));
     });
     return candidateId;
+  }
+
+  /** Resolves when it has no request under way, and sends none for a moment. */
+  async standStill(candidateId: string): Promise<void> {
+    const { log } = this.#options;
+    const from = log.length;
+    this.#get(candidateId).child.send(STAND_STILL);
+    await log.next({ what: `${candidateId} to be between two requests`, event: "stands-still", of: candidateId, from });
   }
 
   /** SIGKILL: it ends at once, and cannot do anything about it. */

@@ -5,21 +5,21 @@
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
-import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector, isLeaseholdError, REQUEST_CHANNEL } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, StoreRequest } from "@leasehold/core";
-import { containerClient } from "../backends/fresh-container.ts";
-import { GUARDED_BLOB } from "./guarded-blob.ts";
+import { openStore } from "../stores/stores.ts";
+import type { StoreSettings } from "../stores/test-store.ts";
 import { hostMs } from "./host-clock.ts";
 
 /** What a candidate is told at its start. */
 export interface CandidateSettings {
-  /** Azurite's, or that of a proxy in front of it. */
-  readonly storeUrl: string;
-  readonly containerName: string;
+  readonly store: StoreSettings;
+  /** Also the name of the document that its leaders guard. */
   readonly election: string;
   readonly candidateId: string;
-  readonly elector?: Pick<ElectorOptions, "onOverrun" | "drainTimeoutMs"> | undefined;
+  readonly elector: CandidateTiming & Pick<ElectorOptions, "expiry" | "onOverrun" | "drainTimeoutMs">;
+  /** Set: it does not campaign, but tries, as a scheduled function does: again so long after each attempt, until it leads. */
+  readonly triesEveryMs?: number | undefined;
   /**
    * Whether it asks `isValid()` every few milliseconds while it leads. Asking makes a term that is over end at once, so a
    * test of the timers that end it must not. @defaultValue true
@@ -27,8 +27,13 @@ export interface CandidateSettings {
   readonly asks?: boolean | undefined;
   /** What its task does once its signal aborts: settle after `drainMs`, or go on until it is told to `settle`. */
   readonly task?: { readonly drainMs: number } | "ignores-its-signal" | undefined;
-  /** Whether each of its leaderships writes its name, fenced, into {@link GUARDED_BLOB}, before all else. */
+  /** Whether each of its leaderships writes its name into the guarded document, before all else. */
   readonly guards?: boolean | undefined;
+}
+
+export interface CandidateTiming {
+  readonly leaseDurationMs: number;
+  readonly retryPeriodMs?: number | undefined;
 }
 
 export type Command =
@@ -39,12 +44,30 @@ export type Command =
   | { readonly kind: "block"; readonly ms: number }
   /** End the task that ignores its signal. */
   | { readonly kind: "settle" }
-  /** Write into {@link GUARDED_BLOB} once more, as the leadership that it had last. */
-  | { readonly kind: "write" };
+  /** Write into the guarded document once more, as the leadership that it had last. */
+  | { readonly kind: "write" }
+  /** The same in a transaction that stays open for so long. */
+  | { readonly kind: "write-slowly"; readonly ms: number }
+  /**
+   * Inside the task, say so and stand still, for at most `ms`, for the parent to freeze this process; the very next
+   * statement writes into the guarded document.
+   */
+  | { readonly kind: "freeze-before-write"; readonly ms: number };
 
 /** What a candidate says. Every time is by the host's clock, see {@link hostMs}. */
 export type CandidateEvent =
-  | { readonly event: "standby" | "startedLeading" | "stoppedLeading" | "storeFailed" | "renewFailed" | "releaseFailed" }
+  /** It has connected, and is about to compete. */
+  | { readonly event: "ready" }
+  | {
+      readonly event:
+        | "standby"
+        | "startedLeading"
+        | "renewed"
+        | "stoppedLeading"
+        | "storeFailed"
+        | "renewFailed"
+        | "releaseFailed";
+    }
   | { readonly event: "callbackFailed" | "unhandled" | "runRejected"; readonly error: string }
   | { readonly event: "overrun"; readonly sinceSignalMs: number }
   /** The store has confirmed a request that extends the lease; it was sent at `sentMs`. */
@@ -62,46 +85,56 @@ export type CandidateEvent =
   | { readonly event: "thawed"; readonly frozenMs: number; readonly valid: boolean | undefined; readonly aborted: boolean }
   /** What the task saw in its first statement after it had blocked the event loop. */
   | { readonly event: "unblocked"; readonly valid: boolean; readonly aborted: boolean }
-  /** How a fenced write ended: `ok`, or the error's code. */
-  | { readonly event: "wrote"; readonly outcome: string }
+  /** It stands still, with no statement between this and its write. */
+  | { readonly event: "about-to-write" }
+  /** How a guarded write ended: `ok`, `refused` by the service, or the error; and whether its leadership was valid then. */
+  | { readonly event: "wrote"; readonly outcome: string; readonly valid: boolean }
+  /** How an attempt of `tryRun` went that did not lead to a leadership; nothing is said of the one that did. */
+  | { readonly event: "tried"; readonly elected: false }
   /** The elector's `run` has resolved, and this process has nothing left to do. */
   | { readonly event: "runSettled" };
 
 const HEARTBEAT_MS = 4;
-/** A heartbeat that is this late shows that the process was frozen. */
-const FROZEN_MS = 5_000;
+/** A heartbeat that is late by so many leases shows that the process was frozen. */
+const FROZEN_LEASES = 0.4;
 const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "standby",
   "startedLeading",
+  "renewed",
   "stoppedLeading",
   "renewFailed",
   "releaseFailed",
   "storeFailed",
 ];
-/** Requests whose success extends the lease. */
-const GRANTS = new Set(["acquire", "renew"]);
+/** Requests whose success extends the lease, and those that look, by the names that the stores give them. */
+const GRANTS = new Set(["acquire", "renew", "put"]);
+const LOOKS = new Set(["head", "get"]);
 
 // A parent that dies takes its candidates with it.
 process.on("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
-const { election, candidateId, asks = true, task = { drainMs: 0 } } = settings;
-const container = containerClient(settings.storeUrl, settings.containerName);
-const store = new BlobLeaseStore({ container });
-const elector = new Elector({ store, election, candidateId, leaseDurationMs: 15_000, ...settings.elector });
+const { election, candidateId, asks = true, task = { drainMs: 0 }, triesEveryMs } = settings;
+const { store, document, isRefusal, close } = await openStore(settings.store);
+const guarded = document(election);
+// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
+await guarded.read().catch(() => undefined);
+const elector = new Elector({ store, election, candidateId, ...settings.elector });
 const stopping = new AbortController();
 /** The last leadership of this candidate. */
 let watched: Watched | undefined;
 let heartbeat: NodeJS.Timeout | undefined;
+let lastBeatMs = hostMs();
 let settled = Promise.withResolvers<void>();
 let blocked = Promise.withResolvers<number>();
+let frozen = Promise.withResolvers<number>();
 
 subscribe(REQUEST_CHANNEL, (message) => {
   const { operation, outcome, durationMs } = message as StoreRequest;
   if (outcome !== "ok") return;
   if (GRANTS.has(operation)) say({ event: "granted", operation, sentMs: hostMs() - durationMs });
-  if (operation === "head") say({ event: "looked" });
+  if (LOOKS.has(operation)) say({ event: "looked" });
 });
 for (const event of EVENTS) elector.on(event, () => say({ event } as CandidateEvent));
 elector.on("overrun", ({ sinceSignalMs }) => say({ event: "overrun", sinceSignalMs }));
@@ -110,16 +143,30 @@ process.on("unhandledRejection", (error) => say({ event: "unhandled", error: Str
 process.on("SIGTERM", () => stopping.abort(new Error("SIGTERM")));
 process.on("message", obey);
 
+say({ event: "ready" });
 try {
-  await elector.run(lead, { signal: stopping.signal });
+  if (triesEveryMs === undefined) await elector.run(lead, { signal: stopping.signal });
+  else await tryUntilElected(triesEveryMs);
   say({ event: "runSettled" });
 } catch (error) {
   say({ event: "runRejected", error: String(error) });
 }
 clearInterval(heartbeat);
+// The last term has ended since it was last asked for.
+beat();
+await close();
 process.removeAllListeners("disconnect");
 process.off("message", obey);
 process.disconnect();
+
+async function tryUntilElected(everyMs: number): Promise<void> {
+  while (!stopping.signal.aborted) {
+    const { elected } = await elector.tryRun(lead, { signal: stopping.signal });
+    if (elected) return;
+    say({ event: "tried", elected });
+    await delay(everyMs);
+  }
+}
 
 async function lead(leadership: Leadership): Promise<void> {
   const { signal, term } = leadership;
@@ -130,6 +177,12 @@ async function lead(leadership: Leadership): Promise<void> {
   settled = Promise.withResolvers();
   say({ event: "taskStarted", term, valid: leadership.isValid() });
   if (settings.guards) await write(leadership);
+  frozen = Promise.withResolvers();
+  void frozen.promise.then(async (ms) => {
+    say({ event: "about-to-write" });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    await write(leadership);
+  });
   blocked = Promise.withResolvers();
   void blocked.promise.then((ms) => {
     for (const untilMs = hostMs() + ms; hostMs() < untilMs;);
@@ -156,17 +209,25 @@ function obey(command: Command): void {
       return settled.resolve();
     case "write":
       if (watched) void write(watched.leadership);
+      return;
+    case "write-slowly":
+      if (watched) void write(watched.leadership, command.ms);
+      return;
+    case "freeze-before-write":
+      return frozen.resolve(command.ms);
   }
 }
 
-async function write(by: Leadership): Promise<void> {
-  const blob = container.getBlobClient(GUARDED_BLOB);
+/** Asks nothing before it writes. */
+async function write(by: Leadership, slowlyMs?: number): Promise<void> {
+  let outcome = "ok";
   try {
-    await store.fencedUpload(by, blob, candidateId);
-    say({ event: "wrote", outcome: "ok" });
+    if (slowlyMs === undefined) await guarded.write(by, candidateId);
+    else await guarded.writeSlowly?.(by, candidateId, slowlyMs);
   } catch (error) {
-    say({ event: "wrote", outcome: isLeaseholdError(error) ? error.code : String(error) });
+    outcome = isRefusal(error) ? "refused" : isLeaseholdError(error) ? error.code : String(error);
   }
+  say({ event: "wrote", outcome, valid: by.isValid() });
 }
 
 /**
@@ -174,22 +235,24 @@ async function write(by: Leadership): Promise<void> {
  * aborted it asks only after all the timers that were due, so that a process that the system let wait is not blamed.
  */
 function startHeartbeat(): NodeJS.Timeout {
-  let lastBeatMs = hostMs();
-  return setInterval(() => {
-    // The very first thing, before any timer of the elector's has its turn: this one is due the earliest.
-    const beatMs = hostMs();
-    const valid = asks ? watched?.leadership.isValid() : undefined;
-    const frozenMs = beatMs - lastBeatMs;
-    lastBeatMs = beatMs;
-    const aborted = watched?.leadership.signal.aborted ?? false;
-    if (frozenMs >= FROZEN_MS) say({ event: "thawed", frozenMs, valid, aborted }, beatMs);
-    if (valid === true) watched!.lastValidMs = beatMs;
-    else if (valid === false && watched?.lastValidMs !== undefined) {
-      say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
-      watched.lastValidMs = undefined;
-    }
-    setImmediate(noteSignal, watched);
-  }, HEARTBEAT_MS);
+  lastBeatMs = hostMs();
+  return setInterval(beat, HEARTBEAT_MS);
+}
+
+function beat(): void {
+  // The very first thing, before any timer of the elector's has its turn: this one is due the earliest.
+  const beatMs = hostMs();
+  const valid = asks ? watched?.leadership.isValid() : undefined;
+  const frozenMs = beatMs - lastBeatMs;
+  lastBeatMs = beatMs;
+  const aborted = watched?.leadership.signal.aborted ?? false;
+  if (frozenMs >= FROZEN_LEASES * settings.elector.leaseDurationMs) say({ event: "thawed", frozenMs, valid, aborted }, beatMs);
+  if (valid === true) watched!.lastValidMs = beatMs;
+  else if (valid === false && watched?.lastValidMs !== undefined) {
+    say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
+    watched.lastValidMs = undefined;
+  }
+  setImmediate(noteSignal, watched);
 }
 
 /** What the heartbeat knows of the last leadership. */

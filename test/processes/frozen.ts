@@ -30,7 +30,7 @@ describe.concurrent("a leader that is stopped for two leases (SIGSTOP) and then 
     // What was still on its way in the leader when it froze: only the fence can stop that.
     leader.proxy.partition(false);
     leader.candidate.obey({ kind: "write" });
-    await expect(leader.candidate.said("wrote", { after: thawed })).resolves.toMatchObject({ outcome: "FENCED" });
+    await expect(leader.candidate.said("wrote", { after: thawed })).resolves.toMatchObject({ outcome: "refused" });
     await expect(scene.guardedContent()).resolves.toBe(standby.candidate.candidateId);
     expect(leader.candidate.all("startedLeading")).toHaveLength(1);
     if (asks) expect(scene.worstOverlapMs).toBeLessThanOrEqual(0);

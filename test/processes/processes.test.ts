@@ -7,6 +7,7 @@ import { vi } from "vitest";
 import "./frozen.ts";
 import "./stubborn-task.ts";
 import "./outage.ts";
+import "./azure.ts";
 import "./cut-off.ts";
 import "./killed.ts";
 import "./exits.ts";

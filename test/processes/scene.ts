@@ -1,15 +1,13 @@
 import { randomUUID } from "node:crypto";
+import type { ElectorOptions } from "@leasehold/core";
 import type { TestContext } from "vitest";
-import { containerClient } from "../backends/fresh-container.ts";
 import { startFaultProxy } from "../backends/fault-proxy.ts";
 import type { FaultProxy } from "../backends/fault-proxy.ts";
-import { CandidateProcess } from "./candidate-process.ts";
-import { GUARDED_BLOB } from "./guarded-blob.ts";
+import { azure, azureSettings } from "../stores/azure.ts";
+import type { CandidateProcess } from "./candidate-process.ts";
 import type { CandidateSettings } from "./candidate.ts";
-import { printHistories, worstOverlapMs } from "./history.ts";
-import type { Histories } from "./history.ts";
-import { hostMs } from "./host-clock.ts";
-import { inTurn } from "./turns.ts";
+import { Cast } from "./cast.ts";
+import { LEASE_MS } from "./timing.ts";
 
 /** A candidate's process, and the proxy through which alone it reaches the store. */
 export interface Player {
@@ -17,23 +15,21 @@ export interface Player {
   readonly proxy: FaultProxy;
 }
 
-export type PlayerOptions = Pick<CandidateSettings, "elector" | "asks" | "task" | "guards">;
+export interface PlayerOptions extends Pick<CandidateSettings, "asks" | "task" | "guards"> {
+  readonly elector?: Pick<ElectorOptions, "onOverrun" | "drainTimeoutMs"> | undefined;
+}
 
 /** One election on one Azurite, and the processes that compete in it. */
 export class Scene {
   readonly election = "nightly-billing";
   readonly #storeUrl: string;
   readonly #containerName = `c-${randomUUID()}`;
-  readonly #players: Player[] = [];
+  readonly #cast: Cast;
+  readonly #proxies: FaultProxy[] = [];
 
-  /** Prints what had happened, should the test fail. */
   constructor(storeUrl: string, onTestFailed: TestContext["onTestFailed"]) {
     this.#storeUrl = storeUrl;
-    onTestFailed(({ task }) => {
-      const stderr = this.#players.map(({ candidate }) => candidate.stderr).join("");
-      // The history is read by people who look for the cause.
-      console.error(`${task.name}\n${printHistories(this.#histories)}\n${stderr}`);
-    });
+    this.#cast = new Cast(onTestFailed);
   }
 
   /** Starts candidates `a`, `b`, and so on, which all campaign at once; resolves when one leads and the others have looked. */
@@ -57,35 +53,33 @@ export class Scene {
     return { leader, standby: standbys[0]! };
   }
 
-  /** For how long two were valid at once, at worst, so far: 0 or less is a gap. */
+  /** See {@link Cast.worstOverlapMs}. */
   get worstOverlapMs(): number {
-    return worstOverlapMs(this.#histories, hostMs());
+    return this.#cast.worstOverlapMs;
   }
 
-  /** What is in the guarded blob, past all proxies. */
+  /** What is in the guarded document, past all proxies. */
   async guardedContent(): Promise<string> {
-    const blob = containerClient(this.#storeUrl, this.#containerName).getBlobClient(GUARDED_BLOB);
-    return (await blob.downloadToBuffer()).toString();
+    const { document } = await azure.open(azureSettings(this.#storeUrl, this.#containerName));
+    return await document(this.election).read();
   }
 
   /** Kills every process, and closes every proxy. */
   async end(): Promise<void> {
-    await Promise.all(this.#players.map(async ({ candidate }) => candidate.end()));
-    await Promise.all(this.#players.map(async ({ proxy }) => proxy.stop()));
+    await this.#cast.end();
+    await Promise.all(this.#proxies.map(async (proxy) => proxy.stop()));
   }
 
   async #start(candidateId: string, options: PlayerOptions): Promise<Player> {
     const proxy = await startFaultProxy(this.#storeUrl);
-    const place = { storeUrl: proxy.url, containerName: this.#containerName, election: this.election, candidateId };
-    return await inTurn(async () => {
-      const player = { candidate: new CandidateProcess({ ...options, ...place }), proxy };
-      this.#players.push(player);
-      await player.candidate.said("standby");
-      return player;
+    this.#proxies.push(proxy);
+    const candidate = await this.#cast.start({
+      ...options,
+      store: azureSettings(proxy.url, this.#containerName),
+      election: this.election,
+      candidateId,
+      elector: { leaseDurationMs: LEASE_MS, ...options.elector },
     });
-  }
-
-  get #histories(): Histories {
-    return new Map(this.#players.map(({ candidate }) => [candidate.candidateId, candidate.lines]));
+    return { candidate, proxy };
   }
 }

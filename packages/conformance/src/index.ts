@@ -4,4 +4,4 @@ export { cases } from "./cases.ts";
 export { conformance } from "./conformance.ts";
 export type { Runner } from "./runner.ts";
 export type { Faults, HeldRequests, Place, RequestFacts, Subject, UnreliableConnection } from "./subject.ts";
-export { renderTable } from "./table.ts";
+export { renderTable, type TableOptions } from "./table.ts";

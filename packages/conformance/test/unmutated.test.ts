@@ -57,4 +57,21 @@ describe("the suite", () => {
     expect(lines[3]).toMatch(new RegExp(`^${third} +\\[2\\] +\\[2\\]$`));
     expect(lines.slice(-2)).toEqual(["[1] it cannot", "[2] did not run this time"]);
   });
+
+  it("puts what a name has in parentheses below it, and what is too wide into a further table", () => {
+    const [first] = cases.map(({ id }) => id) as [string];
+    const results = ["a (one)", "b", "c (two)"].map((subject) => ({ subject, id: first, outcome: "passed" as const }));
+    const lines = renderTable(results).split("\n");
+    expect(lines[0]).toMatch(/^case +a +b +c$/);
+    expect(lines[1]).toMatch(/^ +\(one\) +\(two\)$/);
+    expect(lines[2]).toMatch(new RegExp(`^${first} +pass +pass +pass$`));
+    const width = lines[2]!.length;
+    const [upper, lower] = renderTable(results, { width }).split("\n\n") as [string, string];
+    expect(upper.split("\n")[0]).toMatch(/^case +a +b$/);
+    expect(lower.split("\n")[0]).toMatch(/^case +c$/);
+    for (const table of [upper, lower]) {
+      expect(table.split("\n")).toHaveLength(cases.length + 2);
+      for (const line of table.split("\n")) expect(line.length).toBeLessThanOrEqual(width);
+    }
+  });
 });

@@ -4,6 +4,9 @@ import type { LeaseRecord, StoredRecord } from "@leasehold/core";
 export const LEASES = "leasehold_leases";
 export const FENCES = "leasehold_fences";
 
+/** A database's clock, to tell ages by: that of its host or server. A step of so much goes unnoticed, and is what the margin is for. */
+export const STORE_CLOCK = { toleranceMs: 100, exact: false } as const;
+
 /** What a row has before its first acquisition; no version of a record is ever this. */
 export const NO_VERSION = "";
 
@@ -69,7 +72,8 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
 }
 
 export function textOf(value: unknown): string | null {
-  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  // A text may begin with U+FEFF, which is a byte order mark only to whoever looks for one.
+  if (value instanceof Uint8Array) return new TextDecoder("utf-8", { ignoreBOM: true }).decode(value);
   return typeof value === "string" ? value : null;
 }
 

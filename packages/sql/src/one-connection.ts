@@ -1,3 +1,4 @@
+import type { Clock } from "@leasehold/core";
 import { toStoreError, type Meaning, type RequestLabel } from "./sql-errors.ts";
 
 /** Where connections come from, and what becomes of them. */
@@ -7,9 +8,12 @@ export interface Connections<Connection> {
   release(connection: Connection): void;
   /** Closes one that is in doubt. */
   discard(connection: Connection): void;
-  /** Makes the server stop what it still does on a connection, as far as it can be reached. */
-  cancel(connection: Connection): Promise<void>;
+  /** Makes the server stop what it still does on a connection, by a statement on another one. */
+  cancel(connection: Connection, by: Connection): Promise<void>;
 }
+
+/** How long a cancellation may take: it is of no use later, and must not keep connections from those who come next. */
+const CANCEL_TIMEOUT_MS = 5_000;
 
 /**
  * One call on a connection of its own, ended by the signal even if the server says nothing: the connection is then
@@ -21,6 +25,7 @@ export async function onOneConnection<Connection, T>(
   label: RequestLabel,
   signal: AbortSignal,
   meaningOf: (error: unknown) => Meaning | undefined,
+  clock: Clock,
   act: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const abort = Promise.withResolvers<never>();
@@ -40,7 +45,7 @@ export async function onOneConnection<Connection, T>(
       connections.release(connection);
       return result;
     } catch (error) {
-      if (signal.aborted) connections.cancel(connection).catch(() => undefined);
+      if (signal.aborted) void cancelStatement(connections, connection, clock);
       // Only after an answer of the server's own is a connection as it was.
       if (signal.aborted || meaningOf(error) === undefined) connections.discard(connection);
       else connections.release(connection);
@@ -50,5 +55,30 @@ export async function onOneConnection<Connection, T>(
     throw toStoreError(error, label, meaningOf);
   } finally {
     signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Never rejects: whoever cancels has given up already. */
+async function cancelStatement<Connection>(
+  connections: Connections<Connection>,
+  connection: Connection,
+  clock: Clock,
+): Promise<void> {
+  const timeUp = Promise.withResolvers<"time is up">();
+  const timer = clock.setTimer(() => timeUp.resolve("time is up"), CANCEL_TIMEOUT_MS);
+  const connecting = connections.get();
+  try {
+    const other = await Promise.race([connecting, timeUp.promise]);
+    if (other === "time is up") {
+      connecting.then((late) => connections.release(late)).catch(() => undefined);
+      return;
+    }
+    const cancelled = await Promise.race([connections.cancel(connection, other).catch(() => undefined), timeUp.promise]);
+    if (cancelled === "time is up") connections.discard(other);
+    else connections.release(other);
+  } catch {
+    // There is no connection to be had: then the server ends the statement, or not.
+  } finally {
+    timer.cancel();
   }
 }

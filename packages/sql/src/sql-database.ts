@@ -1,4 +1,11 @@
-import { FencedError, UnsupportedError, type Leadership, type RecordStore } from "@leasehold/core";
+import {
+  FencedError,
+  TermRegressedError,
+  UnsupportedError,
+  type Fence,
+  type Leadership,
+  type RecordStore,
+} from "@leasehold/core";
 import { FENCES, numberOf, textOf, type Row } from "./lease-row.ts";
 
 /** The part of a leadership that a fence compares. */
@@ -21,6 +28,22 @@ export function checkFence({ election, term, termId }: Fenced, found: Row | unde
   if (found && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId) return;
   const currentTerm = found && (numberOf(found["term"]) ?? undefined);
   throw new FencedError(election, term, currentTerm, "the tables of this transaction");
+}
+
+/**
+ * Why a write of lease and fence changed nothing: as a rule because somebody has written since. But the fence may be
+ * ahead, since the leases were lost or restored, or are not those that it was made with: then nobody may lead.
+ *
+ * @param found the `version` of the lease row, and the `fence_term` beside it.
+ * @returns whether the fence's row is missing, and has to be made again.
+ * @throws {TermRegressedError} if the fence is of this term already, or of a later one.
+ */
+export function fenceIsMissing(election: string, fence: Fence, ifVersion: string, found: Row | undefined): boolean {
+  if (!found || textOf(found["version"]) !== ifVersion) return false;
+  const fenceTerm = numberOf(found["fence_term"]);
+  if (fenceTerm === null) return true;
+  if (fenceTerm >= fence.term) throw new TermRegressedError(election, fence.term, fenceTerm);
+  return false;
 }
 
 /** A lock that ends with the statement guards nothing. */

@@ -1,6 +1,7 @@
 import {
   ConfigurationError,
   type Clock,
+  type Fence,
   type GetOptions,
   type LeaseRecord,
   type PutOptions,
@@ -8,21 +9,19 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, stored, type Row } from "../lease-row.ts";
+import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, STORE_CLOCK, stored, type Row } from "../lease-row.ts";
 import { onOneConnection } from "../one-connection.ts";
-import { checkFence, notInTransaction, type Fenced, type SqlDatabase } from "../sql-database.ts";
+import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type SqlDatabase } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
-import { MySqlConnections, statement, type MySqlConnection, type MySqlPoolConnection } from "./mysql-pool.ts";
+import { MySqlConnections, statement, withPromises, type MySqlConnection, type MySqlPoolConnection } from "./mysql-pool.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
 
 /** Always one row: without autocommit, which it tells, nothing may be written at all. */
 const SELECT = `SELECT l.*, @@autocommit AS autocommit, TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 AS age_ms
 FROM (SELECT 1) AS always LEFT JOIN ${LEASES} l ON l.election = ?`;
-const SEEDS: readonly string[] = [
-  `INSERT IGNORE INTO ${LEASES} (election) VALUES (?)`,
-  `INSERT IGNORE INTO ${FENCES} (election) VALUES (?)`,
-];
+const SEED_FENCE = `INSERT IGNORE INTO ${FENCES} (election) VALUES (?)`;
+const SEEDS: readonly string[] = [`INSERT IGNORE INTO ${LEASES} (election) VALUES (?)`, SEED_FENCE];
 const SET = ["version", ...COLUMNS].map((column) => `l.${column} = ?`).join(", ");
 const SET_NONCE_AT = ", l.nonce_at = UTC_TIMESTAMP(6)";
 /**
@@ -30,6 +29,9 @@ const SET_NONCE_AT = ", l.nonce_at = UTC_TIMESTAMP(6)";
  * this wait, renewals of the lease go on.
  */
 const JOINED = `${FENCES} f STRAIGHT_JOIN ${LEASES} l ON l.election = f.election`;
+/** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
+const FORWARD = "(f.term < ? OR (f.term = ? AND ? IS NULL))";
+const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = ?`;
 /** `SHARE`: readers of the fence do not exclude one another, only whoever changes it. */
 const LOCK_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ? LOCK IN SHARE MODE`;
 /** SERVER_STATUS_IN_TRANS of the protocol. */
@@ -49,7 +51,7 @@ export class MySqlDatabase implements SqlDatabase {
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,
     fence: "atomic",
-    storeClock: { toleranceMs: 100, exact: false },
+    storeClock: STORE_CLOCK,
   };
   readonly migration: readonly string[] = MYSQL_MIGRATION;
   readonly #clock: Clock;
@@ -76,12 +78,10 @@ export class MySqlDatabase implements SqlDatabase {
     const values = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
     const where = [bytes(election), bytes(ifVersion)];
     const update = fence
-      ? statement(`UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ?`, [
-          ...values,
-          fence.term,
-          fence.termId,
-          ...where,
-        ])
+      ? statement(
+          `UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
+          [...values, fence.term, fence.termId, ...where, fence.term, fence.term, fence.termId],
+        )
       : statement(`UPDATE ${LEASES} l SET ${set} WHERE l.election = ? AND l.version = ?`, [...values, ...where]);
     return await this.#run("put", election, signal, async (connection) => {
       // The first acquisition of all makes the rows that every one competes for.
@@ -89,8 +89,17 @@ export class MySqlDatabase implements SqlDatabase {
       signal.throwIfAborted();
       const [{ affectedRows, serverStatus = 0 }] = (await connection.query(update)) as readonly [UpdateResult];
       if (serverStatus & IN_TRANSACTION) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
-      return affectedRows > 0 ? { stored: true, version } : { stored: false };
+      if (affectedRows > 0) return { stored: true, version };
+      if (fence) await this.#mendFence(connection, election, fence, ifVersion);
+      return { stored: false };
     });
+  }
+
+  /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
+  async #mendFence(connection: MySqlPoolConnection, election: string, fence: Fence, ifVersion: string): Promise<void> {
+    const [rows] = await connection.query(statement(SELECT_BOTH, [bytes(election)]));
+    const missing = fenceIsMissing(election, fence, ifVersion, (rows as readonly Row[])[0]);
+    if (missing) await connection.query(statement(SEED_FENCE, [bytes(election)]));
   }
 
   async migrate(): Promise<void> {
@@ -106,7 +115,7 @@ export class MySqlDatabase implements SqlDatabase {
     const { query } = (connection ?? {}) as Partial<MySqlConnection>;
     if (typeof query !== "function")
       throw new ConfigurationError("fence() needs a connection of mysql2/promise, with a transaction begun on it.");
-    const transaction = connection as MySqlConnection;
+    const transaction = withPromises(connection as MySqlConnection);
     const [rows] = await transaction.query(statement(LOCK_FENCE, [bytes(leadership.election)]));
     await checkTransaction(transaction, leadership.election);
     checkFence(leadership, (rows as readonly Row[])[0]);
@@ -123,7 +132,7 @@ export class MySqlDatabase implements SqlDatabase {
     act: (connection: MySqlPoolConnection) => Promise<T>,
   ): Promise<T> {
     const label = { store: this.name, operation, election, writes: operation === "put" };
-    return await onOneConnection(this.#connections, label, signal, mysqlMeaning, act);
+    return await onOneConnection(this.#connections, label, signal, mysqlMeaning, this.#clock, act);
   }
 }
 

@@ -17,6 +17,8 @@ export interface MySqlPool {
   end(): Promise<void>;
 }
 
+/** A statement of ours that runs under that number. */
+const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE '%leasehold\\_%'";
 /** Enough for a lease call, a read beside it, and a cancellation. */
 const OWN_CONNECTIONS = 4;
 
@@ -25,9 +27,16 @@ export function statement(sql: string, values: readonly unknown[]): object {
   return { sql, values, namedPlaceholders: false, rowsAsArray: false, nestTables: false, typeCast: true };
 }
 
+/** A pool or a connection of `mysql2` itself, as one of `mysql2/promise`. */
+export function withPromises<T extends object>(either: T): T {
+  const { promise } = either as { readonly promise?: () => T };
+  return typeof promise === "function" ? promise.call(either) : either;
+}
+
 /** Connections to the user's database: through the user's pool, or one of our own for a URL. */
 export class MySqlConnections implements Connections<MySqlPoolConnection> {
   readonly #given: MySqlPool | string;
+  readonly #connecting = new Set<Promise<unknown>>();
   #own: Promise<MySqlPool> | undefined;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
@@ -36,7 +45,13 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 
   async get(): Promise<MySqlPoolConnection> {
-    return await (await this.#pool()).getConnection();
+    const connecting = (await this.#pool()).getConnection();
+    const settled: Promise<unknown> = connecting.then(
+      () => this.#connecting.delete(settled),
+      () => this.#connecting.delete(settled),
+    );
+    this.#connecting.add(settled);
+    return await connecting;
   }
 
   release(connection: MySqlPoolConnection): void {
@@ -47,20 +62,19 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     connection.destroy();
   }
 
-  async cancel({ threadId }: MySqlPoolConnection): Promise<void> {
+  async cancel({ threadId }: MySqlPoolConnection, by: MySqlPoolConnection): Promise<void> {
     if (threadId === null) return;
-    const other = await this.get();
-    try {
-      await other.query(statement(`KILL QUERY ${threadId}`, []));
-    } finally {
-      other.release();
-    }
+    // After a failover the number may be that of somebody else's connection, on another server.
+    const [rows] = await by.query(statement(OURS, [threadId]));
+    if ((rows as readonly unknown[]).length > 0) await by.query(statement(`KILL QUERY ${threadId}`, []));
   }
 
   /** Closes the pool, if it is our own. */
   async close(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
     this.#own = undefined;
+    // mysql2 does not survive the end of a pool with a connection that is only being made.
+    if (own) await Promise.all(this.#connecting);
     await own?.end();
   }
 
@@ -83,8 +97,8 @@ async function openPool(uri: string): Promise<MySqlPool> {
 
 function poolOrUrl(given: unknown): MySqlPool | string {
   if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given)) return given.replace(/^mariadb:/, "mysql:");
-  const pool = given as Partial<MySqlPool & { promise(): MySqlPool }> | undefined;
-  if (typeof pool?.getConnection === "function") return typeof pool.promise === "function" ? pool.promise() : (pool as MySqlPool);
+  const pool = given as Partial<MySqlPool> | undefined;
+  if (typeof pool?.getConnection === "function") return withPromises(pool as MySqlPool);
   // The text may hold a password.
   throw new ConfigurationError("mysql must be a URL such as mysql://user@host/database, or a pool of mysql2.");
 }

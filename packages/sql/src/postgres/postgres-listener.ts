@@ -1,7 +1,10 @@
+import { sleep, type Clock } from "@leasehold/core";
 import { statement, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
 
 /** The channel of NOTIFY; its payload is the election. */
 export const CHANNEL = "leasehold";
+/** How long the server may take to begin. */
+const LISTEN_TIMEOUT_MS = 10_000;
 
 /** Somebody who is told of an election's changes, and of the end of that. */
 interface Watcher {
@@ -10,59 +13,83 @@ interface Watcher {
   readonly failed: (error: Error) => void;
 }
 
+/** A connection that listens, or is about to. */
+interface Listening {
+  /** Resolves once every later change is sure to be told. */
+  readonly begun: Promise<void>;
+  /** Closes the connection, also one that is only being made. */
+  readonly stop: () => void;
+}
+
 /** One connection that listens, for all who watch; it is open while anybody does. */
 export class PostgresListener {
   readonly #connections: PostgresConnections;
+  readonly #clock: Clock;
   readonly #watchers = new Set<Watcher>();
-  #listening: Promise<PostgresPoolClient> | undefined;
+  #listening: Listening | undefined;
 
-  constructor(connections: PostgresConnections) {
+  constructor(connections: PostgresConnections, clock: Clock) {
     this.#connections = connections;
+    this.#clock = clock;
   }
 
-  /**
-   * Resolves once every later change is sure to be told; returns how to stop that.
-   * @throws the driver's error.
-   */
-  async add(watcher: Watcher): Promise<() => void> {
+  /** `listening` resolves once every later change is sure to be told, and rejects with the driver's error. */
+  join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
     this.#watchers.add(watcher);
-    try {
-      this.#listening ??= this.#listen();
-      await this.#listening;
-    } catch (error) {
-      this.#remove(watcher);
-      throw error;
+    this.#listening ??= this.#listen();
+    return { listening: this.#listening.begun, leave: () => this.#leave(watcher) };
+  }
+
+  /** Ends all watches. */
+  close(): void {
+    for (const watcher of [...this.#watchers]) {
+      watcher.failed(new Error("The store was closed."));
+      this.#leave(watcher);
     }
-    return () => this.#remove(watcher);
   }
 
-  #remove(watcher: Watcher): void {
-    if (!this.#watchers.delete(watcher) || this.#watchers.size > 0) return;
-    const listening = this.#listening;
-    this.#listening = undefined;
-    // It has its state at the server: nobody else gets this connection.
-    void listening?.then((client) => client.release(true)).catch(() => undefined);
+  #leave(watcher: Watcher): void {
+    if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#listening?.stop();
   }
 
-  async #listen(): Promise<PostgresPoolClient> {
+  #listen(): Listening {
+    let client: PostgresPoolClient | undefined;
+    let stopped = false;
+    const stop = (): void => {
+      if (stopped) return;
+      stopped = true;
+      if (this.#listening === listening) this.#listening = undefined;
+      // It has its state at the server: nobody else gets this connection.
+      client?.release(true);
+    };
     const fail = (error: Error): void => {
-      this.#listening = undefined;
+      if (stopped) return;
+      stop();
       for (const { failed } of [...this.#watchers]) failed(error);
     };
-    try {
-      const client = await this.#connections.get();
+    const begin = async (): Promise<void> => {
+      const connected = await this.#connections.get();
+      if (stopped) {
+        this.#connections.release(connected);
+        return;
+      }
+      client = connected;
       client.on("notification", ({ payload }: { readonly payload?: string }) => {
         for (const { election, changed } of [...this.#watchers]) if (election === payload) changed();
       });
-      client.on("error", (error: Error) => {
-        client.release(true);
-        fail(error);
-      });
+      client.on("error", fail);
       await client.query(statement(`LISTEN ${CHANNEL}`));
-      return client;
-    } catch (error) {
-      this.#listening = undefined;
-      throw error;
-    }
+    };
+    const timeUp = new AbortController();
+    const begun = Promise.race([begin(), this.#timeLimit(timeUp.signal)]).finally(() => timeUp.abort());
+    begun.catch(fail);
+    const listening: Listening = { begun, stop };
+    return listening;
+  }
+
+  /** @throws once LISTEN has taken too long, or once `over` aborts. */
+  async #timeLimit(over: AbortSignal): Promise<never> {
+    await sleep(this.#clock, LISTEN_TIMEOUT_MS, over);
+    throw new Error(`LISTEN got no answer within ${LISTEN_TIMEOUT_MS} ms.`);
   }
 }

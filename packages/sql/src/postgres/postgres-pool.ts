@@ -3,8 +3,10 @@ import type { Connections } from "../one-connection.ts";
 
 /** What is used of a client of `pg`. */
 export interface PostgresClient {
-  query(statement: object): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
-  /** `I` outside a transaction; later versions of `pg` tell. */
+  query(
+    statement: object,
+  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
+  /** `I` outside a transaction. */
   getTransactionStatus?(): string | null;
 }
 /** What is used of a pool's client. */
@@ -26,6 +28,9 @@ export function statement(text: string, values?: readonly unknown[]): object {
   return { text, ...(values ? { values } : {}), types: AS_TEXT };
 }
 
+/** After a failover the number may be that of somebody else's connection, on another server: only a statement of ours ends. */
+const CANCEL =
+  "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE '%leasehold\\_%'";
 const AS_TEXT = { getTypeParser: () => String };
 
 /** Enough for a lease call, a read beside it, the listener, and a cancellation. */
@@ -59,13 +64,8 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     client.release(true);
   }
 
-  async cancel({ processID }: PostgresPoolClient): Promise<void> {
-    const other = await this.get();
-    try {
-      await other.query(statement("SELECT pg_cancel_backend($1)", [processID]));
-    } finally {
-      this.release(other);
-    }
+  async cancel({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<void> {
+    await by.query(statement(CANCEL, [processID]));
   }
 
   /** Closes the pool, if it is our own. */
@@ -97,6 +97,9 @@ async function openPool(connectionString: string): Promise<PostgresPool> {
     connectionString,
     max: OWN_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
+    // Else the connection that listens may be lost without a word.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: "leasehold",
   });
   // An idle connection that breaks is replaced; unheard, its error would end the process.
@@ -107,7 +110,9 @@ async function openPool(connectionString: string): Promise<PostgresPool> {
 function poolOrUrl(given: unknown): PostgresPool | string {
   if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return given;
   const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
-  if (typeof given === "object" && typeof connect === "function" && typeof end === "function") return given as PostgresPool;
+  const isPool = typeof given === "object" && typeof connect === "function" && typeof end === "function";
+  // A single Client looks much like one.
+  if (isPool && !("processID" in (given as object))) return given as PostgresPool;
   // The text may hold a password.
   throw new ConfigurationError("postgres must be a URL such as postgres://user@host/database, or a Pool of pg.");
 }

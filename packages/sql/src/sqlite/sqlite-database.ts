@@ -1,3 +1,5 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
   ConfigurationError,
@@ -10,8 +12,8 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, stored } from "../lease-row.ts";
-import { checkFence, notInTransaction, type Fenced, type SqlDatabase } from "../sql-database.ts";
+import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, STORE_CLOCK, stored } from "../lease-row.ts";
+import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type SqlDatabase } from "../sql-database.ts";
 import { toStoreError } from "../sql-errors.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { FENCES_TABLE, LEASES_TABLE } from "./sqlite-schema.ts";
@@ -29,7 +31,9 @@ const SEED_FENCE = `INSERT INTO fenced.${FENCES} (election) VALUES (?) ON CONFLI
 const SET = ["version", ...COLUMNS].map((column) => `${column} = ?`).join(", ");
 const UPDATE_NONCE = `UPDATE ${LEASES} SET ${SET}, nonce_at = ${NOW_MS} WHERE election = ? AND version = ?`;
 const UPDATE_REST = `UPDATE ${LEASES} SET ${SET} WHERE election = ? AND version = ?`;
-const UPDATE_FENCE = `UPDATE fenced.${FENCES} SET term = ?, term_id = ? WHERE election = ?`;
+/** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
+const UPDATE_FENCE = `UPDATE fenced.${FENCES} SET term = ?1, term_id = ?2 WHERE election = ?3 AND (term < ?1 OR (term = ?1 AND ?2 IS NULL))`;
+const SELECT_BOTH = `SELECT version, (SELECT term FROM fenced.${FENCES} f WHERE f.election = l.election) AS fence_term FROM ${LEASES} l WHERE election = ?`;
 /** Changes nothing, but takes the lock that keeps the fence as it is until the transaction ends. */
 const LOCK_FENCE = `UPDATE ${FENCES} SET term = term WHERE election = ?`;
 const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
@@ -40,7 +44,7 @@ export class SqliteDatabase implements SqlDatabase {
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,
     fence: "atomic",
-    storeClock: { toleranceMs: 100, exact: false },
+    storeClock: STORE_CLOCK,
   };
   readonly migration: readonly string[] = [FENCES_TABLE, LEASES_TABLE];
   readonly #path: string;
@@ -77,11 +81,12 @@ export class SqliteDatabase implements SqlDatabase {
       // Locks both files, or neither.
       database.exec("BEGIN IMMEDIATE");
       try {
-        if (ifVersion === NO_VERSION) for (const seed of [SEED_LEASE, SEED_FENCE]) database.prepare(seed).run(election);
-        const updated = update();
-        if (updated) database.prepare(UPDATE_FENCE).run(fence.term, fence.termId, election);
-        database.exec(updated ? "COMMIT" : "ROLLBACK");
-        return updated ? { stored: true, version } : { stored: false };
+        for (const seed of [SEED_LEASE, SEED_FENCE]) database.prepare(seed).run(election);
+        const fenced = database.prepare(UPDATE_FENCE).run(fence.term, fence.termId, election).changes === 1;
+        if (!fenced) fenceIsMissing(election, fence, ifVersion, database.prepare(SELECT_BOTH).get(election));
+        const written = fenced && update();
+        database.exec(written ? "COMMIT" : "ROLLBACK");
+        return written ? { stored: true, version } : { stored: false };
       } catch (error) {
         if (database.isTransaction) database.exec("ROLLBACK");
         throw error;
@@ -96,7 +101,7 @@ export class SqliteDatabase implements SqlDatabase {
 
   fence(leadership: Fenced, connection: unknown): Promise<void> {
     const database = connection as DatabaseSync;
-    if (typeof database?.prepare !== "function") {
+    if (typeof database?.prepare !== "function" || typeof database.isTransaction !== "boolean") {
       throw new ConfigurationError("fence() needs a DatabaseSync of node:sqlite, opened on the same file as the store.");
     }
     if (!database.isTransaction) throw notInTransaction(leadership.election);
@@ -140,10 +145,11 @@ export class SqliteDatabase implements SqlDatabase {
   async #openFiles(): Promise<DatabaseSync> {
     // Loaded when it is needed: Node warns about it where it is experimental.
     const { DatabaseSync: Database } = await import("node:sqlite");
-    const database = new Database(`${this.#path}${LEASE_FILE_SUFFIX}`, { timeout: 0 });
+    const path = await canonical(this.#path);
+    const database = new Database(`${path}${LEASE_FILE_SUFFIX}`, { timeout: 0 });
     try {
       database.exec("PRAGMA synchronous = FULL");
-      database.prepare("ATTACH ? AS fenced").run(this.#path);
+      database.prepare("ATTACH ? AS fenced").run(path);
       database.exec("PRAGMA fenced.synchronous = FULL");
       database.exec(LEASES_TABLE);
       database.exec(FENCES_TABLE.replace(FENCES, `fenced.${FENCES}`));
@@ -152,5 +158,14 @@ export class SqliteDatabase implements SqlDatabase {
       database.close();
       throw error;
     }
+  }
+}
+
+/** The one name of a file that may have several, so that all who share it share its leases; of one yet to be made, too. */
+async function canonical(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
   }
 }

@@ -6,10 +6,15 @@ const LOCKED = 6;
 const READONLY = 8;
 const CANTOPEN = 14;
 const NOTADB = 26;
+const IOERR = 10;
+const FULL = 13;
 const PERM = 3;
 const AUTH = 23;
 
-/** What an error of `node:sqlite` means. Each statement has been carried out or not when it returns: nothing is unknown. */
+/**
+ * What an error of `node:sqlite` means. A statement that fails has changed nothing, except where the disk fails: the last
+ * write of a commit may be the one that did.
+ */
 export function sqliteMeaning(error: unknown): Meaning | undefined {
   const { errcode } = (error ?? {}) as { readonly errcode?: unknown };
   if (typeof errcode !== "number") return undefined;
@@ -19,5 +24,6 @@ export function sqliteMeaning(error: unknown): Meaning | undefined {
   const advice = " The file's folder must exist, and this process must be allowed to write to it.";
   if (code === PERM || code === AUTH || code === READONLY) return { code: "STORE_DENIED", notApplied: true, advice };
   if (code === CANTOPEN) return { code: "STORE_MISSING", notApplied: true, advice };
+  if (code === IOERR || code === FULL) return { code: "STORE_UNAVAILABLE", notApplied: false };
   return { code: code === NOTADB ? "STORE_REJECTED" : "STORE_UNAVAILABLE", notApplied: true };
 }

@@ -1,0 +1,144 @@
+import { Elector } from "@leasehold/core";
+import { expect } from "vitest";
+import { describeDatabases, failureOf, LIMITS, SERVERS, win } from "./sql-world.ts";
+
+await describeDatabases(SERVERS, (test) => {
+  test("a server that does not answer: the call ends in time, and the next one has a new connection", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const store = world.store(url);
+    const lease = await win(world, store);
+    proxy.loseReplies();
+    const beganMs = performance.now();
+    await expect(store.read(world.election, { timeoutMs: 200 })).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      mayHaveBeenApplied: false,
+    });
+    await expect(store.renew(lease, { timeoutMs: 200 })).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      mayHaveBeenApplied: true,
+    });
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+    proxy.heal();
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("however long it lasts: no connection is kept from those who come next", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const store = world.store(url);
+    const lease = await win(world, store);
+    const release = proxy.holdRequests();
+    for (let tries = 0; tries < 20; tries += 1) {
+      await expect(store.read(world.election, { timeoutMs: 20 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    }
+    release();
+    await expect
+      .poll(() => store.renew(lease, { timeoutMs: 1_000 }).catch((error: unknown) => error), { timeout: 15_000 })
+      .toMatchObject({
+        held: true,
+      });
+  });
+
+  test("a server that is stopped where it stands, and goes on", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    await world.daemon.pause();
+    try {
+      for (let tries = 0; tries < 4; tries += 1) {
+        await expect(store.renew(lease, { timeoutMs: 100 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+      }
+    } finally {
+      world.daemon.resume();
+    }
+    await expect
+      .poll(() => store.renew(lease, { timeoutMs: 2_000 }).catch((error: unknown) => error), { timeout: 15_000 })
+      .toMatchObject({ held: true });
+    await expect.poll(() => world.busy()).toEqual([]);
+  });
+
+  test("a reply that is lost after the commit: the acquisition is ours all the same", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const store = world.store(url);
+    await (await win(world, world.store()), world.store().break(world.election, { reason: "r", immediate: true }));
+    await store.read(world.election);
+    proxy.loseReplies();
+    const acquisition = store.acquire({
+      election: world.election,
+      candidateId: "b",
+      leaseDurationMs: 15_000,
+      renewIntervalMs: 5_000,
+      timeoutMs: 600,
+    });
+    await proxy.waitForReplies();
+    // It is found out by reading, once the first request has timed out.
+    await expect.poll(async () => (await world.leaseRow())?.["term"]).toBe(2);
+    proxy.heal();
+    const outcome = await acquisition;
+    expect(outcome).toMatchObject({ acquired: true, lease: { term: 2 } });
+    if (outcome.acquired) await expect(store.renew(outcome.lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("a reply that is lost after the commit: the renewal counts, from its own send", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const store = world.store(url);
+    const lease = await win(world, store);
+    const before = await world.leaseRow();
+    proxy.loseReplies();
+    const sentMs = performance.now();
+    await expect(store.renew(lease, { timeoutMs: 300 })).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      mayHaveBeenApplied: true,
+    });
+    expect((await world.leaseRow())?.["nonce"]).not.toBe(before?.["nonce"]);
+    proxy.heal();
+    const outcome = await store.renew(lease, LIMITS);
+    expect(outcome).toMatchObject({ held: true });
+    const extendedMs = outcome.held ? (outcome.extendedAt?.monotonicMs ?? 0) : 0;
+    expect(extendedMs - sentMs).toBeLessThan(300);
+  });
+
+  test("a connection that is reset in the middle of a statement", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const store = world.store(url);
+    const lease = await win(world, store);
+    proxy.loseReplies();
+    const renewal = failureOf(store.renew(lease, LIMITS));
+    await proxy.waitForReplies();
+    proxy.cut();
+    await expect(renewal).resolves.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+    // While no connection can be made, nothing is sent.
+    await expect(store.read(world.election)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
+    proxy.heal();
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("an elector steps down in time when the network is gone, and leads again when it is back", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const elector = new Elector({
+      store: world.store(url),
+      election: world.election,
+      leaseDurationMs: 1_500,
+      retryPeriodMs: 200,
+    });
+    const stop = new AbortController();
+    const terms: number[] = [];
+    let lossMs = 0;
+    const running = elector.run(
+      async ({ term, signal }) => {
+        terms.push(term);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        lossMs = performance.now();
+      },
+      { signal: stop.signal },
+    );
+    await expect.poll(() => elector.isLeader).toBe(true);
+    const goneMs = performance.now();
+    proxy.loseReplies();
+    await expect.poll(() => lossMs, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(lossMs - goneMs).toBeLessThan(1_500);
+    proxy.heal();
+    await expect.poll(() => terms.length, { timeout: 15_000 }).toBe(2);
+    expect(terms[1]).toBeGreaterThan(terms[0] ?? 0);
+    stop.abort();
+    await running;
+  });
+});

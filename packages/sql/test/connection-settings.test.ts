@@ -1,0 +1,152 @@
+import { fenceOf, type LeaseRecord } from "../../core/src/record-store.ts";
+import { createPool as createCallbackPool } from "mysql2";
+import { createPool, type PoolOptions } from "mysql2/promise";
+import { type CustomTypesConfig, Pool, types as pgTypes } from "pg";
+import { expect } from "vitest";
+import { describeDatabases, failureOf, recordOf, type SqlWorld } from "./sql-world.ts";
+
+const signal = new AbortController().signal;
+const RECORD: LeaseRecord = recordOf({
+  candidateId: "κ👩‍🚀\\'",
+  value: "\0 é 👩‍🚀 \\ ' \" `",
+  broken: { reason: "wörds\\" },
+  transfer: { candidateId: "to' \\", timeoutMs: 1.5 },
+});
+
+/** Writes and reads what is hardest to write and read, through that pool. */
+async function roundTrip(world: SqlWorld, pool: unknown): Promise<void> {
+  const rows = world.rows(pool);
+  const election = `é👩‍🚀\\' ${world.election}`;
+  const fence = fenceOf(RECORD);
+  const first = await rows.put(election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence, signal });
+  if (!first.stored) return expect.fail("It should have been stored.");
+  const outcome = await rows.put(election, RECORD, { ifVersion: first.version, keepsNonce: false, fence, signal });
+  expect(outcome.stored).toBe(true);
+  const found = await rows.get(election, { signal, consistent: true });
+  expect(found?.data).toStrictEqual(RECORD);
+  const [min = NaN, max = NaN] = found?.nonceAgeMs ?? [];
+  // By whichever clock and time zone it is not an hour.
+  expect(min).toBeGreaterThanOrEqual(0);
+  expect(max).toBeLessThan(60_000);
+  expect(await world.fenceRow(election)).toMatchObject({ term: 1, term_id: null });
+}
+
+await describeDatabases(["mysql"], (test) => {
+  const OPTIONS: Readonly<Record<string, PoolOptions>> = {
+    "of Latin-1": { charset: "latin1" },
+    "of an old UTF-8": { charset: "utf8" },
+    "with named placeholders": { namedPlaceholders: true },
+    "that gives rows as arrays": { rowsAsArray: true },
+    "that nests tables": { nestTables: true },
+    "that gives dates as text": { dateStrings: true },
+    "in another time zone": { timezone: "+13:45" },
+    "with big numbers as text": { supportBigNumbers: true, bigNumberStrings: true },
+    "with decimal numbers": { decimalNumbers: true },
+    "that leaves types as they are": { typeCast: false },
+    "with types of its own": { typeCast: () => "of its own" },
+    "that gives objects as text": { stringifyObjects: true },
+    "that counts changed rows only": { flags: ["-FOUND_ROWS"] },
+    "with several statements at once": { multipleStatements: true },
+    "with debugging columns": { trace: false, insecureAuth: true },
+  };
+
+  test.for(Object.entries(OPTIONS))("a pool %s does", async ([, options], { world }) => {
+    const pool = createPool({ uri: world.place, ...options });
+    world.onEnd(() => pool.end());
+    await roundTrip(world, pool);
+  });
+
+  test("a pool of mysql2 itself does", async ({ world }) => {
+    const pool = createCallbackPool({ uri: world.place });
+    world.onEnd(() => pool.promise().end());
+    await roundTrip(world, pool);
+  });
+
+  test.for([
+    "SET SESSION sql_mode = ''",
+    "SET SESSION sql_mode = 'ANSI'",
+    "SET SESSION sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'",
+    "SET SESSION sql_mode = 'TRADITIONAL,NO_ZERO_DATE,ONLY_FULL_GROUP_BY'",
+    "SET SESSION time_zone = '+13:00'",
+    "SET SESSION time_zone = '-11:00'",
+    "SET SESSION sql_safe_updates = 1",
+    "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+    "SET NAMES latin1",
+    "SET SESSION collation_connection = utf8mb4_turkish_ci",
+  ])("a session with %s does", async (setting, { world }) => {
+    const pool = createPool({ uri: world.place, connectionLimit: 1 });
+    world.onEnd(() => pool.end());
+    await pool.query(setting);
+    await roundTrip(world, pool);
+  });
+
+  test("a session that does not commit by itself never makes a leader", async ({ world }) => {
+    const pool = createPool({ uri: world.place, connectionLimit: 1 });
+    world.onEnd(() => pool.end());
+    await pool.query("SET SESSION autocommit = 0");
+    const rows = world.rows(pool);
+    const error = await failureOf(
+      rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
+    );
+    expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    // And leaves no lock behind.
+    await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
+    await roundTrip(world, world.place);
+  });
+});
+
+await describeDatabases(["postgres"], (test) => {
+  const { INT8, FLOAT8, BYTEA, TEXT, TIMESTAMPTZ, INT4 } = pgTypes.builtins;
+  const PARSERS: Readonly<Record<string, readonly [oid: number, parse: (text: string) => unknown]>> = {
+    "int8 as a number": [INT8, Number],
+    "int8 as a bigint": [INT8, BigInt],
+    "int4 as a bigint": [INT4, BigInt],
+    "int8 as an object": [INT8, (text) => ({ text })],
+    "float8 as text": [FLOAT8, String],
+    "float8 as an object": [FLOAT8, (text) => ({ text })],
+    "bytea as text": [BYTEA, String],
+    "text as an object": [TEXT, (text) => ({ text })],
+    "times as text": [TIMESTAMPTZ, String],
+  };
+
+  test.for(Object.entries(PARSERS))("a pool that reads %s does", async ([, [oid, parse]], { world }) => {
+    const types = {
+      getTypeParser: (id: number, format?: "text" | "binary") =>
+        id === oid ? parse : (pgTypes.getTypeParser as (id: number, format?: string) => (text: string) => unknown)(id, format),
+    } as CustomTypesConfig;
+    const pool = new Pool({ connectionString: world.place, types });
+    world.onEnd(() => pool.end());
+    await roundTrip(world, pool);
+  });
+
+  test.for([
+    "-c timezone=Pacific/Auckland",
+    "-c timezone=-11",
+    "-c bytea_output=escape",
+    "-c datestyle=German",
+    "-c intervalstyle=sql_standard",
+    "-c extra_float_digits=-10",
+    "-c standard_conforming_strings=off",
+    "-c default_transaction_isolation=serializable",
+    "-c default_transaction_isolation=repeatable\\ read",
+    "-c enable_seqscan=off -c plan_cache_mode=force_generic_plan",
+  ])("a session with %s does", async (options, { world }) => {
+    const pool = new Pool({ connectionString: world.place, options });
+    world.onEnd(() => pool.end());
+    await roundTrip(world, pool);
+  });
+
+  test("a session that was left in a transaction never makes a leader", async ({ world }) => {
+    const pool = new Pool({ connectionString: world.place, max: 1 });
+    world.onEnd(() => pool.end());
+    await pool.query("BEGIN");
+    const rows = world.rows(pool);
+    const error = await failureOf(
+      rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
+    );
+    expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
+    await roundTrip(world, world.place);
+  });
+});

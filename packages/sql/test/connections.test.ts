@@ -1,0 +1,309 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ConfigurationError, Elector } from "@leasehold/core";
+import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
+import { createPool as createCallbackPool } from "mysql2";
+import { createPool } from "mysql2/promise";
+import { Client, Pool } from "pg";
+import { expect, test as plainTest } from "vitest";
+import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+
+/** A pool as users have one, and what they can see of it. */
+interface UsersPool {
+  readonly pool: unknown;
+  /** Takes a connection out of it. */
+  take(): Promise<() => void>;
+  counts(): { readonly all: number; readonly free: number; readonly waiting: number };
+  end(): Promise<void>;
+  readonly isEnded: () => boolean;
+}
+
+function usersPool(world: SqlWorld, max: number): UsersPool {
+  if (world.kind === "postgres") {
+    const pool = new Pool({ connectionString: world.place, max });
+    const end = async (): Promise<void> => (pool.ended ? undefined : pool.end());
+    world.onEnd(end);
+    return {
+      pool,
+      take: async () => {
+        const client = await pool.connect();
+        return once(world, () => client.release());
+      },
+      counts: () => ({ all: pool.totalCount, free: pool.idleCount, waiting: pool.waitingCount }),
+      end,
+      isEnded: () => pool.ended,
+    };
+  }
+  const callbackPool = createCallbackPool({ uri: world.place, connectionLimit: max });
+  const pool = callbackPool.promise();
+  const inside = callbackPool as unknown as Record<
+    "_allConnections" | "_freeConnections" | "_connectionQueue",
+    { length: number }
+  > & {
+    _closed: boolean;
+  };
+  const end = async (): Promise<void> => (inside._closed ? undefined : pool.end());
+  world.onEnd(end);
+  return {
+    pool,
+    take: async () => {
+      const connection = await pool.getConnection();
+      return once(world, () => connection.release());
+    },
+    counts: () => ({
+      all: inside._allConnections.length,
+      free: inside._freeConnections.length,
+      waiting: inside._connectionQueue.length,
+    }),
+    end,
+    isEnded: () => inside._closed,
+  };
+}
+
+/** Gives back, at the latest at the test's end. */
+function once(world: SqlWorld, giveBack: () => void): () => void {
+  let given = false;
+  const give = (): void => {
+    if (!given) giveBack();
+    given = true;
+  };
+  world.onEnd(async () => give());
+  return give;
+}
+
+/** How many sessions the server has, apart from the one that asks. */
+async function sessions(world: SqlWorld): Promise<number> {
+  const [row] = await world.run(
+    world.kind === "mysql"
+      ? "SELECT COUNT(*) AS n FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'"
+      : "SELECT COUNT(*) AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+  );
+  return Number(row?.["n"]);
+}
+
+plainTest.for([
+  {},
+  undefined,
+  { mysql: "mysql://u@h/d", postgres: "postgres://u@h/d" },
+  { sqlite: "a.db", mysql: "mysql://u@h/d" },
+  { sqlite: undefined },
+  { mysql: "postgres://u:hush@h/d" },
+  { mysql: "" },
+  { mysql: {} },
+  { mysql: null },
+  { mysql: 5 },
+  { postgres: "mysql://u:hush@h/d" },
+  { postgres: {} },
+  { postgres: null },
+  { postgres: "host=h password=hush" },
+  { postgres: new Client() },
+] as readonly SqlLeaseStoreOptions[])("%o is refused at construction, without a word of a password", (options) => {
+  let error: unknown;
+  try {
+    const store = new SqlLeaseStore(options);
+    void store.close();
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(ConfigurationError);
+  expect((error as Error).message).not.toContain("hush");
+});
+
+await describeDatabases(ALL, (test) => {
+  test("a store that was never used is closed at once, and twice", async ({ world }) => {
+    const store = world.store();
+    await store.close();
+    await store.close();
+  });
+
+  test("what the store has opened is closed with it", async ({ world }) => {
+    const before = world.kind === "sqlite" ? 0 : await sessions(world);
+    {
+      await using store = new SqlLeaseStore({ [world.kind]: world.place });
+      await win(world, store);
+      if (world.kind !== "sqlite") expect(await sessions(world)).toBeGreaterThan(before);
+    }
+    if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(before);
+  });
+});
+
+await describeDatabases(SERVERS, (test, kind) => {
+  test("the user's pool serves, and is not closed", async ({ world }) => {
+    const users = usersPool(world, 3);
+    {
+      await using store = new SqlLeaseStore({ [kind]: users.pool });
+      const lease = await win(world, store);
+      await store.renew(lease, LIMITS);
+      await store.release(lease, LIMITS);
+    }
+    expect(users.isEnded()).toBe(false);
+    const { all, free, waiting } = users.counts();
+    expect({ free, waiting }).toEqual({ free: all, waiting: 0 });
+    (await users.take())();
+  });
+
+  if (kind === "mysql")
+    test("a URL may say mariadb", async ({ world }) => {
+      await expect(win(world, world.store(world.place.replace("mysql:", "mariadb:")))).resolves.toMatchObject({ term: 1 });
+    });
+
+  test("without a free connection a call ends in time; the connection that comes late goes back", async ({ world }) => {
+    const users = usersPool(world, 1);
+    const store = world.store(users.pool);
+    const lease = await win(world, store);
+    const giveBack = await users.take();
+    const beganMs = performance.now();
+    for (const call of [() => store.renew(lease, { timeoutMs: 100 }), () => store.read(world.election, { timeoutMs: 100 })]) {
+      await expect(call()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    }
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+    expect(users.counts()).toMatchObject({ all: 1, free: 0 });
+    giveBack();
+    await expect.poll(() => users.counts()).toEqual({ all: 1, free: 1, waiting: 0 });
+    // Nothing of it was sent, and the same connection serves on.
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    expect(users.counts()).toEqual({ all: 1, free: 1, waiting: 0 });
+  });
+
+  test("a hundred calls leave no connection behind, won or lost or failed", async ({ world }) => {
+    const users = usersPool(world, 4);
+    const store = world.store(users.pool);
+    const lease = await win(world, store);
+    const rival = world.store(users.pool);
+    const calls = Array.from({ length: 100 }, (_, index) =>
+      [
+        () => store.read(world.election),
+        () => rival.acquire(asking(world)),
+        () => rival.read(world.election, { timeoutMs: 1 }),
+        () => store.publish(lease, `${index}`, { timeoutMs: 2 }),
+      ][index % 4]?.(),
+    );
+    await Promise.allSettled(calls.map(async (call) => call));
+    await expect
+      .poll(() => {
+        const { all, free, waiting } = users.counts();
+        return [all - free, waiting];
+      })
+      .toEqual([0, 0]);
+    await expect.poll(() => world.busy()).toEqual([]);
+  });
+
+  test("a connection whose statement was given up is closed, and the next call has another one", async ({ world }) => {
+    const users = usersPool(world, 2);
+    const store = world.store(users.pool);
+    const lease = await win(world, store);
+    const session = await world.session();
+    await session.run("BEGIN");
+    await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
+    await expect(store.renew(lease, { timeoutMs: 100 })).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      mayHaveBeenApplied: true,
+    });
+    // It neither waits at the server any more nor comes true once the lock is free.
+    await expect.poll(() => world.busy()).toEqual([]);
+    const { version } = (await world.leaseRow()) ?? {};
+    await session.run("COMMIT");
+    expect(await world.leaseRow()).toMatchObject({ version });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    const { all, free } = users.counts();
+    expect(free).toBe(all);
+  });
+
+  test("the server ends idle connections: the process lives on, and so does the leadership", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    await Promise.all([1, 2, 3].map(() => store.read(world.election)));
+    const kill =
+      kind === "mysql"
+        ? (await world.run("SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'")).map(
+            ({ id }) => `KILL ${String(id)}`,
+          )
+        : ["SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leasehold'"];
+    for (const statement of kill) await world.run(statement);
+    // One call may still get a connection that is broken, and then fails cleanly.
+    const outcomes = [];
+    for (let tries = 0; tries < 5; tries += 1) {
+      outcomes.push(await store.renew(lease, LIMITS).catch((error: unknown) => error));
+    }
+    expect(outcomes.at(-1)).toMatchObject({ held: true });
+    for (const outcome of outcomes) {
+      if (outcome instanceof Error) expect(outcome).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    }
+  });
+
+  test("a connection that is killed in the middle of a statement fails that call alone", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    const session = await world.session();
+    for (let round = 0; round < 3; round += 1) {
+      await session.run("BEGIN");
+      await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
+      const renewal = failureOf(store.renew(lease, LIMITS));
+      await expect.poll(async () => (await world.busy()).length).toBe(1);
+      const id = String((await world.busy())[0]?.["id"]);
+      await world.run(kind === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`);
+      await expect(renewal).resolves.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+      await session.run("ROLLBACK");
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    }
+  });
+
+  test("a statement that an administrator cancels has timed out", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    const session = await world.session();
+    await session.run("BEGIN");
+    await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
+    const renewal = failureOf(store.renew(lease, LIMITS));
+    await expect.poll(async () => (await world.busy()).length).toBe(1);
+    const id = String((await world.busy())[0]?.["id"]);
+    await world.run(kind === "mysql" ? `KILL QUERY ${id}` : `SELECT pg_cancel_backend(${id})`);
+    await expect(renewal).resolves.toMatchObject({ code: "STORE_TIMEOUT" });
+    await session.run("ROLLBACK");
+  });
+
+  test("a store that is closed while it cancels a statement is closed without a stir", async ({ world }) => {
+    const session = await world.session();
+    const lease = await win(world, world.store());
+    await session.run("BEGIN");
+    await session.run("UPDATE leasehold_leases SET term = term, term_id = term_id WHERE election = ?", [world.name()]);
+    for (let round = 0; round < 8; round += 1) {
+      const store = world.store();
+      // A break of the present term writes to the row that is locked.
+      await expect(store.break(world.election, { reason: "r", ifTerm: lease.term, timeoutMs: 60 })).rejects.toMatchObject({
+        code: "STORE_TIMEOUT",
+      });
+      // At whichever step its new connection is.
+      await delay(round);
+      await store.close();
+    }
+    await session.run("ROLLBACK");
+    await expect.poll(() => world.busy()).toEqual([]);
+  });
+
+  test("a leader goes on while its connections are killed one after the other", async ({ world }) => {
+    const store = world.store();
+    const elector = new Elector({ store, election: world.election, leaseDurationMs: 4_000, renewIntervalMs: 100 });
+    await using leadership = await elector.campaign();
+    const untilMs = performance.now() + 1_500;
+    while (performance.now() < untilMs) {
+      for (const { id } of await world.busy()) {
+        await world
+          .run(kind === "mysql" ? `KILL ${String(id)}` : `SELECT pg_terminate_backend(${String(id)})`)
+          .catch(() => undefined);
+      }
+    }
+    expect(leadership.isValid()).toBe(true);
+    expect(leadership.signal.aborted).toBe(false);
+  });
+});
+
+await describeDatabases(["mysql"], (test) => {
+  test("a pool that has been ended says so", async ({ world }) => {
+    const pool = createPool({ uri: world.place });
+    await pool.end();
+    await expect(world.store(pool).read(world.election)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      mayHaveBeenApplied: false,
+    });
+  });
+});

@@ -1,0 +1,285 @@
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { inspect } from "node:util";
+import { StoreError, type StoreErrorCode } from "@leasehold/core";
+import { describe, expect, test as plainTest } from "vitest";
+import { mysqlMeaning } from "../src/mysql/mysql-errors.ts";
+import { postgresMeaning } from "../src/postgres/postgres-errors.ts";
+import { toStoreError } from "../src/sql-errors.ts";
+import { sqliteMeaning } from "../src/sqlite/sqlite-errors.ts";
+import { asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+
+const PASSWORD = "hush-hush-4711";
+
+/** A URL of somebody else's, or of something else. */
+function urlOf(world: SqlWorld, change: (url: URL) => void): string {
+  const url = new URL(world.place);
+  change(url);
+  return String(url);
+}
+
+/** Everything that somebody sees who prints the error with all that hangs on it. */
+function shown(error: unknown): string {
+  return `${inspect(error, { depth: 20, showHidden: true, getters: true })}\n${String(error)}\n${JSON.stringify(error)}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** An account without rights, or with those given. */
+async function account(world: SqlWorld, name: string, rights = ""): Promise<string> {
+  const on = ["leasehold_leases", "leasehold_fences"];
+  if (world.kind === "mysql") {
+    await world.run(`CREATE OR REPLACE USER '${name}'@'%' IDENTIFIED BY '${PASSWORD}'`);
+    await world.run(`GRANT USAGE ON *.* TO '${name}'@'%'`);
+    await world.run(`GRANT SHOW VIEW ON leasehold.* TO '${name}'@'%'`);
+    for (const table of rights ? on : []) await world.run(`GRANT ${rights} ON leasehold.${table} TO '${name}'@'%'`);
+  } else {
+    for (const table of on)
+      await world.run(`DO $$ BEGIN REVOKE ALL ON ${table} FROM ${name}; EXCEPTION WHEN OTHERS THEN NULL; END $$`);
+    await world.run(`DROP ROLE IF EXISTS ${name}`);
+    await world.run(`CREATE ROLE ${name} LOGIN PASSWORD '${PASSWORD}'`);
+    for (const table of rights ? on : []) await world.run(`GRANT ${rights} ON ${table} TO ${name}`);
+  }
+  return urlOf(world, (url) => {
+    url.username = name;
+    url.password = PASSWORD;
+  });
+}
+
+interface Real {
+  readonly code: StoreErrorCode;
+  readonly says?: RegExp;
+  /** The store's place, after something was arranged there. */
+  readonly arrange: (world: SqlWorld) => Promise<string>;
+}
+
+const REAL: Readonly<Record<string, Real>> = {
+  "nobody listens": {
+    code: "STORE_UNAVAILABLE",
+    says: /ECONNREFUSED/,
+    arrange: async (world) => {
+      const port = String(await freePort());
+      return urlOf(world, (url) => Object.assign(url, { port, password: PASSWORD }));
+    },
+  },
+  "there is no such host": {
+    code: "STORE_UNAVAILABLE",
+    arrange: async (world) => urlOf(world, (url) => Object.assign(url, { hostname: "nowhere.invalid", password: PASSWORD })),
+  },
+  "there is no such database": {
+    code: "STORE_MISSING",
+    arrange: async (world) => urlOf(world, (url) => Object.assign(url, { pathname: "/nothing" })),
+  },
+  "the account may do nothing": {
+    code: "STORE_DENIED",
+    says: /SELECT, INSERT and UPDATE/,
+    arrange: (world) => account(world, "nobody_at_all"),
+  },
+  "the account may only read": { code: "STORE_DENIED", arrange: (world) => account(world, "reader", "SELECT") },
+  "the account does not exist, or its password is wrong": {
+    code: "STORE_DENIED",
+    arrange: async (world) => urlOf(world, (url) => Object.assign(url, { username: "stranger", password: PASSWORD })),
+  },
+};
+
+await describeDatabases(SERVERS, (test, kind) => {
+  test.for(Object.entries(REAL))("when %s", async ([name, { code, says, arrange }], { world }) => {
+    const place = await arrange(world);
+    const store = world.store(place);
+    const readable = name === "the account may only read";
+    const calls = [() => store.acquire(asking(world)), ...(readable ? [] : [() => store.read(world.election)])];
+    for (const call of calls) {
+      const error = await failureOf(call());
+      expect(error).toBeInstanceOf(StoreError);
+      expect(error).toMatchObject({ code, mayHaveBeenApplied: false, store: kind, election: world.election });
+      expect(error.message).toMatch(says ?? /\S/);
+      expect(shown(error)).not.toContain(PASSWORD);
+    }
+    if (readable) await expect(store.read(world.election)).resolves.toBeUndefined();
+    // Also where the driver's own error is passed on.
+    if (!readable) expect(shown(await failureOf(world.store(place).migrate()))).not.toContain(PASSWORD);
+  });
+
+  test("when nothing was migrated", async ({ world }) => {
+    await world.run(kind === "mysql" ? "CREATE DATABASE IF NOT EXISTS bare" : "CREATE SCHEMA IF NOT EXISTS bare");
+    const place = urlOf(world, (url) => {
+      if (kind === "mysql") url.pathname = "/bare";
+      else url.searchParams.set("options", "-c search_path=bare");
+    });
+    const store = world.store(place);
+    for (const call of [() => store.acquire(asking(world)), () => store.read(world.election)]) {
+      const error = await failureOf(call());
+      expect(error).toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
+      expect(error.message).toContain("migrate()");
+    }
+    await store.migrate();
+    await expect(win(world, store)).resolves.toMatchObject({ term: 1 });
+  });
+
+  test("when the server takes no writes, as a replica", async ({ world }) => {
+    const store = world.store(await account(world, "candidate", "SELECT, INSERT, UPDATE"));
+    await win(world, world.store());
+    await store.read(world.election);
+    const lease = await win(world, store, { election: `${world.election} 2` });
+    // Of the whole server, for those who are no administrators.
+    await world.run(
+      kind === "mysql" ? "SET GLOBAL read_only = 1" : "ALTER ROLE candidate SET default_transaction_read_only = on",
+    );
+    try {
+      const fresh = world.store(urlOf(world, (url) => Object.assign(url, { username: "candidate", password: PASSWORD })));
+      const error = await failureOf(fresh.acquire(asking(world, { election: `${world.election} 3` })));
+      expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
+      await expect(fresh.read(world.election)).resolves.toMatchObject({ term: 1 });
+    } finally {
+      await world.run(kind === "mysql" ? "SET GLOBAL read_only = 0" : "ALTER ROLE candidate RESET default_transaction_read_only");
+    }
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("when the server's own limit of waiting for a lock is shorter", async ({ world }) => {
+    const lease = await win(world, world.store());
+    const session = await world.session();
+    await session.run("BEGIN");
+    await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
+    const limited =
+      kind === "mysql" ? world.place : urlOf(world, (url) => url.searchParams.set("options", "-c lock_timeout=100"));
+    if (kind === "mysql") await world.run("SET GLOBAL innodb_lock_wait_timeout = 1");
+    try {
+      const error = await failureOf(world.store(limited).break(world.election, { reason: "r", ifTerm: lease.term, ...LIMITS }));
+      expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+    } finally {
+      if (kind === "mysql") await world.run("SET GLOBAL innodb_lock_wait_timeout = 50");
+      await session.run("ROLLBACK");
+    }
+  });
+
+  test("when there are too many connections", async ({ world }) => {
+    const place = await account(world, "crowded", "SELECT, INSERT, UPDATE");
+    await world.run(
+      kind === "mysql" ? "ALTER USER 'crowded'@'%' WITH MAX_USER_CONNECTIONS 1" : "ALTER ROLE crowded CONNECTION LIMIT 1",
+    );
+    await world.session(place);
+    const error = await failureOf(world.store(place).acquire(asking(world)));
+    expect(error).toMatchObject({ code: "STORE_THROTTLED", mayHaveBeenApplied: false });
+    expect(shown(error)).not.toContain(PASSWORD);
+  });
+
+  test("when the columns are not ours", async ({ world }) => {
+    await world.run(kind === "mysql" ? "CREATE DATABASE IF NOT EXISTS odd" : "CREATE SCHEMA IF NOT EXISTS odd");
+    await world.run("DROP TABLE IF EXISTS odd.leasehold_leases");
+    await world.run("CREATE TABLE odd.leasehold_leases (election VARCHAR(99))");
+    const place = urlOf(world, (url) => {
+      if (kind === "mysql") url.pathname = "/odd";
+      else url.searchParams.set("options", "-c search_path=odd");
+    });
+    await expect(world.store(place).read(world.election)).rejects.toMatchObject({
+      code: "STORE_REJECTED",
+      mayHaveBeenApplied: false,
+    });
+  });
+
+  test("no error of a write shows its nonce, its termId, its version or its value", async ({ world }) => {
+    const place = await account(world, "reader_too", "SELECT");
+    const store = world.store();
+    const lease = await win(world, store, { value: "the-value-of-it" });
+    const { nonce, version } = (await world.leaseRow()) ?? {};
+    const failures = [
+      await failureOf(world.store(place).break(world.election, { reason: "the-reason", ...LIMITS })),
+      await failureOf(world.store(place).transfer(world.election, "b", LIMITS)),
+    ];
+    await world.run("UPDATE leasehold_leases SET term = -1, version = 'edited' WHERE election = ?", [world.name()]);
+    failures.push(await failureOf(store.renew(lease, LIMITS)));
+    for (const error of failures) {
+      for (const secret of [lease.termId, String(nonce), String(version), "the-value-of-it", "the-reason", PASSWORD]) {
+        expect(shown(error)).not.toContain(secret);
+        expect(shown(error)).not.toContain(Buffer.from(secret).toString("hex"));
+      }
+    }
+  });
+});
+
+type Case = readonly [given: object, code: StoreErrorCode, applied: boolean];
+
+/** A driver's error, with what drivers hang on theirs. */
+function driverError(given: object): Error {
+  return Object.assign(
+    new Error("it went wrong\nDETAIL: a-nonce"),
+    { sql: "UPDATE … a-nonce", parameters: ["a-nonce"], detail: "a-nonce" },
+    given,
+  );
+}
+
+function check(meaningOf: typeof mysqlMeaning, [given, code, applied]: Case): void {
+  const label = { store: "s", operation: "put", election: "e", writes: true };
+  const error = toStoreError(driverError(given), label, meaningOf);
+  expect(error).toBeInstanceOf(StoreError);
+  expect(error).toMatchObject({ code, mayHaveBeenApplied: applied, store: "s", operation: "put", election: "e" });
+  expect(error.message).toMatch(/^s: 'put' of 'e' failed: .*it went wrong\./);
+  expect(shown(error)).not.toContain("a-nonce");
+  expect(toStoreError(driverError(given), { ...label, writes: false }, meaningOf)).toMatchObject({ mayHaveBeenApplied: false });
+}
+
+describe("what an error of mysql2 means", () => {
+  const of = (errno: number): object => ({ errno, code: `ER_${errno}`, sqlState: "HY000" });
+  const CASES: readonly Case[] = [
+    ...[1205, 1213, 3572].map((errno): Case => [of(errno), "STORE_CONFLICT", false]),
+    ...[1044, 1045, 1142, 1143, 1227, 1698, 3118].map((errno): Case => [of(errno), "STORE_DENIED", false]),
+    ...[1049, 1146].map((errno): Case => [of(errno), "STORE_MISSING", false]),
+    ...[1040, 1203, 1226].map((errno): Case => [of(errno), "STORE_THROTTLED", false]),
+    ...[1290, 1836].map((errno): Case => [of(errno), "STORE_UNAVAILABLE", false]),
+    ...[1054, 1064, 1366, 1406].map((errno): Case => [of(errno), "STORE_REJECTED", false]),
+    [of(1317), "STORE_TIMEOUT", true],
+    [{ code: "ETIMEDOUT", errno: -110 }, "STORE_TIMEOUT", true],
+    [{ code: "ECONNREFUSED", errno: -111 }, "STORE_UNAVAILABLE", false],
+    [{ code: "ENOTFOUND", errno: -3008 }, "STORE_UNAVAILABLE", false],
+    [{ code: "EAI_AGAIN" }, "STORE_UNAVAILABLE", false],
+    [{ code: "ECONNRESET", errno: -104 }, "STORE_UNAVAILABLE", true],
+    [{ code: "EPIPE" }, "STORE_UNAVAILABLE", true],
+    [{ code: "PROTOCOL_CONNECTION_LOST", fatal: true }, "STORE_UNAVAILABLE", true],
+    [of(1053), "STORE_UNAVAILABLE", true],
+    [of(9999), "STORE_UNAVAILABLE", true],
+    [{}, "STORE_UNAVAILABLE", true],
+  ];
+  plainTest.for(CASES)("%o is %s; carried out, perhaps: %s", (it) => check(mysqlMeaning, it));
+});
+
+describe("what an error of pg means", () => {
+  const of = (code: string): object => ({ code, severity: "ERROR" });
+  const CASES: readonly Case[] = [
+    ...["40001", "40P01", "55P03"].map((code): Case => [of(code), "STORE_CONFLICT", false]),
+    ...["42501", "28P01", "28000"].map((code): Case => [of(code), "STORE_DENIED", false]),
+    ...["42P01", "3D000", "3F000"].map((code): Case => [of(code), "STORE_MISSING", false]),
+    ...["53300", "53200", "53100"].map((code): Case => [of(code), "STORE_THROTTLED", false]),
+    [of("25006"), "STORE_UNAVAILABLE", false],
+    ...["22P05", "22001", "42703", "42601"].map((code): Case => [of(code), "STORE_REJECTED", false]),
+    [of("57014"), "STORE_TIMEOUT", true],
+    ...["57P01", "57P02", "57P03", "58030", "XX000", "40003", "08006"].map((code): Case => [of(code), "STORE_UNAVAILABLE", true]),
+    [{ code: "ECONNREFUSED" }, "STORE_UNAVAILABLE", false],
+    [{ code: "ENOTFOUND" }, "STORE_UNAVAILABLE", false],
+    [{ code: "ECONNRESET" }, "STORE_UNAVAILABLE", true],
+    [{ code: "42501" }, "STORE_UNAVAILABLE", true],
+    [{}, "STORE_UNAVAILABLE", true],
+  ];
+  plainTest.for(CASES)("%o is %s; carried out, perhaps: %s", (it) => check(postgresMeaning, it));
+});
+
+describe("what an error of node:sqlite means", () => {
+  const of = (errcode: number): object => ({ errcode, code: "ERR_SQLITE_ERROR" });
+  const CASES: readonly Case[] = [
+    ...[5, 261, 517, 6, 262].map((errcode): Case => [of(errcode), "STORE_CONFLICT", false]),
+    ...[3, 8, 23, 264, 776].map((errcode): Case => [of(errcode), "STORE_DENIED", false]),
+    ...[14, 270].map((errcode): Case => [of(errcode), "STORE_MISSING", false]),
+    [of(26), "STORE_REJECTED", false],
+    ...[1, 11].map((errcode): Case => [of(errcode), "STORE_UNAVAILABLE", false]),
+    // The disk has failed, and what it was to write may be there.
+    ...[10, 13, 778, 266].map((errcode): Case => [of(errcode), "STORE_UNAVAILABLE", true]),
+  ];
+  plainTest.for(CASES)("%o is %s; carried out, perhaps: %s", (it) => check(sqliteMeaning, it));
+});

@@ -1,0 +1,38 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Elector } from "@leasehold/core";
+import { expect } from "vitest";
+import { ALL, asking, describeDatabases } from "./sql-world.ts";
+
+await describeDatabases(ALL, (test, kind) => {
+  test("a transaction that outlasts the renew deadline, and the lease, does not depose its own leader", async ({ world }) => {
+    const leaseDurationMs = 2_000;
+    const store = world.store();
+    const elector = new Elector({ store, election: world.election, candidateId: "a", leaseDurationMs });
+    await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100), who VARCHAR(100))");
+    await using leadership = await elector.campaign();
+    const session = await world.session();
+    await session.run("BEGIN");
+    await store.fence(leadership, session.connection);
+    await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "long"]);
+    const beganMs = performance.now();
+    const nonces = new Set<unknown>();
+    const rival = world.store();
+    while (performance.now() - beganMs < 1.5 * leaseDurationMs) {
+      expect(leadership.isValid()).toBe(true);
+      const attempt = await rival.acquire(asking(world, { candidateId: "b", expiry: "store-clock" }));
+      expect(attempt.acquired).toBe(false);
+      // Not through a connection that waits for the lock of SQLite's file.
+      if (kind !== "sqlite") nonces.add((await world.leaseRow())?.["nonce"]);
+      await rival.read(world.election, { expiry: "store-clock" });
+      // SQLite answers at once, and a loop of answers would leave no time for timers.
+      await delay(20);
+    }
+    await session.run("COMMIT");
+
+    expect(leadership.signal.aborted).toBe(false);
+    expect(elector.isLeader).toBe(true);
+    if (kind !== "sqlite") expect(nonces.size).toBeGreaterThan(2);
+    const rows = await world.run("SELECT who FROM writes WHERE election = ?", [world.election]);
+    expect(rows.map(({ who }) => who)).toEqual(["long"]);
+  });
+});

@@ -1,0 +1,109 @@
+import { readFile } from "node:fs/promises";
+import { Elector } from "@leasehold/core";
+import { expect } from "vitest";
+import { ALL, asking, describeDatabases, failureOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+
+/** A place of its own on the server, with nothing in it. */
+async function bare(world: SqlWorld, name: string): Promise<string> {
+  const url = new URL(world.place);
+  await world.run(world.kind === "mysql" ? `CREATE DATABASE ${name}` : `CREATE SCHEMA ${name}`);
+  if (world.kind === "mysql") url.pathname = `/${name}`;
+  else url.searchParams.set("options", `-c search_path=${name}`);
+  return String(url);
+}
+
+/** Every column that the server knows there, as it describes them. */
+async function columns(world: SqlWorld, name: string): Promise<readonly unknown[]> {
+  return await world.run(
+    `SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, character_maximum_length, collation_name
+     FROM information_schema.columns WHERE table_schema = '${name}' ORDER BY table_name, ordinal_position`,
+  );
+}
+
+/** As an account with these rights on the two tables, and no others. */
+async function as(world: SqlWorld, name: string, rights: string): Promise<string> {
+  const tables = ["leasehold_leases", "leasehold_fences"];
+  if (world.kind === "mysql") await world.run(`CREATE USER '${name}'@'%'`);
+  else await world.run(`CREATE ROLE ${name} LOGIN`);
+  for (const table of tables) {
+    await world.run(
+      world.kind === "mysql"
+        ? `GRANT ${rights} ON leasehold.${table} TO '${name}'@'%'`
+        : `GRANT ${rights} ON ${table} TO ${name}`,
+    );
+  }
+  const url = new URL(world.place);
+  url.username = name;
+  return String(url);
+}
+
+await describeDatabases(ALL, (test) => {
+  test("it can be repeated, and leaves what is there as it is", async ({ world }) => {
+    const store = world.store();
+    await store.migrate();
+    const lease = await win(world, store);
+    await store.migrate();
+    await world.store().migrate();
+    expect(await world.leaseRow()).toMatchObject({ term: 1, term_id: lease.termId });
+    for (const statement of store.migration) {
+      expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS leasehold_(leases|fences) \(/);
+      expect(statement).not.toMatch(/;|DROP/);
+    }
+    expect(store.migration).toHaveLength(2);
+  });
+});
+
+await describeDatabases(SERVERS, (test, kind) => {
+  test("five at once do no harm", async ({ world }) => {
+    for (let round = 0; round < 3; round += 1) {
+      const place = await bare(world, `at_once_${round}`);
+      await Promise.all(Array.from({ length: 5 }, () => world.store(place).migrate()));
+      expect(await columns(world, `at_once_${round}`)).toHaveLength(17);
+    }
+  });
+
+  test("the statements of store.migration, run by hand, make the very same", async ({ world }) => {
+    const store = world.store(await bare(world, "by_itself"));
+    await store.migrate();
+    const session = await world.session(await bare(world, "by_hand"));
+    for (const statement of store.migration) await session.run(statement);
+    for (const statement of store.migration) await session.run(statement);
+    expect(JSON.stringify(await columns(world, "by_hand"))).toBe(JSON.stringify(await columns(world, "by_itself")));
+  });
+
+  test("afterwards a candidate needs SELECT, INSERT and UPDATE, and no more", async ({ world }) => {
+    const store = world.store(await as(world, "candidate", "SELECT, INSERT, UPDATE"));
+    const elector = new Elector({ store, election: world.election, candidateId: "a" });
+    await expect(elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
+    const lease = await win(world, store);
+    const session = await world.session(await as(world, "worker", "SELECT, UPDATE"));
+    await session.run("BEGIN");
+    await store.fence(lease, session.connection);
+    await session.run("COMMIT");
+    await expect(store.break(world.election, { reason: "r" })).resolves.toMatchObject({ broken: true });
+    // Only migrate() needs more.
+    if (kind === "postgres")
+      expect(
+        (await failureOf(world.store(await as(world, "reader", "SELECT")).acquire(asking(world, { election: "new" })))).message,
+      ).toContain("SELECT, INSERT and UPDATE");
+  });
+
+  test("an observer needs SELECT", async ({ world }) => {
+    await win(world, world.store());
+    const store = world.store(await as(world, "observer", "SELECT"));
+    await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held", holder: "a" });
+    await expect(store.break(world.election, { reason: "r" })).rejects.toMatchObject({ code: "STORE_DENIED" });
+    if (store.watch) {
+      const stop = new AbortController();
+      for await (const snapshot of store.watch(world.election, { signal: stop.signal })) {
+        expect(snapshot).toMatchObject({ holder: "a" });
+        stop.abort();
+      }
+    }
+  });
+
+  test("the README prints the SQL that it runs", async ({ world }) => {
+    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    for (const statement of world.store().migration) expect(readme).toContain(statement);
+  });
+});

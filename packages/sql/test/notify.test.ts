@@ -1,0 +1,202 @@
+import { Elector, Observer, type LeaseSnapshot } from "@leasehold/core";
+import { Pool } from "pg";
+import { expect } from "vitest";
+import { describeDatabases, failureOf, LIMITS, win, type SqlWorld } from "./sql-world.ts";
+
+/** A watch, and what it has told so far. */
+function watching(world: SqlWorld, store = world.store(), election = world.election) {
+  const stop = new AbortController();
+  const told: Array<LeaseSnapshot | undefined> = [];
+  const ended = (async () => {
+    for await (const snapshot of store.watch?.(election, { signal: stop.signal }) ?? []) told.push(snapshot);
+  })().catch((error: unknown) => error);
+  world.onEnd(async () => {
+    stop.abort();
+    await ended;
+  });
+  return { told, stop, ended };
+}
+
+async function listeners(world: SqlWorld): Promise<readonly unknown[]> {
+  const rows = await world.run("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND pid <> pg_backend_pid()");
+  return rows.map(({ pid }) => pid);
+}
+
+await describeDatabases(["postgres"], (test) => {
+  test("capabilities tell that it pushes", ({ world }) => {
+    expect(world.store().capabilities).toMatchObject({ watch: "push" });
+  });
+
+  test("what anybody does is pushed, and renewals are not", async ({ world }) => {
+    const { told } = watching(world);
+    await expect.poll(() => told.length).toBe(1);
+    expect(told[0]).toBeUndefined();
+    const store = world.store();
+    const lease = await win(world, store);
+    await expect.poll(() => told.at(-1)).toMatchObject({ term: 1, holder: "a" });
+    const after = told.length;
+    for (let renewals = 0; renewals < 5; renewals += 1) await store.renew(lease, LIMITS);
+    const admin = world.store();
+    const abort = new AbortController();
+    world.onEnd(async () => abort.abort());
+    const transferring = failureOf(admin.transfer(world.election, "b", { signal: abort.signal }));
+    await expect.poll(() => told.length).toBeGreaterThan(after);
+    abort.abort();
+    await transferring;
+    await store.release(lease, LIMITS);
+    await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant", term: 1 });
+    const next = await win(world, store, { candidateId: "b" });
+    await expect.poll(() => told.at(-1)).toMatchObject({ term: 2, holder: "b" });
+    await admin.break(world.election, { reason: "why" });
+    await expect.poll(() => told.at(-1)).toMatchObject({ endingReason: "why", term: 2 });
+    await store.release(next, LIMITS);
+    await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant", term: 2 });
+    // What was there, two acquisitions, two releases, a transfer and a break; the five renewals are not among it.
+    expect(told).toHaveLength(7);
+  });
+
+  test("an immediate break is pushed, and another election's changes are not", async ({ world }) => {
+    const store = world.store();
+    await win(world, store);
+    await win(world, store, { election: `${world.election}-other` });
+    const { told } = watching(world);
+    await expect.poll(() => told.length).toBe(1);
+    await store.break(`${world.election}-other`, { reason: "r" });
+    await store.break(world.election, { reason: "r", immediate: true });
+    await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant" });
+    expect(told).toHaveLength(2);
+  });
+
+  test("one connection listens for all who watch, and is gone with the last of them", async ({ world }) => {
+    const store = world.store();
+    const watches = Array.from({ length: 20 }, (_, index) => watching(world, store, `${world.election}-${index % 5}`));
+    await expect.poll(() => watches.every(({ told }) => told.length === 1)).toBe(true);
+    expect(await listeners(world)).toHaveLength(1);
+    for (const { stop } of watches.slice(1)) stop.abort();
+    await Promise.all(watches.slice(1).map(({ ended }) => ended));
+    expect(await listeners(world)).toHaveLength(1);
+    watches[0]?.stop.abort();
+    await watches[0]?.ended;
+    await expect.poll(() => listeners(world)).toEqual([]);
+    // And comes again.
+    const again = watching(world, store);
+    await expect.poll(() => again.told.length).toBe(1);
+    await win(world, world.store());
+    await expect.poll(() => again.told.at(-1)).toMatchObject({ term: 1 });
+  });
+
+  test("a watch whose connection is ended fails, and says so", async ({ world }) => {
+    const { told, ended } = watching(world);
+    await expect.poll(() => told.length).toBe(1);
+    for (const pid of await listeners(world)) await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
+    await expect(ended).resolves.toMatchObject({ code: "STORE_UNAVAILABLE", operation: "watch", election: world.election });
+  });
+
+  test("also if something was told just before, and nobody had heard it yet", async ({ world }) => {
+    const store = world.store();
+    const stop = new AbortController();
+    const watch = store.watch?.(world.election, { signal: stop.signal })[Symbol.asyncIterator]();
+    await watch?.next();
+    const [pid] = await listeners(world);
+    await win(world, world.store());
+    // Whoever listens beside it has been told by now.
+    await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
+    await expect.poll(() => listeners(world)).toEqual([]);
+    const failure = (async () => {
+      for (;;) await watch?.next();
+    })();
+    const timeout = setTimeout(() => stop.abort(), 5_000);
+    await expect(failure).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    clearTimeout(timeout);
+  });
+
+  test("a server that refuses to listen keeps no connection", async ({ world }) => {
+    const pool = new Pool({ connectionString: world.place, max: 3 });
+    world.onEnd(() => pool.end());
+    pool.on("connect", (client) => {
+      const query = client.query.bind(client) as (statement: { readonly text: string }, ...rest: unknown[]) => unknown;
+      // As a standby does, on which everything else goes well.
+      const refusing = (statement: { readonly text: string }, ...rest: unknown[]): unknown =>
+        query(statement.text.startsWith("LISTEN") ? { ...statement, text: "SELECT 1 / 0" } : statement, ...rest);
+      Object.assign(client, { query: refusing });
+    });
+    const store = world.store(pool);
+    for (let tries = 0; tries < 6; tries += 1) {
+      const { ended } = watching(world, store);
+      await expect(ended).resolves.toMatchObject({ operation: "watch" });
+    }
+    await expect(store.read(world.election, { timeoutMs: 3_000 })).resolves.toBeUndefined();
+    expect(pool.idleCount).toBe(pool.totalCount);
+  });
+
+  test("a connection that ends when nobody watches any more disturbs nobody", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    for (let round = 0; round < 5; round += 1) {
+      const store = world.store(url);
+      const { told, stop, ended } = watching(world, store);
+      await expect.poll(() => told.length).toBe(1);
+      stop.abort();
+      proxy.cut();
+      await ended;
+      proxy.heal();
+    }
+    await expect.poll(() => listeners(world)).toEqual([]);
+  });
+
+  test("a store that is closed ends its watches", async ({ world }) => {
+    const store = world.store();
+    const { told, ended } = watching(world, store);
+    await expect.poll(() => told.length).toBe(1);
+    await store.close();
+    await expect(ended).resolves.toBeInstanceOf(Error);
+    await expect.poll(() => listeners(world)).toEqual([]);
+  });
+
+  test("a standby takes over as soon as the lease is released, long before its next look", async ({ world }) => {
+    const leaseDurationMs = 120_000;
+    const options = { election: world.election, leaseDurationMs, retryPeriodMs: 30_000, cooldownMs: 60_000 };
+    const leader = new Elector({ ...options, store: world.store(), candidateId: "leader" });
+    const standby = new Elector({ ...options, store: world.store(), candidateId: "standby" });
+    const leadership = await leader.campaign();
+    const campaign = standby.campaign();
+    await expect.poll(async () => (await listeners(world)).length).toBe(1);
+    const releasedMs = performance.now();
+    await leadership[Symbol.asyncDispose]();
+    await using next = await campaign;
+    expect(performance.now() - releasedMs).toBeLessThan(5_000);
+    expect(next.term).toBe(2);
+  });
+
+  test("a standby whose listening is broken goes on, and listens again", async ({ world }) => {
+    const options = { election: world.election, leaseDurationMs: 3_000, retryPeriodMs: 200 };
+    const leader = new Elector({ ...options, store: world.store(), candidateId: "leader" });
+    const standby = new Elector({ ...options, store: world.store(), candidateId: "standby" });
+    const leadership = await leader.campaign();
+    const campaign = standby.campaign();
+    for (let round = 0; round < 2; round += 1) {
+      await expect.poll(async () => (await listeners(world)).length, { timeout: 15_000 }).toBe(1);
+      for (const pid of await listeners(world)) await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
+    }
+    await expect.poll(async () => (await listeners(world)).length, { timeout: 15_000 }).toBe(1);
+    expect(leadership.isValid()).toBe(true);
+    await leadership[Symbol.asyncDispose]();
+    await using next = await campaign;
+    expect(next.term).toBe(2);
+  });
+
+  test("an observer hears of leaders", async ({ world }) => {
+    const observer = new Observer({ store: world.store(), election: world.election });
+    const stop = new AbortController();
+    const seen: Array<number | undefined> = [];
+    const observing = (async () => {
+      for await (const leader of observer.observe({ signal: stop.signal })) seen.push(leader?.term);
+    })();
+    const store = world.store();
+    const lease = await win(world, store);
+    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(1);
+    await store.release(lease, LIMITS);
+    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBeUndefined();
+    stop.abort();
+    await observing;
+  });
+});

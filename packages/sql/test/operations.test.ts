@@ -1,0 +1,167 @@
+import { Elector } from "@leasehold/core";
+import { createPool } from "mysql2/promise";
+import { Pool } from "pg";
+import { describe, expect } from "vitest";
+import { ALL, asking, describeDatabases, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+
+/** A store that notes each statement it sends. */
+function counting(world: SqlWorld) {
+  const sent: string[] = [];
+  const note = (statement: unknown): void => {
+    const { text, sql } = statement as { readonly text?: string; readonly sql?: string };
+    sent.push((text ?? sql ?? String(statement)).trim().split(/\s/, 1)[0] ?? "");
+  };
+  let pool: unknown;
+  if (world.kind === "postgres") {
+    const own = new Pool({ connectionString: world.place });
+    world.onEnd(() => own.end());
+    own.on("connect", (client) => {
+      const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+      Object.assign(client, {
+        query: (...given: unknown[]): unknown => {
+          note(given[0]);
+          return query(...given);
+        },
+      });
+    });
+    pool = own;
+  } else {
+    const own = createPool({ uri: world.place });
+    world.onEnd(() => own.end());
+    pool = {
+      end: async () => own.end(),
+      getConnection: async () => {
+        const connection = await own.getConnection();
+        return {
+          threadId: connection.threadId,
+          query: async (statement: { readonly sql: string }) => {
+            note(statement);
+            return await connection.query(statement);
+          },
+          release: () => connection.release(),
+          destroy: () => connection.destroy(),
+        };
+      },
+    };
+  }
+  const store = world.store(pool);
+  const during = async (act: () => Promise<unknown>): Promise<string[]> => {
+    const before = sent.length;
+    await act();
+    return sent.slice(before);
+  };
+  return { store, during };
+}
+
+await describeDatabases(SERVERS, (test, kind) => {
+  test("what each operation costs, in statements", async ({ world }) => {
+    const { store, during } = counting(world);
+    await store.read(world.election);
+    const update = kind === "mysql" ? "UPDATE" : "WITH";
+    const first = await during(() => store.acquire(asking(world)));
+    // The look finds nothing, and the rows are made.
+    expect(first.slice(0, 1)).toEqual(["SELECT"]);
+    expect(first.slice(1)).toEqual(kind === "mysql" ? ["INSERT", "INSERT", "UPDATE"] : ["WITH", "WITH"]);
+    const lease = await win(world, world.store(), { election: "unused" });
+    expect(lease.term).toBe(1);
+    await store.break(world.election, { reason: "r", immediate: true });
+
+    const held = asking(world);
+    const taken: { lease?: Awaited<ReturnType<typeof win>> } = {};
+    expect(
+      await during(async () => {
+        const outcome = await store.acquire(held);
+        if (outcome.acquired) taken.lease = outcome.lease;
+      }),
+    ).toEqual([update]);
+    const mine = taken.lease ?? expect.fail("It should have been acquired.");
+    expect(await during(() => store.renew(mine, LIMITS))).toEqual([update]);
+    expect(await during(() => store.publish(mine, "value", LIMITS))).toEqual([update]);
+    expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
+    expect(await during(() => store.release(mine, LIMITS))).toEqual([update]);
+  });
+
+  test("a standby's look is one statement, and writes nothing", async ({ world }) => {
+    await win(world, world.store());
+    const { store, during } = counting(world);
+    await store.read(world.election);
+    for (let looks = 0; looks < 3; looks += 1) expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
+    // What is known to be held is not even asked for.
+    expect(await during(() => store.acquire(asking(world)))).toEqual([]);
+  });
+});
+
+await describeDatabases(ALL, (test) => {
+  describe("the MySQL way of electing", () => {
+    test("insert or take over: acquire", async ({ world }) => {
+      const store = world.store();
+      await expect(store.acquire(asking(world))).resolves.toMatchObject({ acquired: true, lease: { term: 1 } });
+      await expect(world.store().acquire(asking(world, { candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+      await world.run("UPDATE leasehold_leases SET lease_duration_ms = 1 WHERE election = ?", [world.name()]);
+      const rival = world.store();
+      await rival.read(world.election, { expiry: "store-clock" });
+      await expect(rival.acquire(asking(world, { candidateId: "b", expiry: "store-clock" }))).resolves.toMatchObject({
+        acquired: true,
+        lease: { term: 2 },
+      });
+    });
+
+    test("am I leader: renew, or the elector's own word", async ({ world }) => {
+      const store = world.store();
+      const lease = await win(world, store);
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+      await world.store().break(world.election, { reason: "r", immediate: true });
+      await win(world, world.store(), { candidateId: "b" });
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
+
+      const elector = new Elector({ store, election: `${world.election} 2` });
+      expect(elector.isLeader).toBe(false);
+      const leadership = await elector.campaign();
+      expect(elector.isLeader).toBe(true);
+      await leadership[Symbol.asyncDispose]();
+      expect(elector.isLeader).toBe(false);
+    });
+
+    test("who leads: read", async ({ world }) => {
+      await expect(world.store().read(world.election)).resolves.toBeUndefined();
+      const store = world.store();
+      const lease = await win(world, store, { value: "https://a" });
+      const look = async () => world.store().read(world.election, { expiry: "store-clock" });
+      await expect(look()).resolves.toMatchObject({ state: "held", holder: "a", value: "https://a", term: 1 });
+      await store.release(lease, LIMITS);
+      await expect(look()).resolves.toMatchObject({ state: "vacant", term: 1 });
+    });
+
+    test("forced takeover: break at once, and acquire", async ({ world }) => {
+      const store = world.store();
+      const lease = await win(world, store);
+      const usurper = world.store();
+      await expect(usurper.break(world.election, { reason: "forced takeover", ifTerm: 1, immediate: true })).resolves.toEqual({
+        broken: true,
+        term: 1,
+      });
+      await expect(win(world, usurper, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
+      // By mistake, the successor is not broken.
+      await expect(usurper.break(world.election, { reason: "again", ifTerm: 1, immediate: true })).resolves.toMatchObject({
+        broken: false,
+      });
+    });
+
+    test("forced re-election: break, and whoever comes first once the lease has run out", async ({ world }) => {
+      const store = world.store();
+      const lease = await win(world, store);
+      await expect(world.store().break(world.election, { reason: "forced re-election" })).resolves.toMatchObject({
+        broken: true,
+      });
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+      const rival = world.store();
+      await rival.read(world.election, { expiry: "store-clock" });
+      const request = asking(world, { candidateId: "b", expiry: "store-clock" });
+      await expect(rival.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "ending" } });
+      await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+      await rival.read(world.election);
+      await expect(rival.acquire(request)).resolves.toMatchObject({ lease: { term: 2 } });
+    });
+  });
+});

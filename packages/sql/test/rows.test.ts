@@ -1,0 +1,258 @@
+import type { LeaseRecord, StoredRecord } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import type { SqlDatabase } from "../src/sql-database.ts";
+import { ALL, asking, describeDatabases, failureOf, LEASE_MS, LIMITS, recordOf, win, type SqlWorld } from "./sql-world.ts";
+
+const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
+  "the least there is": {},
+  "a vacant one": { termId: null },
+  "one of nobody": { term: 0, termId: null, candidateId: null },
+  "a value with a NUL in it": { value: "a\0b" },
+  "a value of a NUL alone": { value: "\0" },
+  "an empty value": { value: "" },
+  "a value with emoji": { value: "👩‍🚀 leads, 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 follows" },
+  "a value that looks like SQL": { value: `'; DROP TABLE leasehold_leases; -- \\' "\`$1 ? :name %s` },
+  "the longest value": { value: "é".repeat(32_768) },
+  "a broken one": { broken: { reason: "disk full\0 💥" } },
+  "one broken without a word": { broken: { reason: "" } },
+  "one broken with the longest reason": { broken: { reason: "r".repeat(500) } },
+  "one to be handed over": { transfer: { candidateId: "é".repeat(127), timeoutMs: 0.5 } },
+  "everything at once": { value: "v", broken: { reason: "r" }, transfer: { candidateId: "b", timeoutMs: 30_000 } },
+  "the highest term": { term: Number.MAX_SAFE_INTEGER },
+  "durations that are no whole numbers": { leaseDurationMs: 1 / 3, renewIntervalMs: 1e-9 },
+  "the longest lease": { leaseDurationMs: 2_147_483_647, renewIntervalMs: 715_827_882.333 },
+};
+
+/** Names that some database might take for one another. */
+const NAMES: readonly string[] = [
+  "name",
+  "Name",
+  "NAME",
+  "name ",
+  "name  ",
+  " name",
+  "na me",
+  "na\u00a0me",
+  "caf\u00e9",
+  "cafe\u0301",
+  "cafe",
+  "stra\u00dfe",
+  "strasse",
+  "\u212bngstrom",
+  "\u00c5ngstrom",
+  "ﬁ",
+  "fi",
+  "\u{1f980}",
+  "\u{1f981}",
+  "n%",
+  "n_",
+  "%",
+  "_",
+  "'",
+  "''",
+  '"',
+  "`",
+  "\\",
+  "\\\\",
+  "\\'",
+  "$1",
+  "?",
+  ":name",
+  "0",
+  "00",
+  "0.0",
+  "null",
+  "a\u200db",
+  "ab",
+  "a".repeat(255),
+  "a".repeat(254),
+  "é".repeat(127),
+];
+
+const signal = new AbortController().signal;
+
+async function get(rows: SqlDatabase, election: string): Promise<StoredRecord | undefined> {
+  return await rows.get(election, { signal, consistent: true });
+}
+
+/** Writes a record, which must be stored; as the engine would, with the fence that belongs to it. */
+async function put(
+  rows: SqlDatabase,
+  world: SqlWorld,
+  record: LeaseRecord,
+  ifVersion?: string,
+  keepsNonce = false,
+): Promise<string> {
+  const fence = { term: record.term, termId: record.broken || record.term === 0 ? null : record.termId };
+  const outcome = await rows.put(world.election, record, { ifVersion, keepsNonce, fence, signal });
+  if (!outcome.stored) return expect.fail("It should have been stored.");
+  return outcome.version;
+}
+
+await describeDatabases(ALL, (test) => {
+  test.for(Object.entries(RECORDS))("%s comes back as it was", async ([, parts], { world }) => {
+    const rows = world.rows();
+    const first = recordOf({
+      term: 0,
+      value: "before",
+      broken: { reason: "before" },
+      transfer: { candidateId: "before", timeoutMs: 1 },
+    });
+    const version = await put(rows, world, first);
+    const record = recordOf(parts);
+    const next = await put(rows, world, record, version);
+
+    // Another process sees it too, and what was there before has gone.
+    const found = await get(world.rows(), world.election);
+    expect(found?.data).toStrictEqual(record);
+    expect(found?.version).toBe(next);
+    const open = !record.broken && record.term > 0;
+    expect(await world.fenceRow()).toMatchObject({ term: record.term, term_id: open ? record.termId : null });
+  });
+
+  test("what cannot be told apart in some collation is told apart", async ({ world }) => {
+    const rows = world.rows();
+    for (const [index, name] of NAMES.entries()) {
+      const record = recordOf({ candidateId: name, value: name, transfer: { candidateId: name, timeoutMs: index + 1 } });
+      const fence = { term: index + 1, termId: name.slice(0, 9) };
+      const options = { ifVersion: undefined, keepsNonce: false, fence, signal };
+      await expect(rows.put(name, record, options), name).resolves.toMatchObject({ stored: true });
+    }
+    for (const [index, name] of NAMES.entries()) {
+      const found = await get(rows, name);
+      expect(found?.data, name).toMatchObject({
+        candidateId: name,
+        value: name,
+        transfer: { candidateId: name, timeoutMs: index + 1 },
+      });
+      expect(await world.fenceRow(name), name).toMatchObject({ term: index + 1 });
+    }
+    await expect(get(rows, "nAme")).resolves.toBeUndefined();
+  });
+
+  test("a name of too many bytes, or with a NUL, is refused before anything is sent", async ({ world }) => {
+    const store = world.store();
+    for (const election of ["é".repeat(128), "a\0b", "\ud800", ""]) {
+      await expect(store.acquire(asking(world, { election }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+      await expect(store.acquire(asking(world, { candidateId: election }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+    }
+    await expect(store.acquire(asking(world, { value: "v".repeat(65_537) }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+  });
+
+  test("every write changes the version, and only the one that names it succeeds", async ({ world }) => {
+    const rows = world.rows();
+    const record = recordOf();
+    const versions = [await put(rows, world, record)];
+    for (const keepsNonce of [true, false, true, false]) {
+      const ifVersion = versions.at(-1);
+      const fence = keepsNonce ? {} : { fence: { term: versions.length, termId: record.termId } };
+      const outcome = await rows.put(world.election, record, { ifVersion, keepsNonce, ...fence, signal });
+      versions.push(outcome.stored ? outcome.version : "");
+      await expect(get(rows, world.election)).resolves.toMatchObject({ version: versions.at(-1) });
+    }
+    expect(new Set(versions).size).toBe(5);
+    expect(versions).not.toContain("");
+
+    const fence = { term: 9, termId: "nobody" };
+    for (const ifVersion of [
+      ...versions.slice(0, -1),
+      undefined,
+      "",
+      `${versions.at(-1)} `,
+      `${versions.at(-1)?.toUpperCase()}`,
+    ]) {
+      for (const options of [
+        { fence, keepsNonce: false },
+        { fence, keepsNonce: true },
+        { keepsNonce: false },
+        { keepsNonce: true },
+      ]) {
+        const attempt = rows.put(world.election, recordOf({ term: 9 }), { ifVersion, ...options, signal });
+        await expect(attempt).resolves.toEqual({ stored: false });
+      }
+    }
+    await expect(get(rows, world.election)).resolves.toMatchObject({ data: record });
+    expect(await world.fenceRow()).toMatchObject({ term: 4, term_id: record.termId });
+  });
+
+  test("the age of the nonce counts from where it was new", async ({ world }) => {
+    const rows = world.rows();
+    const at = async (): Promise<unknown> => (await world.leaseRow())?.["nonce_at"];
+    const record = recordOf();
+    const version = await put(rows, world, record);
+    const written = await at();
+    const kept = await put(rows, world, { ...record, broken: { reason: "r" } }, version, true);
+    expect(await at()).toStrictEqual(written);
+    const plain = await rows.put(world.election, record, { ifVersion: kept, keepsNonce: true, signal });
+    expect(await at()).toStrictEqual(written);
+    // The clock ticks in microseconds at best, and in milliseconds in SQLite.
+    await expect.poll(async () => (await get(rows, world.election))?.nonceAgeMs?.[0]).toBeGreaterThan(2);
+    await rows.put(world.election, record, { ifVersion: plain.stored ? plain.version : "", keepsNonce: false, signal });
+    expect(await at()).not.toStrictEqual(written);
+  });
+
+  describe("a row that is no lease", () => {
+    const NONSENSE: Readonly<Record<string, string>> = {
+      "of a later version": "schema_version = 2",
+      "without a version": "schema_version = NULL",
+      "with a negative term": "term = -1",
+      "with a term that JavaScript cannot count": "term = 9007199254740993",
+      "with an empty termId": "term_id = ''",
+      "without a nonce": "nonce = NULL",
+      "with an empty nonce": "nonce = ''",
+      "with a lease of no duration": "lease_duration_ms = 0",
+      "without a duration": "lease_duration_ms = NULL",
+      "with a negative interval": "renew_interval_ms = -1",
+      "with an empty candidate": "candidate_id = ''",
+      "to be handed over to nobody": "transfer_to = '', transfer_timeout_ms = 5",
+      "to be handed over, but for how long": "transfer_to = 'b', transfer_timeout_ms = NULL",
+    };
+
+    test.for(Object.entries(NONSENSE))("%s is foreign, and is left as it is", async ([, set], { world }) => {
+      const store = world.store();
+      const lease = await win(world, store);
+      await world.run(`UPDATE leasehold_leases SET ${set}, version = 'edited' WHERE election = ?`, [world.name()]);
+      const edited = await world.leaseRow();
+
+      for (const attempt of [
+        async () => world.store().acquire(asking(world)),
+        async () => world.store().read(world.election),
+        async () => store.renew(lease, LIMITS),
+        async () => store.break(world.election, { reason: "r" }),
+        async () => store.transfer(world.election, "b"),
+        async () => store.release(lease, LIMITS),
+      ]) {
+        const error = await failureOf(attempt());
+        expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: world.election });
+        expect(error.message).toContain(world.kind);
+      }
+      expect(await world.leaseRow()).toEqual(edited);
+      expect(await world.fenceRow()).toMatchObject({ term: 1, term_id: lease.termId });
+    });
+  });
+
+  test("a leader whose row is deleted has lost the lease, and nobody brings it back", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    await world.run("DELETE FROM leasehold_leases WHERE election = ?", [world.name()]);
+
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(store.publish(lease, "v", LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
+    expect(await world.leaseRow()).toBeUndefined();
+    await expect(store.acquire(asking(world, { aboveTerm: 1 }))).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+    await expect(store.acquire(asking(world, { aboveTerm: 1, minTerm: 2 }))).resolves.toMatchObject({ lease: { term: 2 } });
+    expect(await world.fenceRow()).toMatchObject({ term: 2 });
+  });
+
+  test("rows made by hand before the first acquisition are as if there were none", async ({ world }) => {
+    await world.rows().migrate();
+    await world.run("INSERT INTO leasehold_leases (election) VALUES (?)", [world.name()]);
+    await world.run("INSERT INTO leasehold_fences (election) VALUES (?)", [world.name()]);
+    const store = world.store();
+    await expect(store.read(world.election)).resolves.toBeUndefined();
+    await expect(win(world, store)).resolves.toMatchObject({ term: 1 });
+    const snapshot = await store.read(world.election, { expiry: "store-clock" });
+    expect(snapshot).toMatchObject({ state: "held", leaseDurationMs: LEASE_MS });
+  });
+});

@@ -1,0 +1,289 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { systemClock, type AcquireRequest, type Clock, type Lease, type LeaseRecord, type LeaseStore } from "@leasehold/core";
+import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
+import { createConnection, type Connection } from "mysql2/promise";
+import { Client } from "pg";
+import { describe, expect, test as base } from "vitest";
+import type { Daemon } from "../../../test/backends/daemon.ts";
+import { mariaDbMissing, startMariaDb } from "../../../test/backends/mariadb.ts";
+import { isMissing } from "../../../test/backends/missing-backend.ts";
+import { postgresMissing, startPostgres } from "../../../test/backends/postgres.ts";
+import { startTcpFaultProxy, type TcpFaultProxy } from "../../../test/backends/tcp-fault-proxy.ts";
+import { MySqlDatabase } from "../src/mysql/mysql-database.ts";
+import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
+import type { SqlDatabase } from "../src/sql-database.ts";
+import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
+
+export type Kind = "sqlite" | "mysql" | "postgres";
+export const ALL: readonly Kind[] = ["sqlite", "mysql", "postgres"];
+export const SERVERS: readonly Kind[] = ["mysql", "postgres"];
+
+export const LEASE_MS = 15_000;
+/** How long a request may take where that is not what is tested. */
+export const LIMITS = { timeoutMs: 10_000 };
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A connection as users have one of their own. */
+export interface Session {
+  /** What `fence()` takes. */
+  readonly connection: unknown;
+  /** Runs a statement; its parameters are question marks, whatever the database. */
+  run(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
+
+/** The database of a test file: a server, or a folder of files. */
+export interface Server {
+  readonly kind: Kind;
+  readonly daemon?: Daemon;
+  /** A URL, or the path of a file that this test alone uses. */
+  place(): string;
+}
+
+/** One election of its own in a database, and all that a test opens. */
+export class SqlWorld implements AsyncDisposable {
+  readonly kind: Kind;
+  readonly server: Server;
+  /** A URL or a path. */
+  readonly place: string;
+  readonly election = `election-${randomUUID()}`;
+  readonly #open: Array<() => Promise<unknown>> = [];
+  #admin: Promise<Session> | undefined;
+
+  constructor(server: Server) {
+    this.server = server;
+    this.kind = server.kind;
+    this.place = server.place();
+  }
+
+  /** The server of it, to be paused. @throws where there is none. */
+  get daemon(): Daemon {
+    if (!this.server.daemon) throw new Error("SQLite has no server.");
+    return this.server.daemon;
+  }
+
+  /** The store of one more process. */
+  store(place: unknown = this.place, clock: Clock = systemClock): SqlLeaseStore {
+    const store = new SqlLeaseStore({ [this.kind]: place, clock } as SqlLeaseStoreOptions);
+    this.onEnd(() => store.close());
+    return store;
+  }
+
+  /** What the store is made of: rows without the lease engine. */
+  rows(place: unknown = this.place): SqlDatabase {
+    const database = this.#rowsOf(place);
+    this.onEnd(() => database.close());
+    return database;
+  }
+
+  #rowsOf(place: unknown): SqlDatabase {
+    if (this.kind === "sqlite") return new SqliteDatabase(place as string, systemClock);
+    return this.kind === "mysql" ? new MySqlDatabase(place, systemClock) : new PostgresDatabase(place, systemClock);
+  }
+
+  /** One more connection of the user's. */
+  async session(place: string = this.place): Promise<Session> {
+    const session = await openSession(this.kind, place);
+    this.onEnd(() => session.close());
+    return session;
+  }
+
+  /** Runs a statement as an administrator who sees both tables. */
+  async run(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    this.#admin ??= this.session().then(async (session) => {
+      if (this.kind === "sqlite") await session.run("ATTACH ? AS leases", [`${this.place}-leasehold`]);
+      return session;
+    });
+    return await (await this.#admin).run(sql, values);
+  }
+
+  async leaseRow(election = this.election): Promise<Row | undefined> {
+    return textual((await this.run("SELECT * FROM leasehold_leases WHERE election = ?", [this.name(election)]))[0]);
+  }
+
+  async fenceRow(election = this.election): Promise<Row | undefined> {
+    return textual((await this.run("SELECT * FROM leasehold_fences WHERE election = ?", [this.name(election)]))[0]);
+  }
+
+  /** A name as the database's column takes it. */
+  name(election = this.election): unknown {
+    return this.kind === "mysql" ? Buffer.from(election) : election;
+  }
+
+  /** A network to the server that can fail, and the URL through it. */
+  async network(): Promise<{ readonly proxy: TcpFaultProxy; readonly url: string }> {
+    const proxy = await startTcpFaultProxy(this.daemon.port);
+    this.onEnd(() => proxy.stop());
+    return { proxy, url: this.place.replace(/:\d+\//, `:${proxy.port}/`) };
+  }
+
+  /** The sessions of the server that run something at present, apart from the one that asks. */
+  async busy(): Promise<readonly Row[]> {
+    return this.kind === "mysql"
+      ? await this.run(
+          "SELECT id, info, state FROM information_schema.processlist WHERE command IN ('Query', 'Execute') AND id <> CONNECTION_ID()",
+        )
+      : await this.run(
+          "SELECT pid AS id, query AS info, wait_event_type AS state FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        );
+  }
+
+  onEnd(close: () => Promise<unknown>): void {
+    this.#open.push(close);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const close of this.#open.toReversed()) await close();
+  }
+}
+
+/** Declares the same tests for several databases, each with a server of its own; those that are missing are skipped. */
+export async function describeDatabases(kinds: readonly Kind[], body: (test: SqlTest, kind: Kind) => void): Promise<void> {
+  for (const kind of kinds) {
+    const missing = kind !== "sqlite" && (await isMissing(kind === "mysql" ? mariaDbMissing() : postgresMissing()));
+    let test = tests.get(kind);
+    if (!test) tests.set(kind, (test = testOf(kind)));
+    const declared = test;
+    // oxlint-disable-next-line vitest/valid-title
+    describe.skipIf(missing)(kind, () => {
+      body(declared, kind);
+    });
+  }
+}
+
+/** One for each database, so that a file starts each server once. */
+const tests = new Map<Kind, SqlTest>();
+
+export type SqlTest = ReturnType<typeof testOf>;
+
+function testOf(kind: Kind) {
+  return base
+    .extend("server", { scope: "file" }, async ({}, { onCleanup }): Promise<Server> => {
+      if (kind === "sqlite") {
+        const folder = await mkdtemp(join(tmpdir(), "sqltest-"));
+        onCleanup(() => rm(folder, { recursive: true, force: true }));
+        return { kind, place: () => join(folder, `${randomUUID()}.db`) };
+      }
+      const daemon = await (kind === "mysql" ? startMariaDb() : startPostgres());
+      onCleanup(() => daemon.stop());
+      await using store = new SqlLeaseStore({ [kind]: daemon.url });
+      await store.migrate();
+      return { kind, daemon, place: () => daemon.url };
+    })
+    .extend("world", async ({ server }, { onCleanup }) => {
+      const world = new SqlWorld(server);
+      onCleanup(() => world[Symbol.asyncDispose]());
+      return world;
+    });
+}
+
+async function openSession(kind: Kind, place: string): Promise<Session> {
+  if (kind === "sqlite") return sqliteSession(new DatabaseSync(place, { timeout: 5_000 }));
+  if (kind === "mysql") return mysqlSession(await createConnection(place));
+  const client = new Client(place);
+  await client.connect();
+  return postgresSession(client);
+}
+
+export function sqliteSession(database: DatabaseSync): Session {
+  return {
+    connection: database,
+    run: async (sql, values = []) => {
+      const statement = database.prepare(sql);
+      statement.setReadBigInts(true);
+      return statement.all(...(values as SQLInputValue[]));
+    },
+    close: async () => {
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+export function mysqlSession(connection: Connection): Session {
+  // A connection that breaks is also reported here.
+  connection.on("error", () => undefined);
+  return {
+    connection,
+    run: async (sql, values = []) => {
+      const [rows] = await connection.query(sql, values as unknown[]);
+      return Array.isArray(rows) ? (rows as Row[]) : [];
+    },
+    close: async () => connection.destroy(),
+  };
+}
+
+export function postgresSession(client: Client): Session {
+  client.on("error", () => undefined);
+  return {
+    connection: client,
+    run: async (sql, values = []) => {
+      let count = 0;
+      return (
+        await client.query(
+          sql.replaceAll("?", () => `$${(count += 1)}`),
+          values as unknown[],
+        )
+      ).rows as Row[];
+    },
+    close: async () => client.end(),
+  };
+}
+
+/** A row with all bytes as text, and its term as a number, whatever the driver gives. */
+function textual(row: Row | undefined): Row | undefined {
+  return (
+    row &&
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => {
+        if (value instanceof Uint8Array) return [name, Buffer.from(value).toString()];
+        return [name, name === "term" && value !== null ? Number(value) : value];
+      }),
+    )
+  );
+}
+
+/** What an elector would ask of a store. */
+export function asking(world: SqlWorld, options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return {
+    election: world.election,
+    candidateId: "a",
+    leaseDurationMs: LEASE_MS,
+    renewIntervalMs: LEASE_MS / 3,
+    ...LIMITS,
+    ...options,
+  };
+}
+
+/** Acquires, which must succeed. */
+export async function win(world: SqlWorld, store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+  const outcome = await store.acquire(asking(world, options));
+  if (!outcome.acquired) expect.fail(`It should have been acquired; there was ${JSON.stringify(outcome.current)}.`);
+  return outcome.lease;
+}
+
+/** A record with every optional part left out. */
+export function recordOf(parts: Partial<LeaseRecord> = {}): LeaseRecord {
+  return {
+    schema: 1,
+    term: 1,
+    termId: randomUUID(),
+    candidateId: "a",
+    nonce: randomUUID(),
+    leaseDurationMs: LEASE_MS,
+    renewIntervalMs: LEASE_MS / 3,
+    ...parts,
+  };
+}
+
+/** What a promise rejects with. */
+export async function failureOf(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
+  return await promise.then(
+    (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
+    (reason: unknown) => reason as Error & Record<string, unknown>,
+  );
+}

@@ -1,0 +1,31 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Elector } from "@leasehold/core";
+import { SqlLeaseStore } from "@leasehold/sql";
+import { DatabaseSync } from "node:sqlite";
+
+/**
+ * A candidate that leads as long as it lives, and adds a row to the user's table in each guarded transaction:
+ * `<file> <election> <candidateId> <how often to resign, 0 for never>`.
+ */
+const [file = "", election = "", candidateId = "", resigns = "0"] = process.argv.slice(2);
+// It must not outlive the test.
+process.on("disconnect", () => process.exit());
+const store = new SqlLeaseStore({ sqlite: file });
+const elector = new Elector({ store, election, candidateId, leaseDurationMs: 1_200, retryPeriodMs: 100, cooldownMs: 0 });
+const database = new DatabaseSync(file, { timeout: 2_000 });
+process.send?.("ready");
+await elector.run(async (leadership) => {
+  process.send?.({ candidateId, term: leadership.term });
+  const untilMs = Number(resigns) > 0 ? performance.now() + Number(resigns) : Infinity;
+  while (!leadership.signal.aborted && performance.now() < untilMs) {
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      await store.fence(leadership, database);
+      database.prepare("INSERT INTO writes (term, who) VALUES (?, ?)").run(leadership.term, candidateId);
+      database.exec("COMMIT");
+    } catch {
+      if (database.isTransaction) database.exec("ROLLBACK");
+    }
+    await delay(5 * Math.random());
+  }
+});

@@ -1,0 +1,189 @@
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { ConfigurationError, Elector } from "@leasehold/core";
+import { SqlLeaseStore } from "@leasehold/sql";
+import { expect } from "vitest";
+import { nodeArguments, nodeExecutable, OwnedProcess } from "../../../test/backends/owned-process.ts";
+import { asking, describeDatabases, failureOf, LIMITS, win, type SqlWorld } from "./sql-world.ts";
+import { disagreement } from "./two-rows.ts";
+
+interface Won {
+  readonly candidateId: string;
+  readonly term: number;
+}
+
+/** Processes that compete for the world's election, and who of them won which term. */
+class Candidates {
+  readonly won: Won[] = [];
+  readonly #world: SqlWorld;
+  readonly #processes = new Map<string, OwnedProcess>();
+
+  constructor(world: SqlWorld) {
+    this.#world = world;
+    world.onEnd(() => this.end());
+  }
+
+  async start(candidateId: string, resignsMs = 0): Promise<void> {
+    const script = fileURLToPath(new URL("./sqlite-candidate.ts", import.meta.url));
+    const args = nodeArguments(script, [this.#world.place, this.#world.election, candidateId, String(resignsMs)]);
+    const candidate = new OwnedProcess({ name: candidateId, command: nodeExecutable(), args });
+    candidate.onMessage((message) => {
+      if (typeof message === "object") this.won.push(message as Won);
+    });
+    this.#processes.set(candidateId, candidate);
+    await candidate.firstMessage();
+  }
+
+  /** With SIGKILL. */
+  async kill(candidateId: string): Promise<void> {
+    await this.#processes.get(candidateId)?.end();
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#processes.values()].map((candidate) => candidate.end()));
+  }
+}
+
+function prepared(world: SqlWorld, journal: string): DatabaseSync {
+  const database = new DatabaseSync(world.place, { timeout: 5_000 });
+  database.exec(`PRAGMA journal_mode = ${journal}`);
+  database.exec("CREATE TABLE IF NOT EXISTS writes (id INTEGER PRIMARY KEY AUTOINCREMENT, term INTEGER, who TEXT)");
+  world.onEnd(async () => database.close());
+  return database;
+}
+
+await describeDatabases(["sqlite"], (test) => {
+  test.for(["DELETE", "WAL"])(
+    "of four processes one leads at a time, with the user's data in a file in %s mode",
+    async (journal, { world }) => {
+      const database = prepared(world, journal);
+      const candidates = new Candidates(world);
+      await Promise.all(["a", "b", "c", "d"].map((name) => candidates.start(name)));
+      for (let kills = 0; kills < 2; kills += 1) {
+        await expect.poll(() => candidates.won.length, { timeout: 15_000 }).toBe(kills + 1);
+        const count = (): unknown => database.prepare("SELECT COUNT(*) AS n FROM writes").get()?.["n"];
+        const before = Number(count());
+        await expect.poll(count, { timeout: 5_000 }).toBeGreaterThan(before + 5);
+        await candidates.kill(candidates.won.at(-1)?.candidateId ?? "");
+      }
+      await expect.poll(() => candidates.won.length, { timeout: 15_000 }).toBe(3);
+      await candidates.end();
+      expect(candidates.won.map(({ term }) => term)).toEqual([1, 2, 3]);
+      // Guarded writes come in the order of terms, and each term has one writer.
+      const rows = database.prepare("SELECT term, who FROM writes ORDER BY id").all();
+      const terms = rows.map(({ term }) => Number(term));
+      expect(terms).toEqual(terms.toSorted((x, y) => x - y));
+      for (const { term, candidateId } of candidates.won) {
+        expect(rows.filter((row) => row["term"] === term).every(({ who }) => who === candidateId)).toBe(true);
+      }
+      expect(journal).toBe(String(database.prepare("PRAGMA journal_mode").get()?.["journal_mode"]).toUpperCase());
+    },
+  );
+
+  test.for(["DELETE", "WAL"])(
+    "lease and fence agree when writers are killed at any moment, in %s mode",
+    async (journal, { world }) => {
+      prepared(world, journal);
+      const candidates = new Candidates(world);
+      const found: Array<string | undefined> = [];
+      for (let round = 0; round < 8; round += 1) {
+        const names = [`x${round}`, `y${round}`];
+        // Ones that acquire and release without a pause.
+        await Promise.all(names.map((name) => candidates.start(name, 1)));
+        await delay(40 + 120 * Math.random());
+        await Promise.all(names.map((name) => candidates.kill(name)));
+        // What was under way is undone, or completed, by whoever opens the files next.
+        await world.store().read(world.election);
+        if (candidates.won.length > 0) found.push(await disagreement(world));
+      }
+      expect(candidates.won.length).toBeGreaterThan(0);
+      // Two files of which one is in WAL mode are not committed at one instant: the fence comes first. See the README.
+      for (const difference of found.filter((it) => it !== undefined)) {
+        expect(journal, difference).toBe("WAL");
+        const [lease = 0, fence = 0] = difference.match(/\b\d+(?=:)/g)?.map(Number) ?? [];
+        // Of a term that nobody was given, or closed a moment before the lease.
+        expect([0, 1], difference).toContain(fence - lease);
+      }
+      const store = world.store();
+      await store.break(world.election, { reason: "r", immediate: true });
+      const lease = await win(world, store);
+      const session = await world.session();
+      await session.run("BEGIN");
+      await store.fence(lease, session.connection);
+      await session.run("COMMIT");
+      expect(await disagreement(world)).toBeUndefined();
+    },
+  );
+
+  test("two stores of one process share a file, and the user's tables are in it", async ({ world }) => {
+    const database = prepared(world, "DELETE");
+    const [first, second] = [world.store(), world.store()];
+    const lease = await win(world, first);
+    await expect(second.acquire(asking(world))).resolves.toMatchObject({ acquired: false });
+    await first.release(lease, LIMITS);
+    await second.read(world.election);
+    await expect(win(world, second)).resolves.toMatchObject({ term: 2 });
+    const names = database
+      .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
+      .all();
+    expect(names.map(({ name }) => name)).toEqual(["leasehold_fences", "writes"]);
+  });
+
+  test("the event loop is free while another process holds the lock, and the call ends in time", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    const other = await world.session();
+    await other.run("BEGIN IMMEDIATE");
+    let ticks = 0;
+    const ticking = setInterval(() => (ticks += 1), 5);
+    await expect(store.release(lease, { timeoutMs: 500 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    clearInterval(ticking);
+    expect(ticks).toBeGreaterThan(20);
+    // Looks and renewals do not need that lock.
+    await expect(store.read(world.election)).resolves.toMatchObject({ term: 1 });
+    await other.run("ROLLBACK");
+    await delay(50);
+    expect(await world.fenceRow()).toMatchObject({ term_id: lease.termId });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+  });
+
+  test("a path that processes cannot share is refused at construction", () => {
+    for (const sqlite of ["", ":memory:", "file::memory:?cache=shared", "file:a.db", null, 5, {}]) {
+      expect(() => new SqlLeaseStore({ sqlite: sqlite as string })).toThrow(ConfigurationError);
+    }
+  });
+
+  test("a folder that is not there, and a file that is no database, are errors that say so", async ({ world }) => {
+    const nowhere = world.store(join(world.place, "no", "folder.db"));
+    await expect(nowhere.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
+    const file = `${world.place}.txt`;
+    await writeFile(file, "This is no database, and is long enough to be told from one.".repeat(50));
+    await expect(world.store(file).acquire(asking(world))).rejects.toMatchObject({
+      code: "STORE_REJECTED",
+      mayHaveBeenApplied: false,
+    });
+  });
+
+  // Root may write anywhere.
+  if (process.getuid?.() !== 0)
+    test("a folder that cannot be written to is denied", async ({ world }) => {
+      const folder = await mkdtemp(join(tmpdir(), "sqltest-"));
+      world.onEnd(() => rm(folder, { recursive: true, force: true }));
+      await chmod(folder, 0o500);
+      const error = await failureOf(world.store(join(folder, "a.db")).acquire(asking(world)));
+      expect(["STORE_DENIED", "STORE_MISSING"]).toContain(error["code"]);
+    });
+
+  test("it needs no migration, and can be closed and used again by another", async ({ world }) => {
+    {
+      await using store = new SqlLeaseStore({ sqlite: world.place });
+      const elector = new Elector({ store, election: world.election });
+      await expect(elector.tryRun(() => "done")).resolves.toMatchObject({ elected: true, result: "done" });
+    }
+    await expect(world.store().read(world.election)).resolves.toMatchObject({ state: "vacant", term: 1 });
+  });
+});

@@ -1,0 +1,179 @@
+import { Elector } from "@leasehold/core";
+import { createPool } from "mysql2/promise";
+import { Pool } from "pg";
+import { expect } from "vitest";
+import type { SqlDatabase } from "../src/sql-database.ts";
+import { ALL, asking, describeDatabases, LIMITS, recordOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+
+const SHORT_MS = 2_000;
+const SHORT = { leaseDurationMs: SHORT_MS, renewIntervalMs: SHORT_MS / 3 };
+const signal = new AbortController().signal;
+
+async function ageOf(rows: SqlDatabase, election: string): Promise<number> {
+  const found = await rows.get(election, { signal, consistent: true });
+  return found?.nonceAgeMs?.[0] ?? expect.fail("There is no age.");
+}
+
+/** Moves the time at which the nonce was written, as a clock that steps would. */
+async function moveNonce(world: SqlWorld, byMs: number): Promise<void> {
+  const moved = {
+    sqlite: `nonce_at + ${byMs}`,
+    mysql: `TIMESTAMPADD(MICROSECOND, ${byMs * 1_000}, nonce_at)`,
+    postgres: `nonce_at + make_interval(secs => ${byMs / 1_000})`,
+  }[world.kind];
+  await world.run(`UPDATE leasehold_leases SET nonce_at = ${moved} WHERE election = ?`, [world.name()]);
+}
+
+function coldElector(world: SqlWorld): Elector {
+  return new Elector({ store: world.store(), election: world.election, candidateId: "cold", leaseDurationMs: SHORT_MS });
+}
+
+await describeDatabases(ALL, (test, kind) => {
+  test("a record's age is by the database's clock", async ({ world }) => {
+    const rows = world.rows();
+    await rows.put(world.election, recordOf(), {
+      ifVersion: undefined,
+      keepsNonce: false,
+      fence: { term: 1, termId: "t" },
+      signal,
+    });
+    const first = await ageOf(rows, world.election);
+    expect(first).toBeGreaterThanOrEqual(0);
+    expect(first).toBeLessThan(5_000);
+    await moveNonce(world, -3_600_000);
+    const later = await ageOf(rows, world.election);
+    expect(later).toBeGreaterThanOrEqual(3_600_000 + first);
+    expect(later).toBeLessThan(3_605_000 + first);
+    // To the millisecond at least.
+    await moveNonce(world, 3_600_000 - 1);
+    expect(await ageOf(rows, world.election)).toBeLessThan(later - 3_590_000);
+  });
+
+  if (kind !== "sqlite")
+    test("the time zones of sessions do not matter", async ({ world }) => {
+      const zones = kind === "mysql" ? ["+13:00", "-11:00", "+00:00"] : ["Pacific/Auckland", "America/New_York", "UTC"];
+      const inZone = (zone: string): SqlDatabase => {
+        if (kind === "postgres") {
+          const pool = new Pool({ connectionString: world.place, options: `-c timezone=${zone}` });
+          world.onEnd(() => pool.end());
+          return world.rows(pool);
+        }
+        const pool = createPool({ uri: world.place, connectionLimit: 1 });
+        world.onEnd(() => pool.end());
+        // In turn on its one connection.
+        void pool.query(`SET SESSION time_zone = '${zone}'`);
+        return world.rows(pool);
+      };
+      for (const writer of zones) {
+        const election = `${world.election} ${writer}`;
+        const fence = { term: 1, termId: "t" };
+        await inZone(writer).put(election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence, signal });
+        for (const reader of zones) {
+          const ageMs = await ageOf(inZone(reader), election);
+          expect(ageMs).toBeGreaterThanOrEqual(0);
+          expect(ageMs).toBeLessThan(60_000);
+        }
+      }
+    });
+
+  test("a cold caller takes over once the lease has run out, and never before", async ({ world }) => {
+    const sentMs = performance.now();
+    await win(world, world.store(), SHORT);
+    const wonMs = performance.now();
+    const elector = coldElector(world);
+    let early = 0;
+    for (;;) {
+      const beginMs = performance.now();
+      const { elected } = await elector.tryRun(() => undefined);
+      const endMs = performance.now();
+      if (elected) {
+        // Counted from when the grant was sent, the lease has run out by when the attempt ended.
+        expect(endMs - sentMs).toBeGreaterThanOrEqual(SHORT_MS);
+        break;
+      }
+      // One that began well after the end has to win.
+      expect(beginMs - wonMs).toBeLessThan(SHORT_MS + 500);
+      early += 1;
+    }
+    expect(early).toBeGreaterThan(0);
+    await expect(world.store().read(world.election)).resolves.toMatchObject({ state: "vacant", term: 2 });
+  });
+
+  test("a process with no memory takes over at its first attempt, if the lease has run out before", async ({ world }) => {
+    await win(world, world.store(), SHORT);
+    await moveNonce(world, -SHORT_MS);
+    await expect(coldElector(world).tryRun(() => "done")).resolves.toMatchObject({ elected: true, term: 2, result: "done" });
+  });
+
+  test("one that only observes waits a whole lease, whatever the database's clock says", async ({ world }) => {
+    await win(world, world.store(), SHORT);
+    await moveNonce(world, -3_600_000);
+    const store = world.store();
+    const request = asking(world, { ...SHORT, expiry: "observed" });
+    const beganMs = performance.now();
+    await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "unknown" } });
+    await expect.poll(async () => (await store.acquire(request)).acquired, { interval: 20, timeout: 15_000 }).toBe(true);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(SHORT_MS);
+  });
+
+  test("the duration that counts is the one in the record", async ({ world }) => {
+    // A rolling deploy that shortens the lease: the old leader's still lasts as long as it was told.
+    const holder = await win(world, world.store(), { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
+    await moveNonce(world, -30_000);
+    const rival = world.store();
+    const asked = asking(world, { ...SHORT, candidateId: "b", expiry: "store-clock" });
+    await rival.read(world.election, { expiry: "store-clock" });
+    await expect(rival.acquire(asked)).resolves.toMatchObject({ acquired: false, current: { state: "held", holder: "a" } });
+    expect(holder.term).toBe(1);
+    // And one that lengthens it: rivals need not wait for longer than the holder's own.
+    await moveNonce(world, -30_000);
+    const next = world.store();
+    await next.read(world.election, { expiry: "store-clock" });
+    await expect(next.acquire({ ...asked, leaseDurationMs: 3_600_000 })).resolves.toMatchObject({ lease: { term: 2 } });
+  });
+
+  test("a clock that was set back gives a negative age, and then only what was observed counts", async ({ world }) => {
+    await win(world, world.store(), SHORT);
+    await moveNonce(world, 3_600_000);
+    const store = world.store();
+    await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "unknown" });
+    const { ageMs = [] } = (await store.read(world.election, { expiry: "store-clock" })) ?? {};
+    expect(ageMs[0]).toBeGreaterThanOrEqual(0);
+    expect(ageMs[0]).toBeLessThan(SHORT_MS);
+    // It stays so for this nonce: a clock that steps forward again is no better.
+    await moveNonce(world, -7_200_000);
+    const again = await store.read(world.election, { expiry: "store-clock" });
+    expect(again?.ageMs?.[0]).toBeLessThan(60_000);
+    expect(again?.state).not.toBe("held");
+  });
+
+  test("a clock that steps forward between two readings is not believed", async ({ world }) => {
+    await win(world, world.store(), { leaseDurationMs: 600_000, renewIntervalMs: 200_000 });
+    const store = world.store();
+    await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held" });
+    await moveNonce(world, -3_600_000);
+    const request = asking(world, { candidateId: "b", expiry: "store-clock" });
+    await expect(store.read(world.election, { expiry: "store-clock" })).resolves.not.toMatchObject({ state: "expired" });
+    await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false });
+  });
+
+  test("a renewal makes the nonce young again", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store);
+    await moveNonce(world, -60_000);
+    await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "expired" });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held" });
+  });
+});
+
+await describeDatabases(SERVERS, (test) => {
+  test("capabilities say how far the clock is trusted", ({ world }) => {
+    const { storeClock, expiry, fence } = world.store().capabilities;
+    expect({ storeClock, expiry, fence }).toEqual({
+      storeClock: { toleranceMs: 100, exact: false },
+      expiry: "observed",
+      fence: "atomic",
+    });
+  });
+});

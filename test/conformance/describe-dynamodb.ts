@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Subject } from "@leasehold/conformance";
+import type { ServiceProcess } from "../backends/service-process.ts";
+import { DynamoDBPlace, withProxy, type DynamoDB } from "./dynamodb-place.ts";
+import { runConformance } from "./run-conformance.ts";
+import { warmUp } from "./warm-up.ts";
+
+const LEASE_MS = 15_000;
+const LIMITS = { timeoutMs: 5_000 };
+
+/** Registers the suite for DynamoDB as an emulator gives it, and a test of what is on the wire. */
+export function describeDynamoDb(name: string, start: () => Promise<ServiceProcess>): void {
+  let dynamoDb: DynamoDB;
+
+  beforeAll(async () => {
+    dynamoDb = await withProxy(await start());
+  });
+
+  afterAll(async () => {
+    await dynamoDb[Symbol.asyncDispose]();
+  });
+
+  const subject: Subject = {
+    name,
+    leaseMs: LEASE_MS,
+    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+    lacks: { watch: "DynamoDB cannot push" },
+    open: () => DynamoDBPlace.open(dynamoDb),
+  };
+  runConformance(subject);
+
+  test(`${name}: what is counted as one request is one on the wire, but for the look at the table before the first write`, async () => {
+    await using place = await DynamoDBPlace.open(dynamoDb);
+    // Where there has never been a record, an acquisition looks for one itself.
+    await warmUp(await place.connect(), "election");
+    const store = place.connectThroughProxy();
+    const namesDuring = async (act: () => Promise<unknown>): Promise<string[]> => {
+      const before = dynamoDb.proxy.requests.length;
+      await act();
+      return dynamoDb.proxy.requests.slice(before).map((request) => request.name);
+    };
+    for (const firstWrite of [["DescribeTable"], []]) {
+      await store.read("election", LIMITS);
+      let lease: Parameters<typeof store.renew>[0] | undefined;
+      const acquire = await namesDuring(async () => {
+        const outcome = await store.acquire({
+          election: "election",
+          candidateId: "a",
+          leaseDurationMs: LEASE_MS,
+          renewIntervalMs: LEASE_MS / 3,
+          ...LIMITS,
+        });
+        if (!outcome.acquired) expect.fail("Nobody else competes for it.");
+        ({ lease } = outcome);
+      });
+      const held = lease as unknown as Parameters<typeof store.renew>[0];
+      const rest: string[][] = [];
+      for (let count = 0; count < 2; count += 1) {
+        await place.pass(LEASE_MS / 3);
+        rest.push(await namesDuring(() => store.renew(held, LIMITS)));
+        rest.push(await namesDuring(() => store.read("election", LIMITS)));
+      }
+      rest.push(await namesDuring(() => store.release(held, LIMITS)));
+      expect({ acquire, rest }).toEqual({
+        acquire: [...firstWrite, "UpdateItem"],
+        rest: [["UpdateItem"], ["GetItem"], ["UpdateItem"], ["GetItem"], ["UpdateItem"]],
+      });
+    }
+  });
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import {
+  CreateTableCommand,
+  DeleteItemCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  type AttributeValue,
+} from "@aws-sdk/client-dynamodb";
+import type { Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Clock } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { startFaultProxy, type FaultProxy } from "../backends/fault-proxy.ts";
+import type { ReceivedRequest } from "../backends/request-log.ts";
+import type { ServiceProcess } from "../backends/service-process.ts";
+import { HttpFaults } from "./http-faults.ts";
+import { MovedTime } from "./moved-time.ts";
+import { warmUp } from "./warm-up.ts";
+
+/** An emulator of DynamoDB with a proxy in front of it. */
+export interface DynamoDB extends AsyncDisposable {
+  readonly service: ServiceProcess;
+  readonly proxy: FaultProxy;
+}
+
+/** Starts the proxy in front of a service that has just been started. */
+export async function withProxy(service: ServiceProcess): Promise<DynamoDB> {
+  const proxy = await startFaultProxy(service.url, { nameOf: operationOf });
+  return {
+    service,
+    proxy,
+    async [Symbol.asyncDispose]() {
+      await proxy.stop();
+      await service.stop();
+    },
+  };
+}
+
+/** A table of its own, and the time of the service. */
+export class DynamoDBPlace implements Place {
+  readonly #dynamoDb: DynamoDB;
+  readonly #time: MovedTime;
+  readonly #tableName = `leases-${randomUUID()}`;
+  /** Without the proxy. */
+  readonly #direct: DynamoDBClient;
+  readonly #clients: DynamoDBClient[] = [];
+
+  private constructor(dynamoDb: DynamoDB) {
+    this.#dynamoDb = dynamoDb;
+    this.#time = new MovedTime(dynamoDb.service);
+    this.#direct = this.#client(dynamoDb.service.url);
+  }
+
+  static async open(dynamoDb: DynamoDB): Promise<DynamoDBPlace> {
+    const place = new DynamoDBPlace(dynamoDb);
+    await place.#createTable();
+    return place;
+  }
+
+  async connect(): Promise<DynamoDBLeaseStore> {
+    return this.#store(this.#dynamoDb.service.url, this.#time.clock());
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#time.pass(ms);
+  }
+
+  async connectUnreliably(): Promise<UnreliableConnection> {
+    const faults = new HttpFaults(this.#dynamoDb.proxy);
+    const store = this.connectThroughProxy(this.#time.clock(() => faults.farthest));
+    // It has asked what kind of table this is.
+    await warmUp(store);
+    return { store, faults };
+  }
+
+  /** The store of one more process, whose requests the proxy records. */
+  connectThroughProxy(clock: Clock = this.#time.clock()): DynamoDBLeaseStore {
+    return this.#store(this.#dynamoDb.proxy.url, clock);
+  }
+
+  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+    const foreign = { owner: { S: "somebody" }, note: { S: "do not touch" }, version: { N: "3" } };
+    const item = what === "foreign" ? foreign : { schema: { N: "2" }, term: { N: "7" }, version: { S: "later" } };
+    await this.#direct.send(new PutItemCommand({ TableName: this.#tableName, Item: { ...keyOf(election), ...item } }));
+  }
+
+  async dig(election: string): Promise<unknown> {
+    const command = new GetItemCommand({ TableName: this.#tableName, Key: keyOf(election), ConsistentRead: true });
+    return (await this.#direct.send(command)).Item;
+  }
+
+  async remove(election: string): Promise<void> {
+    await this.#direct.send(new DeleteItemCommand({ TableName: this.#tableName, Key: keyOf(election) }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#dynamoDb.proxy.rule = undefined;
+    this.#dynamoDb.proxy.clear();
+    this.#time.stop();
+    for (const client of this.#clients) client.destroy();
+    await this.#dynamoDb.service.advance(0);
+  }
+
+  /** The store's own way waits for a whole second where the table is not there at once. */
+  async #createTable(): Promise<void> {
+    const TableName = this.#tableName;
+    await this.#direct.send(
+      new CreateTableCommand({
+        TableName,
+        BillingMode: "PAY_PER_REQUEST",
+        AttributeDefinitions: [{ AttributeName: "election", AttributeType: "S" }],
+        KeySchema: [{ AttributeName: "election", KeyType: "HASH" }],
+      }),
+    );
+    for (;;) {
+      const { Table } = await this.#direct.send(new DescribeTableCommand({ TableName }));
+      if (Table?.TableStatus === "ACTIVE") return;
+    }
+  }
+
+  #store(endpoint: string, clock: Clock): DynamoDBLeaseStore {
+    return new DynamoDBLeaseStore({ client: this.#client(endpoint), tableName: this.#tableName, clock });
+  }
+
+  #client(endpoint: string): DynamoDBClient {
+    const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+    const client = new DynamoDBClient({ endpoint, region: "eu-central-1", credentials });
+    this.#clients.push(client);
+    return client;
+  }
+}
+
+/** The name of a request to DynamoDB: its operation. */
+function operationOf({ headers }: ReceivedRequest): string {
+  return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
+}
+
+function keyOf(election: string): Record<string, AttributeValue> {
+  return { election: { S: election } };
+}

@@ -1,0 +1,93 @@
+import type { Clock, Timer } from "@leasehold/core";
+import { MovableClock } from "../../packages/azure-blob/test/movable-clock.ts";
+
+/** A timer of more than this limits a request: whoever waits between two of them waits less. */
+const LONGEST_WAIT_MS = 1_000;
+
+/** A service whose clock can be moved, and runs by itself as well. */
+interface Movable {
+  advance(ms: number): Promise<void>;
+}
+
+/**
+ * The time of a service and of the stores that use it: it runs like the system's, and can be moved besides, on both
+ * sides alike. It never is while a request is under way that is about to be answered.
+ */
+export class MovedTime {
+  readonly #service: Movable;
+  readonly #clock = new MovableClock();
+  /** The requests to wait for. */
+  readonly #awaited = new Set<object>();
+
+  constructor(service: Movable) {
+    this.#service = service;
+    // Else the service's clock, which does, would be seen to step.
+    this.#clock.run();
+  }
+
+  /**
+   * The clock of a store.
+   * @param farthest is asked whenever the store sends a request: resolves once it has come as far as it will; `undefined`
+   *   where it will be answered.
+   */
+  clock(farthest: () => Promise<unknown> | undefined = () => undefined): Clock {
+    const clock = this.#clock;
+    return {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs(),
+      random: () => clock.random(),
+      randomUuid: () => clock.randomUuid(),
+      setTimer: (callback, delayMs) => {
+        if (delayMs <= LONGEST_WAIT_MS) return clock.setTimer(callback, delayMs);
+        return this.#await(farthest(), (settled) => {
+          const timeIsUp = (): void => {
+            settled();
+            callback();
+          };
+          return clock.setTimer(timeIsUp, delayMs);
+        });
+      },
+    };
+  }
+
+  /** Lets `ms` pass, stopping at each timer to let everything run that it sets off. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.#clock.monotonicMs() + ms;
+    for (;;) {
+      await this.#quiet();
+      const leftMs = untilMs - this.#clock.monotonicMs();
+      if (leftMs <= 0) return;
+      const stepMs = Math.min(this.#clock.nextTimerInMs ?? Infinity, leftMs);
+      await this.#service.advance(stepMs);
+      this.#clock.forward(stepMs);
+    }
+  }
+
+  /** Cancels every timer: whatever still waits for one goes no further. */
+  stop(): void {
+    this.#clock.stop();
+  }
+
+  #await(farthest: Promise<unknown> | undefined, limit: (settled: () => void) => Timer): Timer {
+    const request = {};
+    const settled = (): void => void this.#awaited.delete(request);
+    this.#awaited.add(request);
+    farthest?.then(settled, settled);
+    const timer = limit(settled);
+    return {
+      cancel: () => {
+        settled();
+        timer.cancel();
+      },
+    };
+  }
+
+  async #quiet(): Promise<void> {
+    do await eventLoopTurn();
+    while (this.#awaited.size > 0);
+  }
+}
+
+async function eventLoopTurn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,57 @@
+import { SqlLeaseStore } from "@leasehold/sql";
+import { createConnection, type Connection } from "mysql2/promise";
+import { afterAll, beforeAll } from "vitest";
+import { mariaDbMissing, startMariaDb, type MariaDb } from "../backends/mariadb.ts";
+import { runConformance, runConformanceUnless } from "./run-conformance.ts";
+import { SqlPlace, type Database } from "./sql-place.ts";
+
+const NAME = "mysql (MariaDB)";
+
+await runConformanceUnless(mariaDbMissing(), NAME, () => {
+  let server: MariaDb;
+  let admin: Connection;
+  let databases = 0;
+
+  beforeAll(async () => {
+    server = await startMariaDb();
+    admin = await createConnection(server.url);
+  });
+
+  afterAll(async () => {
+    admin.destroy();
+    await server.stop();
+  });
+
+  runConformance(
+    {
+      name: NAME,
+      leaseMs: 3_000,
+      requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+      lacks: {
+        watch: "MySQL cannot push",
+        duplicates: "requests go over a connection, and TCP delivers nothing twice",
+      },
+      async open() {
+        databases += 1;
+        return new SqlPlace(await openDatabase(server, admin, `conformance_${databases}`));
+      },
+    },
+    { concurrently: true },
+  );
+});
+
+async function openDatabase({ port }: MariaDb, admin: Connection, name: string): Promise<Database> {
+  const store = (viaPort: number): SqlLeaseStore => new SqlLeaseStore({ mysql: `mysql://root@127.0.0.1:${viaPort}/${name}` });
+  await admin.query(`CREATE DATABASE ${name}`);
+  await using owner = store(port);
+  await owner.migrate();
+  return {
+    port,
+    store,
+    run: async (sql, values) => {
+      const [rows] = await admin.query(sql.replace(/leasehold_\w+/, `${name}.$&`), [...values]);
+      return Array.isArray(rows) ? rows : [];
+    },
+    [Symbol.asyncDispose]: async () => void (await admin.query(`DROP DATABASE ${name}`)),
+  };
+}

@@ -1,0 +1,71 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Place, UnreliableConnection } from "@leasehold/conformance";
+import type { SqlLeaseStore } from "@leasehold/sql";
+import { TcpNetwork } from "./tcp-network.ts";
+import { warmUp } from "./warm-up.ts";
+
+/** One database of a server, which nobody else uses. */
+export interface Database extends AsyncDisposable {
+  /** The port that its server listens on. */
+  readonly port: number;
+  /** A store of it with connections of its own, to the server or to what is in front of it at `port`. */
+  store(port: number): SqlLeaseStore;
+  /** Runs a statement about one table as an administrator; its parameters are question marks. */
+  run(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
+}
+
+/** A database of its own, in real time. */
+export class SqlPlace implements Place {
+  readonly #database: Database;
+  readonly #stores: SqlLeaseStore[] = [];
+  #network: TcpNetwork | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async connect(): Promise<SqlLeaseStore> {
+    return this.#store(this.#database.port);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await delay(ms);
+  }
+
+  async connectUnreliably(): Promise<UnreliableConnection> {
+    const network = await TcpNetwork.open(this.#database.port);
+    this.#network = network;
+    const store = this.#store(network.port);
+    await warmUp(store);
+    return { store, faults: network };
+  }
+
+  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+    await this.#database.run(
+      "INSERT INTO leasehold_leases (election, version, schema_version, value) VALUES (?, 'theirs', ?, ?)",
+      [election, what === "foreign" ? null : 2, Buffer.from("do not touch")],
+    );
+  }
+
+  async dig(election: string): Promise<unknown> {
+    const [lease] = await this.#database.run("SELECT * FROM leasehold_leases WHERE election = ?", [election]);
+    const [fence] = await this.#database.run("SELECT * FROM leasehold_fences WHERE election = ?", [election]);
+    return lease && { lease, fence };
+  }
+
+  async remove(election: string): Promise<void> {
+    await this.#database.run("DELETE FROM leasehold_leases WHERE election = ?", [election]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#network?.[Symbol.asyncDispose]();
+    for (const store of this.#stores) await store.close();
+    await this.#database[Symbol.asyncDispose]();
+  }
+
+  #store(port: number): SqlLeaseStore {
+    const store = this.#database.store(port);
+    this.#stores.push(store);
+    return store;
+  }
+}

@@ -1,0 +1,11 @@
+import { describe } from "vitest";
+import { coldTakeover } from "./cold-takeover.ts";
+import { lateWrite } from "./late-write.ts";
+import { StoreStage } from "./store-stage.ts";
+
+/** What stores.test.ts asks of the others. */
+describe.concurrent("azure", async () => {
+  const stage = await StoreStage.of("azure");
+  coldTakeover(stage);
+  lateWrite(stage);
+});

@@ -1,0 +1,53 @@
+import { text } from "node:stream/consumers";
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { isLeaseholdError } from "@leasehold/core";
+import { startAzurite } from "../backends/azurite.ts";
+import { containerClient } from "../backends/fresh-container.ts";
+import type { StoreSettings, TestStore } from "./test-store.ts";
+
+/** Azure Blob Storage: Azurite. */
+export const azure: TestStore = {
+  title: "Azure Blob Storage",
+  // Azure's shortest.
+  leaseDurationMs: 15_000,
+
+  missing: () => Promise.resolve(undefined),
+
+  async start() {
+    const azurite = await startAzurite();
+    return {
+      settings: azureSettings(azurite.url, "leasehold"),
+      place: `Azurite, in memory, ${azurite.url}`,
+      [Symbol.asyncDispose]: () => azurite.stop(),
+    };
+  },
+
+  open({ url = "", containerName = "" }) {
+    const container = containerClient(url, containerName);
+    const store = new BlobLeaseStore({ container });
+    return Promise.resolve({
+      store,
+      document: (name) => {
+        const blob = container.getBlockBlobClient(`documents/${name}`);
+        return {
+          read: async () => {
+            // No leader yet, no blob yet, and perhaps no container.
+            if (!(await blob.exists())) return "";
+            // One request: `downloadToBuffer` asks for the length first, and the content may be another one by then.
+            const { readableStreamBody } = await blob.download();
+            return readableStreamBody ? await text(readableStreamBody) : "";
+          },
+          seal: (leadership) => store.seal(leadership, blob),
+          write: (leadership, content) => store.fencedUpload(leadership, blob, content),
+        };
+      },
+      isRefusal: (error) => isLeaseholdError(error, "FENCED"),
+      close: () => Promise.resolve(),
+    });
+  },
+};
+
+/** Those of a container at `url`: Azurite, or a proxy in front of it. The first candidate makes the container. */
+export function azureSettings(url: string, containerName: string): StoreSettings {
+  return { store: "azure", url, containerName };
+}

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { CreateTableCommand, DynamoDBClient, TransactionCanceledException, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { Leadership } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { motoMissing, startMoto } from "../backends/moto.ts";
+import type { GuardedDocument, TestStore } from "./test-store.ts";
+
+const LEASES = "leases";
+const DOCUMENTS = "documents";
+/** How long to wait before a transaction that met a renewal is sent again. */
+const CONFLICT_MS = 20;
+
+/** DynamoDB: moto, since the fence is part of a transaction, which dynalite does not know. */
+export const dynamodb: TestStore = {
+  title: "DynamoDB",
+  leaseDurationMs: 2_000,
+
+  missing: () => motoMissing(),
+
+  async start() {
+    const moto = await startMoto();
+    const client = clientOf(moto.url);
+    await new DynamoDBLeaseStore({ client, tableName: LEASES }).createTable();
+    await createDocuments(client);
+    client.destroy();
+    return {
+      settings: { store: "dynamodb", url: moto.url },
+      place: `moto, in memory, ${moto.url}`,
+      [Symbol.asyncDispose]: () => moto.stop(),
+    };
+  },
+
+  open({ url = "" }) {
+    const client = clientOf(url);
+    const store = new DynamoDBLeaseStore({ client, tableName: LEASES });
+    return Promise.resolve({
+      store,
+      document: (name) => documentIn(client, store, name),
+      isRefusal: (error) => reasonsOf(error).includes("ConditionalCheckFailed"),
+      close: () => Promise.resolve(client.destroy()),
+    });
+  },
+};
+
+function documentIn(client: DynamoDBClient, store: DynamoDBLeaseStore, name: string): GuardedDocument {
+  const documents = DynamoDBDocumentClient.from(client);
+  return {
+    read: async () => {
+      const { Item } = await documents.send(new GetCommand({ TableName: DOCUMENTS, Key: { name }, ConsistentRead: true }));
+      return String(Item?.["content"] ?? "");
+    },
+    write: async (leadership: Leadership, content: string) => {
+      for (;;) {
+        try {
+          const put = { Put: { TableName: DOCUMENTS, Item: { name, content } } };
+          await documents.send(new TransactWriteCommand({ TransactItems: [store.fence(leadership), put] }));
+          return;
+        } catch (error) {
+          const reasons = reasonsOf(error);
+          if (reasons.includes("ConditionalCheckFailed") || !reasons.includes("TransactionConflict")) throw error;
+        }
+        await delay(CONFLICT_MS);
+      }
+    },
+  };
+}
+
+/** Why a transaction was cancelled, if the error is that. */
+function reasonsOf(error: unknown): readonly string[] {
+  if (!(error instanceof TransactionCanceledException)) return [];
+  return error.CancellationReasons?.map(({ Code = "" }) => Code) ?? [];
+}
+
+function clientOf(endpoint: string): DynamoDBClient {
+  const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+  return new DynamoDBClient({ endpoint, region: "eu-central-1", credentials });
+}
+
+async function createDocuments(client: DynamoDBClient): Promise<void> {
+  await client.send(
+    new CreateTableCommand({
+      TableName: DOCUMENTS,
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [{ AttributeName: "name", AttributeType: "S" }],
+      KeySchema: [{ AttributeName: "name", KeyType: "HASH" }],
+    }),
+  );
+  await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 1, maxDelay: 1 }, { TableName: DOCUMENTS });
+}

@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { isLeaseholdError, type Leadership } from "@leasehold/core";
+import { SqlLeaseStore } from "@leasehold/sql";
+import type { GuardedDocument, TestStore } from "./test-store.ts";
+
+/** How long to wait for another process's lock on the documents. */
+const BUSY_MS = 1_000;
+
+/** SQLite: no service, only files in a temporary folder. */
+export const sqlite: TestStore = {
+  title: "SQLite",
+  leaseDurationMs: 2_000,
+
+  missing: () => Promise.resolve(undefined),
+
+  async start() {
+    const folder = await mkdtemp(join(tmpdir(), "leasehold-sqlite-"));
+    const path = join(folder, "data.db");
+    const database = new DatabaseSync(path);
+    database.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT");
+    database.close();
+    return {
+      settings: { store: "sqlite", path },
+      place: `no server, the file ${path}`,
+      [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
+    };
+  },
+
+  open({ path = "" }) {
+    const store = new SqlLeaseStore({ sqlite: path });
+    const database = new DatabaseSync(path, { timeout: BUSY_MS });
+    return Promise.resolve({
+      store,
+      document: (name) => documentIn(database, store, name),
+      isRefusal: (error) => isLeaseholdError(error, "FENCED"),
+      close: async () => {
+        database.close();
+        await store.close();
+      },
+    });
+  },
+};
+
+function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string): GuardedDocument {
+  const write = async (leadership: Leadership, content: string, ms: number): Promise<void> => {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      await store.fence(leadership, database);
+      if (ms > 0) await delay(ms);
+      database.prepare("INSERT OR REPLACE INTO documents (name, content) VALUES (?, ?)").run(name, content);
+      database.exec("COMMIT");
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  };
+  return {
+    read: () =>
+      Promise.resolve(String(database.prepare("SELECT content FROM documents WHERE name = ?").get(name)?.["content"] ?? "")),
+    write: (leadership, content) => write(leadership, content, 0),
+    writeSlowly: write,
+  };
+}

@@ -1,0 +1,25 @@
+import type { OpenStore, StoreSettings, TestStore } from "./test-store.ts";
+
+// Each is loaded when it is asked for, and with it its SDK.
+const STORES = {
+  sqlite: async () => (await import("./sqlite.ts")).sqlite,
+  azure: async () => (await import("./azure.ts")).azure,
+  dynamodb: async () => (await import("./dynamodb.ts")).dynamodb,
+  firestore: async () => (await import("./firestore.ts")).firestore,
+  mysql: async () => (await import("./mysql.ts")).mysql,
+  postgres: async () => (await import("./postgres.ts")).postgres,
+} satisfies Record<string, () => Promise<TestStore>>;
+
+export type StoreName = keyof typeof STORES;
+
+/** Every store that has a service which runs on one machine; `sqlite` needs none. */
+export const STORE_NAMES: readonly StoreName[] = Object.keys(STORES) as StoreName[];
+
+export async function testStore(name: StoreName): Promise<TestStore> {
+  return await STORES[name]();
+}
+
+/** Connects to the service of whichever store the settings are of. */
+export async function openStore(settings: StoreSettings): Promise<OpenStore> {
+  return await (await testStore(settings.store)).open(settings);
+}

@@ -1,0 +1,49 @@
+import type { Leadership, LeaseStore } from "@leasehold/core";
+import type { StoreName } from "./stores.ts";
+
+/** One kind of store: how to start its service on this machine, and how a process uses it. */
+export interface TestStore {
+  /** For people, for instance `Azure Blob Storage`. */
+  readonly title: string;
+  /** A lease that is short, for this store, and still long enough for real processes on a busy machine. */
+  readonly leaseDurationMs: number;
+  /** Why its service cannot be started on this machine, and what to install; `undefined` if it can. */
+  readonly missing: () => Promise<string | undefined>;
+  /** Starts its service, empty. It does not outlive this process. */
+  readonly start: () => Promise<StoreService>;
+  /** Connects to a service that {@link TestStore.start} has started, in whatever process. */
+  readonly open: (settings: StoreSettings) => Promise<OpenStore>;
+}
+
+/** A service that runs; disposing of it ends it, and its data is lost. */
+export interface StoreService extends AsyncDisposable {
+  readonly settings: StoreSettings;
+  /** What runs and where, for people. */
+  readonly place: string;
+}
+
+/** What a process needs to find the service, as JSON. */
+export type StoreSettings = { readonly store: StoreName } & Readonly<Record<string, string>>;
+
+/** A process's own connections to a service. */
+export interface OpenStore {
+  readonly store: LeaseStore;
+  /** A document of that name, which leaders guard with their terms. */
+  readonly document: (name: string) => GuardedDocument;
+  /** Whether a guarded write failed because the service refused it to a stale leader. */
+  readonly isRefusal: (error: unknown) => boolean;
+  /** Closes them all: nothing of the store keeps this process alive then. */
+  readonly close: () => Promise<void>;
+}
+
+/** A piece of text that only the present leader can change: the service refuses everybody else. */
+export interface GuardedDocument {
+  /** What it holds; nothing at first. */
+  read(): Promise<string>;
+  /** To be called before the work, where the store's fence is `after-seal`; absent where nothing has to be. */
+  seal?(leadership: Leadership): Promise<void>;
+  /** Replaces what it holds. Whether this process believes in its leadership is not asked. */
+  write(leadership: Leadership, content: string): Promise<void>;
+  /** The same in a transaction that stays open for `ms` after the fence was checked; absent where none can stay open. */
+  writeSlowly?(leadership: Leadership, content: string, ms: number): Promise<void>;
+}
