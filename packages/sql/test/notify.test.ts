@@ -51,17 +51,35 @@ await describeDatabases(["postgres"], (test) => {
     await expect.poll(() => told.at(-1)).toMatchObject({ endingReason: "why", term: 2 });
     await store.release(next, LIMITS);
     await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant", term: 2 });
+    expect(told.filter((snapshot) => snapshot?.value !== undefined)).toEqual([]);
     // What was there, two acquisitions, two releases, a transfer and a break; the five renewals are not among it.
     expect(told).toHaveLength(7);
+  });
+
+  test("a publication is pushed, once", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(world, store, { value: "before" });
+    const { told } = watching(world);
+    await expect.poll(() => told.length).toBe(1);
+    await store.publish(lease, "after", LIMITS);
+    await expect.poll(() => told.at(-1)).toMatchObject({ value: "after" });
+    for (let renewals = 0; renewals < 5; renewals += 1) await store.renew(lease, LIMITS);
+    await store.release(lease, LIMITS);
+    await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant" });
+    expect(told).toHaveLength(3);
   });
 
   test("an immediate break is pushed, and another election's changes are not", async ({ world }) => {
     const store = world.store();
     await win(world, store);
     await win(world, store, { election: `${world.election}-other` });
-    const { told } = watching(world);
-    await expect.poll(() => told.length).toBe(1);
+    const watcher = world.store();
+    const { told } = watching(world, watcher);
+    const other = watching(world, watcher, `${world.election}-other`);
+    await expect.poll(() => [told.length, other.told.length]).toEqual([1, 1]);
     await store.break(`${world.election}-other`, { reason: "r" });
+    await expect.poll(() => other.told.length).toBe(2);
+    await watcher.read(world.election);
     await store.break(world.election, { reason: "r", immediate: true });
     await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant" });
     expect(told).toHaveLength(2);

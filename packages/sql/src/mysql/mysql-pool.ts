@@ -36,7 +36,6 @@ export function withPromises<T extends object>(either: T): T {
 /** Connections to the user's database: through the user's pool, or one of our own for a URL. */
 export class MySqlConnections implements Connections<MySqlPoolConnection> {
   readonly #given: MySqlPool | string;
-  readonly #connecting = new Set<Promise<unknown>>();
   #own: Promise<MySqlPool> | undefined;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
@@ -45,13 +44,7 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 
   async get(): Promise<MySqlPoolConnection> {
-    const connecting = (await this.#pool()).getConnection();
-    const settled: Promise<unknown> = connecting.then(
-      () => this.#connecting.delete(settled),
-      () => this.#connecting.delete(settled),
-    );
-    this.#connecting.add(settled);
-    return await connecting;
+    return await (await this.#pool()).getConnection();
   }
 
   release(connection: MySqlPoolConnection): void {
@@ -73,8 +66,6 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   async close(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
     this.#own = undefined;
-    // mysql2 does not survive the end of a pool with a connection that is only being made.
-    if (own) await Promise.all(this.#connecting);
     await own?.end();
   }
 

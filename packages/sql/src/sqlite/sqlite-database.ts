@@ -78,8 +78,7 @@ export class SqliteDatabase implements SqlDatabase {
     return await this.#run("put", election, signal, (database) => {
       const update = (): boolean => database.prepare(keepsNonce ? UPDATE_REST : UPDATE_NONCE).run(...values).changes === 1;
       if (!fence) return update() ? { stored: true, version } : { stored: false };
-      // Locks both files, or neither.
-      database.exec("BEGIN IMMEDIATE");
+      lockBoth(database);
       try {
         for (const seed of [SEED_LEASE, SEED_FENCE]) database.prepare(seed).run(election);
         const fenced = database.prepare(UPDATE_FENCE).run(fence.term, fence.termId, election).changes === 1;
@@ -159,6 +158,23 @@ export class SqliteDatabase implements SqlDatabase {
       throw error;
     }
   }
+}
+
+/**
+ * Begins a transaction that has locked both files, or neither. They are committed at one instant, unless one is in WAL
+ * mode. Then the leases must come first: a fence that a killed process left ahead of its lease would bar everybody, and
+ * one that is behind is mended by the next acquisition. Files in WAL mode are committed in their order, before all others.
+ */
+function lockBoth(database: DatabaseSync): void {
+  database.exec("BEGIN IMMEDIATE");
+  if (journalOf(database, "fenced") !== "wal" || journalOf(database, "main") === "wal") return;
+  database.exec("ROLLBACK");
+  database.exec("PRAGMA main.journal_mode = WAL");
+  database.exec("BEGIN IMMEDIATE");
+}
+
+function journalOf(database: DatabaseSync, schema: string): unknown {
+  return database.prepare(`PRAGMA ${schema}.journal_mode`).get()?.["journal_mode"];
 }
 
 /** The one name of a file that may have several, so that all who share it share its leases; of one yet to be made, too. */
