@@ -48,16 +48,17 @@ export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
 export { checkBreak, checkName, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
 export { Observer, type ObserverOptions } from "./observer.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
-export type {
-  Fence,
-  GetOptions,
-  LeaseRecord,
-  PutOptions,
-  PutOutcome,
-  RecordRequestOptions,
-  RecordStore,
-  RecordStoreCapabilities,
-  StoredRecord,
+export {
+  LEASE_RECORD_FIELDS,
+  type Fence,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordRequestOptions,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
 } from "./record-store.ts";
 export { sendRequest, type RequestOptions } from "./request.ts";
 export { ServiceClock } from "./service-clock.ts";

@@ -92,6 +92,20 @@ export interface LeaseRecord {
   readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
 }
 
+/** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
+export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
+  "schema",
+  "term",
+  "termId",
+  "candidateId",
+  "value",
+  "nonce",
+  "leaseDurationMs",
+  "renewIntervalMs",
+  "broken",
+  "transfer",
+];
+
 /** The fence that belongs to a record: closed once the term is vacated or broken. */
 export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
   return { term, termId: broken ? null : termId };

@@ -11,13 +11,16 @@ export interface ProcessClockOptions {
   readonly wallOffsetMs?: number;
 }
 
-/** The clocks of one process among several that share a virtual clock, and the means to kill or pause that process alone. */
+/** The clocks of one process among several that share a virtual clock, and the means to kill, pause or suspend that process alone. */
 export class ProcessClock implements Clock {
   readonly #world: VirtualClock;
   readonly #rate: number;
   #wallOffsetMs: number;
-  #alive = true;
+  /** How much of the true time the monotonic clock has missed. */
+  #missedMs = 0;
+  #suspendedAtMs: number | undefined;
   #held: Array<() => void> | undefined;
+  #alive = true;
 
   constructor(world: VirtualClock, { rate = 1, wallOffsetMs = 0 }: ProcessClockOptions = {}) {
     this.#world = world;
@@ -25,8 +28,12 @@ export class ProcessClock implements Clock {
     this.#wallOffsetMs = wallOffsetMs;
   }
 
+  get alive(): boolean {
+    return this.#alive;
+  }
+
   monotonicMs(): number {
-    return this.#world.monotonicMs() * this.#rate;
+    return ((this.#suspendedAtMs ?? this.#world.monotonicMs()) - this.#missedMs) * this.#rate;
   }
 
   wallMs(): number {
@@ -34,17 +41,19 @@ export class ProcessClock implements Clock {
   }
 
   setTimer(callback: () => void, delayMs: number): Timer {
+    const dueMs = this.monotonicMs() + Math.max(delayMs, 0);
     let cancelled = false;
-    const timer = this.#world.setTimer(
-      () => {
-        const run = (): void => {
-          if (!cancelled) callback();
-        };
-        if (this.#held) this.#held.push(run);
-        else if (this.#alive) run();
-      },
-      delayMs / this.#rate + ROUNDING_MS,
-    );
+    let timer: Timer;
+    const fire = (): void => {
+      if (cancelled || !this.#alive) return;
+      if (this.#held) this.#held.push(fire);
+      else if (this.monotonicMs() < dueMs) arm();
+      else callback();
+    };
+    const arm = (): void => {
+      timer = this.#world.setTimer(fire, (dueMs - this.monotonicMs()) / this.#rate + ROUNDING_MS);
+    };
+    arm();
     return {
       cancel: () => {
         cancelled = true;
@@ -75,7 +84,15 @@ export class ProcessClock implements Clock {
     this.#held ??= [];
   }
 
+  /** As {@link pause}, and its monotonic clock stands still. */
+  suspend(): void {
+    this.pause();
+    this.#suspendedAtMs ??= this.#world.monotonicMs();
+  }
+
   resume(): void {
+    if (this.#suspendedAtMs !== undefined) this.#missedMs += this.#world.monotonicMs() - this.#suspendedAtMs;
+    this.#suspendedAtMs = undefined;
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const run of held) run();

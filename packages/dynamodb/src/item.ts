@@ -1,23 +1,9 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Interval, LeaseRecord, StoredRecord } from "@leasehold/core";
+import { LEASE_RECORD_FIELDS, type Interval, type LeaseRecord, type StoredRecord } from "@leasehold/core";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 
 /** The partition key: a string. */
 export const KEY = "election";
-
-/** Every attribute of a lease record, so that what a write leaves out is removed. */
-const FIELDS: readonly (keyof LeaseRecord)[] = [
-  "schema",
-  "term",
-  "termId",
-  "candidateId",
-  "value",
-  "nonce",
-  "leaseDurationMs",
-  "renewIntervalMs",
-  "broken",
-  "transfer",
-];
 
 /** What an item holds beside the lease record. */
 interface Stamps {
@@ -73,7 +59,7 @@ export function updateOf(
 ): ItemUpdate {
   const stamps: Record<string, unknown> = sent === "keep" ? {} : { nonceNotBefore: sent?.lo, nonceNotAfter: sent?.hi };
   const attributes: Record<string, unknown> = {
-    ...Object.fromEntries(FIELDS.map((field) => [field, record[field]])),
+    ...Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]])),
     version,
     ...stamps,
   };

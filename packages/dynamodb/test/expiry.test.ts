@@ -5,7 +5,7 @@ import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";
 import { TOLERANCE_MS } from "../src/store-time.ts";
 import { SimulatedService, warmUp, type Line } from "./simulated-service.ts";
-import { SkewedClock } from "./skewed-clock.ts";
+import { ProcessClock } from "../../core/test/process-clock.ts";
 import { asking, ELECTION, LEASE_MS, LIMITS } from "./table-world.ts";
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ const PROMPT: Line = { latencyMs: () => 10, hostOffsetMs: () => 0 };
 beforeAll(warmUp);
 
 interface Process {
-  readonly clock: SkewedClock;
+  readonly clock: ProcessClock;
   readonly store: DynamoDBLeaseStore;
   readonly elector: Elector;
 }
@@ -53,7 +53,7 @@ class SkewedWorld {
         () => process.clock.jumpWall(far),
         // Set back while it sleeps, a machine cannot tell how long it slept: see the assumptions.
         () => process.clock.jumpWall(sleeps ? far : -far),
-        () => (sleeps ? process.clock.suspend() : process.clock.freeze()),
+        () => (sleeps ? process.clock.suspend() : process.clock.pause()),
         () => process.clock.resume(),
         () => process.clock.resume(),
         () => void (this.#alive > 2 && process.clock.kill()),
@@ -97,7 +97,7 @@ class SkewedWorld {
   }
 
   #process(candidateId: string): Process {
-    const clock = new SkewedClock(this.clock, {
+    const clock = new ProcessClock(this.clock, {
       rate: this.#between(0.955, 1.045),
       wallOffsetMs: this.#between(-12 * HOUR_MS, 12 * HOUR_MS),
     });
@@ -152,7 +152,7 @@ describe.each(["observed", "store-clock"] as const)("electors that expire by %s,
 async function deadLeader(
   world: VirtualClock,
   service: SimulatedService,
-  { process = new SkewedClock(world), line = PROMPT, request = {} as Partial<AcquireRequest>, renewals = 3 } = {},
+  { process = new ProcessClock(world), line = PROMPT, request = {} as Partial<AcquireRequest>, renewals = 3 } = {},
 ): Promise<{ readonly lease: Lease; readonly lastSentMs: number }> {
   const store = service.store(process, line);
   const outcome = await world.runUntil(store.acquire(asking({ candidateId: "dead", ...request })));
@@ -169,7 +169,7 @@ async function deadLeader(
 async function coldTakeoverMs(
   world: VirtualClock,
   service: SimulatedService,
-  { everyMs = 100, untilMs = 120_000, line = PROMPT, clockOf = () => new SkewedClock(world) } = {},
+  { everyMs = 100, untilMs = 120_000, line = PROMPT, clockOf = () => new ProcessClock(world) } = {},
 ): Promise<number | undefined> {
   const deadlineMs = world.monotonicMs() + untilMs;
   while (world.monotonicMs() < deadlineMs) {
@@ -203,15 +203,15 @@ describe("a process that was started after the leader died", () => {
       const service = new SimulatedService(world, serviceOffsetMs);
       const line = { latencyMs: () => world.random() * 50, hostOffsetMs: () => 0 };
       const { lastSentMs } = await deadLeader(world, service, {
-        process: new SkewedClock(world, holderSkew),
+        process: new ProcessClock(world, holderSkew),
         line,
         request: { leaseDurationMs, renewIntervalMs: leaseDurationMs / 3 },
       });
       const renewIntervalMs = leaseDurationMs / 3;
-      const { toleranceMs } = service.store(new SkewedClock(world), line).capabilities.storeClock!;
+      const { toleranceMs } = service.store(new ProcessClock(world), line).capabilities.storeClock!;
       await world.advance(leaseDurationMs - 1_000);
 
-      const tookOverMs = await coldTakeoverMs(world, service, { line, clockOf: () => new SkewedClock(world, callerSkew) });
+      const tookOverMs = await coldTakeoverMs(world, service, { line, clockOf: () => new ProcessClock(world, callerSkew) });
 
       const afterMs = tookOverMs! - lastSentMs;
       expect(afterMs).toBeGreaterThanOrEqual(leaseDurationMs);
@@ -234,7 +234,7 @@ describe("a process that was started after the leader died", () => {
       const anyRate = (): number => rates[Math.floor(world.random() * rates.length)]!;
       const apart = world.random() < 0.5 ? TOLERANCE_MS / 2 : -TOLERANCE_MS / 2;
       const { lastSentMs } = await deadLeader(world, service, {
-        process: new SkewedClock(world, { rate: anyRate() }),
+        process: new ProcessClock(world, { rate: anyRate() }),
         line: { latencyMs: () => world.random() * 400, hostOffsetMs: () => apart },
         request: { leaseDurationMs, renewIntervalMs: leaseDurationMs / 3 },
         renewals: Math.floor(world.random() * 3),
@@ -247,7 +247,7 @@ describe("a process that was started after the leader died", () => {
         line,
         everyMs: leaseDurationMs / 300,
         untilMs: leaseDurationMs,
-        clockOf: () => new SkewedClock(world, { rate }),
+        clockOf: () => new ProcessClock(world, { rate }),
       });
 
       expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(leaseDurationMs);
@@ -273,7 +273,7 @@ describe("a process that was started after the leader died", () => {
     const service = new SimulatedService(world);
     await deadLeader(world, service);
     await world.advance(HOUR_MS);
-    const store = service.store(new SkewedClock(world), PROMPT);
+    const store = service.store(new ProcessClock(world), PROMPT);
 
     const first = await world.runUntil(store.read(ELECTION));
     expect(first).toMatchObject({ state: "unknown", holder: "dead" });
@@ -284,10 +284,10 @@ describe("a process that was started after the leader died", () => {
   test("tells a living leader from a dead one at once", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
-    const holder = service.store(new SkewedClock(world), PROMPT);
+    const holder = service.store(new ProcessClock(world), PROMPT);
     await world.runUntil(holder.acquire(asking()));
 
-    const look = service.store(new SkewedClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
+    const look = service.store(new ProcessClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
     await expect(world.runUntil(look)).resolves.toMatchObject({ state: "held", holder: "a" });
   });
 
@@ -298,12 +298,12 @@ describe("a process that was started after the leader died", () => {
     const stamps = (): unknown => [service.item(ELECTION)?.["nonceNotBefore"], service.item(ELECTION)?.["nonceNotAfter"]];
     const before = stamps();
     await world.advance(LEASE_MS - 1_000);
-    const admin = service.store(new SkewedClock(world), PROMPT);
+    const admin = service.store(new ProcessClock(world), PROMPT);
     await world.runUntil(admin.break(ELECTION, { reason: "test" }));
     expect(stamps()).toEqual(before);
 
     await world.advance(6_000);
-    const look = service.store(new SkewedClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
+    const look = service.store(new ProcessClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
     await expect(world.runUntil(look)).resolves.toMatchObject({ state: "expired" });
   });
 
@@ -315,7 +315,7 @@ describe("a process that was started after the leader died", () => {
     service.setItem(ELECTION, item);
 
     await expect(coldTakeoverMs(world, service, { untilMs: HOUR_MS, everyMs: 60_000 })).resolves.toBeUndefined();
-    const standby = new SkewedClock(world);
+    const standby = new ProcessClock(world);
     const elector = new Elector({ store: service.store(standby, PROMPT), election: ELECTION, clock: standby });
     await using leadership = await world.runUntil(elector.campaign());
     expect(leadership.term).toBe(2);
@@ -355,7 +355,7 @@ describe("a clock of the service that steps", () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     await deadLeader(world, service);
-    const store = service.store(new SkewedClock(world), PROMPT);
+    const store = service.store(new ProcessClock(world), PROMPT);
     const reading = store.read(ELECTION, { expiry: "store-clock" });
     await world.advance(15);
     service.step(HOUR_MS);
@@ -380,7 +380,7 @@ describe("a clock of the service that steps", () => {
     async (stepMs) => {
       const world = new VirtualClock();
       const service = new SimulatedService(world);
-      const store = service.store(new SkewedClock(world), PROMPT);
+      const store = service.store(new ProcessClock(world), PROMPT);
       const outcome = await world.runUntil(store.acquire(asking()));
       if (!outcome.acquired) throw new Error("It did not win.");
       service.step(stepMs);

@@ -1,7 +1,7 @@
 import { DynamoDBClient, GetItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import type { VirtualClock } from "@leasehold/core/testing";
-import type { SkewedClock } from "./skewed-clock.ts";
+import type { ProcessClock } from "../../core/test/process-clock.ts";
 
 export const TABLE = "leases";
 
@@ -76,12 +76,12 @@ export class SimulatedService {
   }
 
   /** The store of one more process. */
-  store(clock: SkewedClock, line: Line): DynamoDBLeaseStore {
+  store(clock: ProcessClock, line: Line): DynamoDBLeaseStore {
     const client = clientOn((request) => this.#handle(request, clock, line));
     return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
   }
 
-  async #handle(request: HttpRequest, process: SkewedClock, line: Line): Promise<object> {
+  async #handle(request: HttpRequest, process: ProcessClock, line: Line): Promise<object> {
     const sentMs = this.#world.monotonicMs();
     const loss = line.loses?.();
     await this.#wait(line.latencyMs());

@@ -1,22 +1,10 @@
-import type { LeaseRecord, StoredRecord } from "@leasehold/core";
+import { LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core";
 import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
-/** Every field of a lease record, so that what a write leaves out is removed. */
-const FIELDS: readonly (keyof LeaseRecord)[] = [
-  "schema",
-  "term",
-  "termId",
-  "candidateId",
-  "value",
-  "nonce",
-  "leaseDurationMs",
-  "renewIntervalMs",
-  "broken",
-  "transfer",
-];
 /** When the nonce was written, where an administrator has written since: every write moves the update time. */
 const NONCE_TIME = "nonceTime";
-export const FIELD_MASK: readonly string[] = [...FIELDS, NONCE_TIME];
+/** What a write sets, or removes where it leaves it out. */
+export const FIELD_MASK: readonly string[] = [...LEASE_RECORD_FIELDS, NONCE_TIME];
 
 /**
  * A version of a lease document: its update time, and the time of its nonce, which is the same unless an administrator
@@ -40,7 +28,7 @@ export function stored(data: Record<string, unknown>, updated: bigint, read: big
 
 /** The fields that make a document hold this record. */
 export function fieldsOf(record: LeaseRecord, ifVersion: string | undefined, keepsNonce: boolean): Record<string, unknown> {
-  const fields: Record<string, unknown> = Object.fromEntries(FIELDS.map((field) => [field, record[field]]));
+  const fields: Record<string, unknown> = Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]]));
   return { ...fields, [NONCE_TIME]: keepsNonce && ifVersion !== undefined ? parseVersion(ifVersion).nonceWritten : undefined };
 }
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import type { LeaseStore } from "@leasehold/core";
+import type { LeaseStore, RenewOutcome } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import { assertLed, assertStoreError, type Ending, type Scene } from "../scene.ts";
+import type { Faults, HeldRequests } from "../subject.ts";
 
 /** Requests and replies that are lost, late or delivered twice. */
 export const losingMessages: readonly Case[] = [
@@ -182,11 +183,7 @@ export const losingMessages: readonly Case[] = [
       const [other] = await scene.connect(1);
       await scene.leadOnce(other);
       await scene.look(store);
-      const held = await faults.hold();
-      const call = store.acquire(scene.asking("a"));
-      call.catch(() => undefined);
-      await held.arrived;
-      await faults.heal();
+      const { held, sent: call } = await sendLate(faults, () => store.acquire(scene.asking("a")));
       const next = await scene.win(other, "b");
       await held.letGo();
       const ending = await scene.ending(call);
@@ -208,11 +205,7 @@ export const losingMessages: readonly Case[] = [
       const [other] = await scene.connect(1);
       await scene.leadOnce(other);
       await scene.look(store);
-      const held = await faults.hold();
-      const call = store.acquire(scene.asking("a"));
-      call.catch(() => undefined);
-      await held.arrived;
-      await faults.heal();
+      const { held, sent: call } = await sendLate(faults, () => store.acquire(scene.asking("a")));
       const ending = await scene.ending(call);
       assert.ok("error" in ending || !ending.value.acquired, "an acquisition was won before it arrived");
       await held.letGo();
@@ -228,10 +221,9 @@ export const losingMessages: readonly Case[] = [
       const [other] = await scene.connect(1);
       const lease = await scene.win(store, "a", { value: "of a" });
       await scene.look(other);
-      const held = await faults.hold();
-      const renewal = scene.ending(store.renew(lease, scene.limits), 3 * scene.leaseMs);
-      await held.arrived;
-      await faults.heal();
+      const { held, sent: renewal } = await sendLate(faults, () =>
+        scene.ending(store.renew(lease, scene.limits), 3 * scene.leaseMs),
+      );
       await scene.pass(scene.lapseMs);
       const next = await scene.win(other, "b", { value: "of b" });
       await held.letGo();
@@ -254,10 +246,9 @@ export const losingMessages: readonly Case[] = [
       const [other, third] = await scene.connect(2);
       const lease = await scene.win(store, "a");
       await scene.look(other);
-      const held = await faults.hold();
-      const release = scene.ending(store.release(lease, scene.limits), 3 * scene.leaseMs);
-      await held.arrived;
-      await faults.heal();
+      const { held, sent: release } = await sendLate(faults, () =>
+        scene.ending(store.release(lease, scene.limits), 3 * scene.leaseMs),
+      );
       await scene.pass(scene.lapseMs);
       const next = await scene.win(other, "b");
       await held.letGo();
@@ -277,12 +268,9 @@ export const losingMessages: readonly Case[] = [
       for (const what of ["renewal", "publication"]) {
         const lease = await scene.win(store, "a");
         await scene.look(other);
-        const held = await faults.hold();
-        const call =
+        const send = (): Promise<RenewOutcome> =>
           what === "renewal" ? store.renew(lease, scene.limits) : store.publish(lease, "back from the dead", scene.limits);
-        const ending = scene.ending(call);
-        await held.arrived;
-        await faults.heal();
+        const { held, sent: ending } = await sendLate(faults, () => scene.ending(send()));
         // Given up before the release is sent, as an elector does it.
         await ending;
         await scene.leave(store, lease);
@@ -304,11 +292,7 @@ export const losingMessages: readonly Case[] = [
       await scene.look(store);
       const lateMs = scene.limits.timeoutMs / 2;
       const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
-        const held = await faults.hold();
-        const result = call();
-        result.catch(() => undefined);
-        await held.arrived;
-        await faults.heal();
+        const { held, sent: result } = await sendLate(faults, call);
         await scene.pass(lateMs);
         await held.letGo();
         return await scene.settled(result);
@@ -380,6 +364,19 @@ export const losingMessages: readonly Case[] = [
     },
   },
 ];
+
+/** Sends what is then on its way until it is let go, while all that is sent later gets through. */
+async function sendLate<T>(
+  faults: Faults,
+  send: () => Promise<T>,
+): Promise<{ readonly held: HeldRequests; readonly sent: Promise<T> }> {
+  const held = await faults.hold();
+  const sent = send();
+  sent.catch(() => undefined);
+  await held.arrived;
+  await faults.heal();
+  return { held, sent };
+}
 
 async function carriedOut(scene: Scene, what: string, seen: () => Promise<boolean>): Promise<void> {
   await scene.eventually(`${what} is carried out by the service (else faults.loseReplies() loses more than replies)`, seen);

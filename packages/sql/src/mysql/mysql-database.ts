@@ -107,7 +107,7 @@ export class MySqlDatabase implements SqlDatabase {
     try {
       for (const sql of this.migration) await connection.query(statement(sql, []));
     } finally {
-      connection.release();
+      this.#connections.release(connection);
     }
   }
 

@@ -22,7 +22,8 @@ import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 const BYTES: ReadonlySet<string> = new Set(["value", "broken_reason"]);
 
 const SELECT = `SELECT *, ${[...BYTES].map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 AS age_ms FROM ${LEASES} WHERE election = $1`;
-const SEED = `WITH seeded AS (INSERT INTO ${LEASES} (election) VALUES ($1) ON CONFLICT DO NOTHING) INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
+const SEED_FENCE = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
+const SEED = `WITH seeded AS (INSERT INTO ${LEASES} (election) VALUES ($1) ON CONFLICT DO NOTHING) ${SEED_FENCE}`;
 /** $1: election, $2: the version to replace, and from $3 on the version and the columns. */
 const SET = ["version", ...COLUMNS].map((column, index) => `${column} = $${index + 3}`).join(", ");
 const SET_NONCE_AT = ", nonce_at = clock_timestamp()";
@@ -49,7 +50,8 @@ SELECT (SELECT pg_notify('${CHANNEL}', $1) FROM updated ${condition}) AS told FR
 
 /**
  * Both rows in one statement, and so in one transaction. The fence is locked first: while a guarded transaction makes
- * this wait, renewals of the lease go on.
+ * this wait, renewals of the lease go on. And never backwards: only an acquisition opens the fence, for a later term, and
+ * only the end of that one closes it.
  */
 function fencedUpdateOf(keepsNonce: boolean): string {
   const set = SET + (keepsNonce ? "" : SET_NONCE_AT);
@@ -61,8 +63,6 @@ function fencedUpdateOf(keepsNonce: boolean): string {
 UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) ${NOTIFY}`;
 }
 
-/** Never backwards, by the term's condition above. */
-const SEED_FENCE = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
 const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
 /** `SHARE`: those who guard by the fence do not exclude one another, only whoever changes it. */
 const LOCK_FENCE = `WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${GATE}))
@@ -170,7 +170,7 @@ export class PostgresDatabase implements SqlDatabase {
         });
       }
     } finally {
-      client.release();
+      this.#connections.release(client);
     }
   }
 
