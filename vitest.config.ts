@@ -2,10 +2,12 @@ import { defineConfig } from "vitest/config";
 
 // Tests run from the sources: every package exports them under this private condition, so nothing has to be built.
 // Not Vite's "module": Vitest passes these on to Node, whose `require` then finds files that only a bundler can read.
-const fromSource = { ssr: { resolve: { conditions: ["@leasehold/source", "node"] } } };
+const resolve = { conditions: ["@leasehold/source", "node"] };
+const fromSource = { ssr: { resolve } };
 
 export default defineConfig({
-  ...fromSource,
+  // What runs the global setup, by Vitest's own name for it.
+  environments: { __vitest__: { resolve } },
   test: {
     // Prints the table of every store that was put to the test.
     globalSetup: ["test/conformance/table.ts"],
