@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
 import { untilAborted } from "./leader-tasks.ts";
-import { ProcessClock } from "./process-clock.ts";
+import { ProcessClock } from "@leasehold/core/testing";
 
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 const ADVERSITIES = 150;

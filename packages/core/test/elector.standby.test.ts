@@ -8,7 +8,7 @@ import {
   type Candidate,
   type Run,
 } from "./election-world.ts";
-import { ProcessClock } from "./process-clock.ts";
+import { ProcessClock } from "@leasehold/core/testing";
 
 const HOUR_MS = 3_600_000;
 

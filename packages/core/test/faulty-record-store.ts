@@ -8,7 +8,7 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core";
-import type { VirtualClock } from "@leasehold/core/testing";
+import { SimulatedRecordService, type VirtualClock } from "@leasehold/core/testing";
 
 /** What becomes of a request that does not go well. */
 export type Fault =
@@ -41,12 +41,11 @@ export interface LoggedRequest {
 export class RecordService {
   readonly log: LoggedRequest[] = [];
   readonly #clock: VirtualClock;
-  /** Kept as JSON, as most services would: nothing that JSON cannot hold survives. */
-  readonly #entries = new Map<string, { readonly json: string; readonly version: string }>();
-  #writes = 0;
+  readonly #service: SimulatedRecordService;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
+    this.#service = new SimulatedRecordService(clock);
   }
 
   /** @param options.clock that of the candidate's process, by which replies are delivered. @param options.latencyMs of a whole request. */
@@ -66,26 +65,21 @@ export class RecordService {
   }
 
   get(election: string): StoredRecord | undefined {
-    const entry = this.#entries.get(election);
-    return entry && { data: JSON.parse(entry.json) as unknown, version: entry.version };
+    return this.#service.get(election);
   }
 
-  put(election: string, record: LeaseRecord, ifVersion: string | undefined): PutOutcome {
-    if (this.#entries.get(election)?.version !== ifVersion) return { stored: false };
-    return { stored: true, version: this.overwrite(election, record) };
+  put(election: string, record: LeaseRecord, options: PutOptions): PutOutcome {
+    return this.#service.put(election, record, options);
   }
 
   /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. */
   overwrite(election: string, data: unknown): string {
-    this.#writes += 1;
-    const version = `v${this.#writes}`;
-    this.#entries.set(election, { json: JSON.stringify(data), version });
-    return version;
+    return this.#service.overwrite(election, data);
   }
 
   /** Deletes the record, which Leasehold itself never does. */
   remove(election: string): void {
-    this.#entries.delete(election);
+    this.#service.remove(election);
   }
 }
 
@@ -127,8 +121,8 @@ export class FaultyRecordStore implements RecordStore {
     return this.#send({ operation: "get", election }, () => this.#service.get(election));
   }
 
-  put(election: string, record: LeaseRecord, { ifVersion }: PutOptions): Promise<PutOutcome> {
-    return this.#send({ operation: "put", election, record }, () => this.#service.put(election, record, ifVersion));
+  put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    return this.#send({ operation: "put", election, record }, () => this.#service.put(election, record, options));
   }
 
   async #send<T>(request: Pick<LoggedRequest, "operation" | "election" | "record">, apply: () => T): Promise<T> {

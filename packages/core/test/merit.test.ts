@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ElectionWorld, LEASE_MS } from "./election-world.ts";
-import { ProcessClock } from "./process-clock.ts";
+import { ProcessClock } from "@leasehold/core/testing";
 
 const RUNS = 240;
 const FIRST_MINUTE_MS = 60_000;

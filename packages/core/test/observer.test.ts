@@ -4,7 +4,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { LIMITS, win } from "./acquisitions.ts";
 import { ELECTION, ElectionWorld, LEASE_MS, RETRY_PERIOD_MS } from "./election-world.ts";
-import { ProcessClock } from "./process-clock.ts";
+import { ProcessClock } from "@leasehold/core/testing";
 
 let world: ElectionWorld;
 beforeEach(() => {

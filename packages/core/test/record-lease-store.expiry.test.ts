@@ -5,7 +5,7 @@ import { acquiring, LIMITS, win } from "./acquisitions.ts";
 import { ClockedRecordStore } from "./clocked-record-store.ts";
 import { ELECTION, LEASE_MS } from "./election-world.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
-import { ProcessClock } from "./process-clock.ts";
+import { ProcessClock } from "@leasehold/core/testing";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,7 @@
 import { Elector } from "@leasehold/core";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testing";
 import { beforeAll, expect, test } from "vitest";
 import { SimulatedService, warmUp } from "./simulated-service.ts";
-import { ProcessClock } from "../../core/test/process-clock.ts";
 import { ELECTION } from "./table-world.ts";
 
 beforeAll(warmUp);
@@ -12,7 +11,7 @@ test("half an hour at the defaults: the leader's 360 writes, and 1,150 reads of 
   const service = new SimulatedService(world);
   const [leader, standby] = ["leader", "standby"].map((candidateId) => {
     const clock = new ProcessClock(world);
-    const store = service.store(clock, { latencyMs: () => 5, hostOffsetMs: () => 0 });
+    const store = service.store(clock, { network: promptNetwork(5), hostOffsetMs: () => 0 });
     return new Elector({ store, election: ELECTION, candidateId, clock });
   });
   const leadership = await world.runUntil(leader!.campaign());

@@ -1,15 +1,14 @@
 import { fc, test } from "@fast-check/vitest";
 import { Elector, type LeaderTask, sleep, type AcquireRequest, type Lease } from "@leasehold/core";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, promptNetwork, VirtualClock, type Network, type Passage } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";
 import { TOLERANCE_MS } from "../src/store-time.ts";
 import { SimulatedService, warmUp, type Line } from "./simulated-service.ts";
-import { ProcessClock } from "../../core/test/process-clock.ts";
 import { asking, ELECTION, LEASE_MS, LIMITS } from "./table-world.ts";
 
 const HOUR_MS = 3_600_000;
-const PROMPT: Line = { latencyMs: () => 10, hostOffsetMs: () => 0 };
+const PROMPT: Line = { network: promptNetwork(10), hostOffsetMs: () => 0 };
 
 beforeAll(warmUp);
 
@@ -36,9 +35,8 @@ class SkewedWorld {
     this.service = new SimulatedService(this.clock, this.#between(-HOUR_MS, HOUR_MS));
     this.#expiry = expiry;
     this.#lossy = {
-      latencyMs: () => this.#between(1, 150),
+      network: () => this.#pass(),
       hostOffsetMs: () => this.#between(-TOLERANCE_MS / 2, TOLERANCE_MS / 2),
-      loses: () => (this.clock.random() < 0.05 ? this.#pick(["request", "reply"] as const) : undefined),
     };
   }
 
@@ -86,6 +84,12 @@ class SkewedWorld {
 
   get #alive(): number {
     return this.processes.filter(({ clock }) => clock.alive).length;
+  }
+
+  #pass(): Passage {
+    const afterMs = this.#between(1, 150);
+    if (this.clock.random() >= 0.05) return { arrivals: [{ afterMs, replyAfterMs: this.#between(1, 150) }] };
+    return { arrivals: this.#pick([[], [{ afterMs }]]) };
   }
 
   #task(longestMs: number): LeaderTask {
@@ -201,7 +205,7 @@ describe("a process that was started after the leader died", () => {
     async (seed, holderSkew, callerSkew, serviceOffsetMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
       const service = new SimulatedService(world, serviceOffsetMs);
-      const line = { latencyMs: () => world.random() * 50, hostOffsetMs: () => 0 };
+      const line = { network: within(world, 50), hostOffsetMs: () => 0 };
       const { lastSentMs } = await deadLeader(world, service, {
         process: new ProcessClock(world, holderSkew),
         line,
@@ -235,11 +239,11 @@ describe("a process that was started after the leader died", () => {
       const apart = world.random() < 0.5 ? TOLERANCE_MS / 2 : -TOLERANCE_MS / 2;
       const { lastSentMs } = await deadLeader(world, service, {
         process: new ProcessClock(world, { rate: anyRate() }),
-        line: { latencyMs: () => world.random() * 400, hostOffsetMs: () => apart },
+        line: { network: within(world, 400), hostOffsetMs: () => apart },
         request: { leaseDurationMs, renewIntervalMs: leaseDurationMs / 3 },
         renewals: Math.floor(world.random() * 3),
       });
-      const line = { latencyMs: () => world.random() * 400, hostOffsetMs: () => -apart };
+      const line = { network: within(world, 400), hostOffsetMs: () => -apart };
       await world.advance(leaseDurationMs * 0.9);
 
       const rate = anyRate();
@@ -258,8 +262,7 @@ describe("a process that was started after the leader died", () => {
   test("counts from when a holder asked for the time that it stamps, however late the answer was", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
-    let messages = 0;
-    const slowReplies = { latencyMs: () => ((messages += 1) % 2 === 1 ? 10 : 4_000), hostOffsetMs: () => 0 };
+    const slowReplies: Line = { network: () => ({ arrivals: [{ afterMs: 10, replyAfterMs: 4_000 }] }), hostOffsetMs: () => 0 };
     const request = { timeoutMs: 60_000 };
     const { lastSentMs } = await deadLeader(world, service, { line: slowReplies, request, renewals: 0 });
 
@@ -395,3 +398,8 @@ describe("a clock of the service that steps", () => {
     },
   );
 });
+
+/** Requests and replies that each take any time up to `mostMs`. */
+function within(world: VirtualClock, mostMs: number): Network {
+  return () => ({ arrivals: [{ afterMs: world.random() * mostMs, replyAfterMs: world.random() * mostMs }] });
+}

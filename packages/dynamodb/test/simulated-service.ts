@@ -1,7 +1,7 @@
 import { DynamoDBClient, GetItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
-import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
-import type { VirtualClock } from "@leasehold/core/testing";
-import type { ProcessClock } from "../../core/test/process-clock.ts";
+import { marshall } from "@aws-sdk/util-dynamodb";
+import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
+import { DynamoDBLeaseStore, type DynamoDBFence } from "@leasehold/dynamodb";
 
 export const TABLE = "leases";
 
@@ -17,6 +17,8 @@ interface Request {
   readonly ExpressionAttributeValues?: Item;
 }
 
+type Check = NonNullable<DynamoDBFence["ConditionCheck"]>;
+
 /** A request, as the SDK hands it to a handler. */
 interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
@@ -30,12 +32,9 @@ interface Reply {
 
 /** How one process reaches the service. */
 export interface Line {
-  /** How long a request takes to arrive, and a reply to come back, drawn anew for each. */
-  readonly latencyMs: () => number;
+  readonly network: Network;
   /** How far the clock of the machine that answers is off the service's own. */
   readonly hostOffsetMs: () => number;
-  /** What becomes of a request: carried out or not, and answered or not. */
-  readonly loses?: () => "request" | "reply" | undefined;
 }
 
 /**
@@ -51,6 +50,10 @@ export class SimulatedService {
   readonly served = { reads: 0, consistentReads: 0, writes: 0 };
   /** When, by the true time, each accepted write was sent that set this nonce. */
   readonly sentMs = new Map<string, number>();
+  /** What each item was before its last write: what a read that need not be consistent may show. */
+  readonly #past = new Map<string, Item | undefined>();
+  /** Called after each update that was accepted. */
+  onUpdated: ((before: Item | undefined, item: Item) => void) | undefined;
 
   constructor(world: VirtualClock, offsetMs = 0) {
     this.#world = world;
@@ -81,27 +84,33 @@ export class SimulatedService {
     return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
   }
 
-  async #handle(request: HttpRequest, process: ProcessClock, line: Line): Promise<object> {
-    const sentMs = this.#world.monotonicMs();
-    const loss = line.loses?.();
-    await this.#wait(line.latencyMs());
-    if (loss === "request") return await never();
-    const { status, body } = this.#answer(request, sentMs);
-    const date = new Date(this.nowMs() + line.hostOffsetMs()).toUTCString();
-    if (loss === "reply") return await never();
-    await this.#wait(line.latencyMs());
-    // A reply waits until its process runs again.
-    await new Promise<void>((resolve) => void process.setTimer(resolve, 0));
-    const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": `R${(this.#replies += 1)}`, date };
-    return { response: { statusCode: status, headers, body: new TextEncoder().encode(JSON.stringify(body)) } };
+  /** Whether a transaction with this check would pass at present. */
+  admits(election: string, { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues }: Check): boolean {
+    const values = marshall(ExpressionAttributeValues ?? {}) as Item;
+    const names = ExpressionAttributeNames ?? {};
+    const request = { ConditionExpression: ConditionExpression ?? "", ExpressionAttributeNames: names };
+    const item = this.#items.get(election);
+    return holds({ ...request, Key: { election: { S: election } }, ExpressionAttributeValues: values }, item);
   }
 
-  #answer({ headers, body }: HttpRequest, sentMs: number): Reply {
-    const operation = headers["x-amz-target"]?.replace(/^DynamoDB_20120810\./, "");
+  async #handle(request: HttpRequest, process: ProcessClock, { network, hostOffsetMs }: Line): Promise<object> {
+    const sentMs = this.#world.monotonicMs();
+    const operation = request.headers["x-amz-target"]?.replace(/^DynamoDB_20120810\./, "") ?? "";
+    const passage = network({ operation });
+    return await carry(this.#world, process, passage, () => {
+      const { status, body } = this.#answer(operation, request, sentMs, passage.lags ?? false);
+      const date = new Date(this.nowMs() + hostOffsetMs()).toUTCString();
+      const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": `R${(this.#replies += 1)}`, date };
+      return { response: { statusCode: status, headers, body: new TextEncoder().encode(JSON.stringify(body)) } };
+    });
+  }
+
+  #answer(operation: string, { body }: HttpRequest, sentMs: number, lags: boolean): Reply {
     const request = JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Request;
     if (operation === "DescribeTable") return { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
     const election = request.Key.election.S;
-    const item = this.#items.get(election);
+    const past = lags && operation === "GetItem" && !request.ConsistentRead && this.#past.has(election);
+    const item = (past ? this.#past : this.#items).get(election);
     if (operation === "GetItem") this.served[request.ConsistentRead ? "consistentReads" : "reads"] += 1;
     else this.served.writes += 1;
     if (operation === "GetItem") return { status: 200, body: item ? { Item: item } : {} };
@@ -111,14 +120,12 @@ export class SimulatedService {
       return { status: 400, body: { __type, message: "The conditional request failed", ...(item ? { Item: item } : {}) } };
     }
     const updated = update(request, item ?? { election: { S: election } });
+    this.#past.set(election, item);
     this.#items.set(election, updated);
     const nonce = updated["nonce"]?.S ?? "";
     if (nonce !== item?.["nonce"]?.S) this.sentMs.set(nonce, sentMs);
+    this.onUpdated?.(item, updated);
     return { status: 200, body: {} };
-  }
-
-  async #wait(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => void this.#world.setTimer(resolve, ms));
   }
 }
 
@@ -139,10 +146,6 @@ function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBCl
     signer: { sign: (request: object) => Promise.resolve(request) } as never,
     requestHandler: { handle } as object,
   });
-}
-
-async function never(): Promise<never> {
-  return await new Promise(() => {});
 }
 
 /** Whether an item meets the condition: one or more of `attribute_not_exists(#a)` and `#a = :b`, all of which must hold. */

@@ -1,1 +1,5 @@
-export { VirtualClock } from "./virtual-clock.ts";
+export * from "./process-clock.ts";
+export * from "./seeded-random.ts";
+export * from "./simulated-network.ts";
+export * from "./simulated-record-service.ts";
+export * from "./virtual-clock.ts";

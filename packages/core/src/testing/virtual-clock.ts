@@ -1,9 +1,11 @@
 import type { Clock, Timer } from "../clock.ts";
+import { SeededRandom } from "./seeded-random.ts";
 
 interface Pending {
   readonly atMs: number;
   readonly order: number;
   readonly callback: () => void;
+  state: "waiting" | "cancelled" | "done";
 }
 
 /**
@@ -11,20 +13,22 @@ interface Pending {
  * their time, and everything that they set off runs before the next one does.
  */
 export class VirtualClock implements Clock {
+  readonly #random: SeededRandom;
+  /** A binary heap: the earliest timer first. Those that were cancelled stay until they come up. */
+  readonly #heap: Pending[] = [];
   #monotonicMs = 1_000;
   #wallMs = Date.UTC(2026, 0, 1);
   #order = 0;
-  #seed: number;
-  readonly #pending = new Set<Pending>();
+  #waiting = 0;
 
   /** @param seed of the numbers that `random` and `randomUuid` give. */
   constructor(seed = 1) {
-    this.#seed = seed;
+    this.#random = new SeededRandom(seed);
   }
 
   /** How many timers are waiting: 0 once everything has been stopped. */
   get pendingTimers(): number {
-    return this.#pending.size;
+    return this.#waiting;
   }
 
   monotonicMs(): number {
@@ -40,35 +44,50 @@ export class VirtualClock implements Clock {
     let atMs = this.#monotonicMs + Math.max(delayMs, 0);
     // Rounding must not make it early: a deadline not quite reached would be set again for ever, at the same instant.
     if (atMs - this.#monotonicMs < delayMs) atMs += atMs * Number.EPSILON;
-    const pending = { atMs, order: this.#order, callback };
-    this.#pending.add(pending);
-    return { cancel: () => void this.#pending.delete(pending) };
+    const pending: Pending = { atMs, order: this.#order, callback, state: "waiting" };
+    this.#push(pending);
+    this.#waiting += 1;
+    return {
+      cancel: () => {
+        if (pending.state !== "waiting") return;
+        pending.state = "cancelled";
+        this.#waiting -= 1;
+      },
+    };
   }
 
   random(): number {
-    // mulberry32: https://gist.github.com/tommyettinger/46a874533244883189143505d203312c (public domain)
-    this.#seed = (this.#seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#seed ^ (this.#seed >>> 15), this.#seed | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+    return this.#random.next();
   }
 
   randomUuid(): string {
-    const hex = Array.from({ length: 32 }, () => Math.floor(this.random() * 16).toString(16)).join("");
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+    const hex = (): string => ((this.#random.next() * 4_294_967_296) >>> 0).toString(16).padStart(8, "0");
+    const [a, b, c, d] = [hex(), hex(), hex(), hex()];
+    return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-8${c.slice(1, 4)}-${c.slice(4)}${d}`;
   }
 
   /** Lets `ms` pass on both clocks, running every timer that falls due and all that it sets off. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
     await this.settle();
-    for (let next = this.#next(); next && next.atMs <= untilMs; next = this.#next()) {
-      this.#pass(Math.max(next.atMs - this.#monotonicMs, 0));
-      this.#pending.delete(next);
-      next.callback();
-      await this.settle();
-    }
+    while (await this.step(untilMs));
     this.#pass(Math.max(untilMs - this.#monotonicMs, 0));
+  }
+
+  /**
+   * Lets time pass until the next timer, and runs it and all that it sets off. Returns false, and lets no time pass,
+   * where none falls due by `untilMs` of the monotonic clock.
+   */
+  async step(untilMs: number = Infinity): Promise<boolean> {
+    const next = this.#next();
+    if (!next || next.atMs > untilMs) return false;
+    this.#pop();
+    this.#pass(Math.max(next.atMs - this.#monotonicMs, 0));
+    next.state = "done";
+    this.#waiting -= 1;
+    next.callback();
+    await this.settle();
+    return true;
   }
 
   /** Advances until `promise` settles, at most `limitMs`; gives its result, or throws what it rejects with. */
@@ -81,9 +100,7 @@ export class VirtualClock implements Clock {
     const untilMs = this.#monotonicMs + limitMs;
     await this.settle();
     while (!settled) {
-      const next = this.#next();
-      if (!next || next.atMs > untilMs) throw new Error(`The promise was still pending after ${limitMs} virtual ms.`);
-      await this.advance(Math.max(next.atMs - this.#monotonicMs, 0));
+      if (!(await this.step(untilMs))) throw new Error(`The promise was still pending after ${limitMs} virtual ms.`);
     }
     await watch;
     return await promise;
@@ -115,10 +132,41 @@ export class VirtualClock implements Clock {
   }
 
   #next(): Pending | undefined {
-    let first: Pending | undefined;
-    for (const pending of this.#pending) {
-      if (!first || pending.atMs < first.atMs || (pending.atMs === first.atMs && pending.order < first.order)) first = pending;
-    }
-    return first;
+    while (this.#heap[0]?.state === "cancelled") this.#pop();
+    return this.#heap[0];
   }
+
+  #push(pending: Pending): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent] as Pending;
+      if (isBefore(above, pending)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = pending;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (!last || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Pending, heap[child] as Pending)) child += 1;
+      const below = heap[child] as Pending;
+      if (isBefore(last, below)) break;
+      heap[index] = below;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(one: Pending, other: Pending): boolean {
+  return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
 }

@@ -1,20 +1,28 @@
-import type { Clock, Timer } from "@leasehold/core";
-import type { VirtualClock } from "@leasehold/core/testing";
+import type { Clock, Timer } from "../clock.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 /** Keeps a timer from firing a rounding error before its time by the process's own clock. */
 const ROUNDING_MS = 1 / 1_024;
 
 /** How the clocks of one process differ from the true time. */
 export interface ProcessClockOptions {
-  /** Milliseconds that pass on this process's clocks in one true millisecond. */
-  readonly rate?: number;
-  readonly wallOffsetMs?: number;
+  /** Milliseconds that pass on this process's clocks in one true millisecond. @defaultValue 1 */
+  readonly rate?: number | undefined;
+  /** The same of its wall clock alone. @defaultValue `rate` */
+  readonly wallRate?: number | undefined;
+  /** How far its wall clock is ahead of the true time at first. @defaultValue 0 */
+  readonly wallOffsetMs?: number | undefined;
 }
 
-/** The clocks of one process among several that share a virtual clock, and the means to kill, pause or suspend that process alone. */
+/**
+ * The clocks of one process among several that share a virtual clock, which shows the true time; and the means to kill,
+ * pause or suspend that process alone.
+ */
 export class ProcessClock implements Clock {
   readonly #world: VirtualClock;
   readonly #rate: number;
+  readonly #wallRate: number;
+  readonly #wallOriginMs: number;
   #wallOffsetMs: number;
   /** How much of the true time the monotonic clock has missed. */
   #missedMs = 0;
@@ -22,14 +30,22 @@ export class ProcessClock implements Clock {
   #held: Array<() => void> | undefined;
   #alive = true;
 
-  constructor(world: VirtualClock, { rate = 1, wallOffsetMs = 0 }: ProcessClockOptions = {}) {
+  constructor(world: VirtualClock, { rate = 1, wallRate = rate, wallOffsetMs = 0 }: ProcessClockOptions = {}) {
     this.#world = world;
     this.#rate = rate;
+    this.#wallRate = wallRate;
+    this.#wallOriginMs = world.wallMs();
     this.#wallOffsetMs = wallOffsetMs;
   }
 
+  /** False once it was killed. */
   get alive(): boolean {
     return this.#alive;
+  }
+
+  /** Whether it runs at present: it is alive, and neither paused nor suspended. */
+  get running(): boolean {
+    return this.#alive && this.#held === undefined;
   }
 
   monotonicMs(): number {
@@ -37,7 +53,7 @@ export class ProcessClock implements Clock {
   }
 
   wallMs(): number {
-    return this.#world.wallMs() * this.#rate + this.#wallOffsetMs;
+    return this.#wallOriginMs + (this.#world.wallMs() - this.#wallOriginMs) * this.#wallRate + this.#wallOffsetMs;
   }
 
   setTimer(callback: () => void, delayMs: number): Timer {
@@ -70,6 +86,13 @@ export class ProcessClock implements Clock {
     return this.#world.randomUuid();
   }
 
+  /** Runs something that reaches the process from outside, such as a reply: now, or once it runs again; never once it was killed. */
+  deliver(callback: () => void): void {
+    if (this.#held) this.#held.push(callback);
+    else if (this.#alive) callback();
+  }
+
+  /** Sets the wall clock forward, or back. */
   jumpWall(ms: number): void {
     this.#wallOffsetMs += ms;
   }
@@ -90,11 +113,12 @@ export class ProcessClock implements Clock {
     this.#suspendedAtMs ??= this.#world.monotonicMs();
   }
 
+  /** Runs what has fallen due meanwhile, in order, each followed by all that it sets off. */
   resume(): void {
     if (this.#suspendedAtMs !== undefined) this.#missedMs += this.#world.monotonicMs() - this.#suspendedAtMs;
     this.#suspendedAtMs = undefined;
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const run of held) run();
+    for (const callback of held) this.#world.setTimer(() => this.deliver(callback), 0);
   }
 }

@@ -1,0 +1,221 @@
+import type {
+  Fence,
+  GetOptions,
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "../record-store.ts";
+import type { ProcessClock } from "./process-clock.ts";
+import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** What a simulated service can do. */
+export interface SimulatedRecordServiceOptions {
+  /** The service's own clock, and how far it may be trusted; without one it tells no time. */
+  readonly storeClock?: RecordStoreCapabilities["storeClock"];
+  /** Milliseconds that pass on that clock in one true millisecond. @defaultValue 1 */
+  readonly clockRate?: number | undefined;
+  /** What it pushes to those who watch; without it there is no watching. */
+  readonly pushes?: RecordStoreCapabilities["pushes"];
+}
+
+/** A write that the service has accepted. */
+export interface AcceptedWrite {
+  readonly election: string;
+  readonly before: LeaseRecord | undefined;
+  readonly record: LeaseRecord;
+  /** When it was accepted, by the true time. */
+  readonly atMs: number;
+}
+
+/** What is stored of one election. */
+interface Entry {
+  /** Kept as JSON, as most services would: nothing that JSON cannot hold survives. */
+  readonly json: string;
+  readonly version: string;
+  readonly nonceWrittenAtMs: number;
+}
+
+interface Watcher {
+  readonly push: (stored: StoredRecord | undefined) => void;
+}
+
+/**
+ * A service that compares and swaps one record per election, in virtual time, for any number of processes: each reaches
+ * it by a {@link connect | connection} of its own, over a network that can do anything to what it carries. Wrap a
+ * connection in a `RecordLeaseStore` to get what an `Elector` takes.
+ */
+export class SimulatedRecordService {
+  readonly #world: VirtualClock;
+  readonly #options: SimulatedRecordServiceOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** What was there before the last write: what a replica that lags still shows. */
+  readonly #past = new Map<string, Entry>();
+  readonly #fences = new Map<string, Fence>();
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  #writes = 0;
+  #clockOffsetMs = 0;
+  /** Called after each write of a candidate or an administrator that was accepted. */
+  onAccepted: ((write: AcceptedWrite) => void) | undefined;
+
+  constructor(world: VirtualClock, options: SimulatedRecordServiceOptions = {}) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  /** The service as one process reaches it. */
+  connect(process: ProcessClock, network: Network = promptNetwork()): RecordStore {
+    return new SimulatedConnection(this, this.#world, process, network, this.#options);
+  }
+
+  /** The election's record as it lies in the store, unchecked. */
+  record(election: string): unknown {
+    return this.get(election)?.data;
+  }
+
+  /** The service's own time. It starts with the true time's monotonic clock, and may run at another rate, or step. */
+  nowMs(): number {
+    return this.#world.monotonicMs() * (this.#options.clockRate ?? 1) + this.#clockOffsetMs;
+  }
+
+  /** Sets the service's own clock forward, or back. */
+  stepClock(ms: number): void {
+    this.#clockOffsetMs += ms;
+  }
+
+  /** @param past what a replica shows that has not seen the last write. */
+  get(election: string, past = false): StoredRecord | undefined {
+    const entry = (past ? this.#past : this.#entries).get(election);
+    if (!entry) return undefined;
+    const ageMs = this.nowMs() - entry.nonceWrittenAtMs;
+    return {
+      data: JSON.parse(entry.json) as unknown,
+      version: entry.version,
+      ...(this.#options.storeClock ? { nonceAgeMs: [ageMs, ageMs] } : {}),
+    };
+  }
+
+  put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, fence }: Omit<PutOptions, "signal">): PutOutcome {
+    const present = this.#entries.get(election);
+    if (present?.version !== ifVersion) return { stored: false };
+    const before = present && (JSON.parse(present.json) as LeaseRecord);
+    const nonceWrittenAtMs = keepsNonce && present ? present.nonceWrittenAtMs : this.nowMs();
+    const version = this.#store(election, record, nonceWrittenAtMs);
+    if (fence) this.#fences.set(election, fence);
+    this.onAccepted?.({ election, before, record, atMs: this.#world.monotonicMs() });
+    const { pushes } = this.#options;
+    const renews = before?.termId === record.termId && before.value === record.value && !keepsNonce;
+    if (pushes === "every-write" || (pushes === "all-but-renewals" && !renews)) this.#push(election);
+    return { stored: true, version };
+  }
+
+  /** Whether a write that depends on a leadership passes at present: the store's own fence, changed with the record. */
+  admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {
+    const fence = this.#fences.get(election);
+    return fence !== undefined && fence.term === term && fence.termId === termId;
+  }
+
+  /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. Returns the version. */
+  overwrite(election: string, data: unknown): string {
+    return this.#store(election, data, this.nowMs());
+  }
+
+  /** Deletes the record, which Leasehold itself never does. */
+  remove(election: string): void {
+    this.#entries.delete(election);
+  }
+
+  /** Yields the record at once and whenever it changes, for as long as the signal has not aborted. */
+  async *watch(
+    election: string,
+    { process, network, signal }: { readonly process: ProcessClock; readonly network: Network; readonly signal: AbortSignal },
+  ): AsyncGenerator<StoredRecord | undefined> {
+    // Only the last one counts: one that is not taken in time is replaced.
+    let pushed: { readonly stored: StoredRecord | undefined } | undefined;
+    let wake = Promise.withResolvers<void>();
+    const push = (stored: StoredRecord | undefined): void => {
+      for (const { replyAfterMs } of network({ operation: "watch" }).arrivals) {
+        if (replyAfterMs === undefined) continue;
+        const arrive = (): void => {
+          pushed = { stored };
+          wake.resolve();
+        };
+        this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
+      }
+    };
+    const watcher: Watcher = { push };
+    const watchers = this.#watchers.get(election) ?? new Set<Watcher>();
+    this.#watchers.set(election, watchers.add(watcher));
+    const onAbort = (): void => wake.resolve();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      push(this.get(election));
+      while (!signal.aborted) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+        const next = pushed;
+        pushed = undefined;
+        if (next && !signal.aborted) yield next.stored;
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      watchers.delete(watcher);
+    }
+  }
+
+  #store(election: string, data: unknown, nonceWrittenAtMs: number): string {
+    this.#writes += 1;
+    const version = `v${this.#writes}`;
+    const present = this.#entries.get(election);
+    if (present) this.#past.set(election, present);
+    this.#entries.set(election, { json: JSON.stringify(data), version, nonceWrittenAtMs });
+    return version;
+  }
+
+  #push(election: string): void {
+    const stored = this.get(election);
+    for (const { push } of this.#watchers.get(election) ?? []) push(stored);
+  }
+}
+
+/** The service as one process reaches it. */
+class SimulatedConnection implements RecordStore {
+  readonly name: string = "simulated";
+  readonly capabilities: RecordStoreCapabilities;
+  readonly watch?: NonNullable<RecordStore["watch"]>;
+  readonly #service: SimulatedRecordService;
+  readonly #world: VirtualClock;
+  readonly #process: ProcessClock;
+  readonly #network: Network;
+
+  constructor(
+    service: SimulatedRecordService,
+    world: VirtualClock,
+    process: ProcessClock,
+    network: Network,
+    { storeClock, pushes }: SimulatedRecordServiceOptions,
+  ) {
+    this.#service = service;
+    this.#world = world;
+    this.#process = process;
+    this.#network = network;
+    this.capabilities = { maxValueBytes: 1_024, fence: "atomic", storeClock, pushes };
+    if (pushes) this.watch = (election, { signal }) => service.watch(election, { process, network, signal });
+  }
+
+  get(election: string, { consistent }: GetOptions): Promise<StoredRecord | undefined> {
+    return this.#carry("get", ({ lags }) => this.#service.get(election, lags && !consistent));
+  }
+
+  put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    return this.#carry("put", () => this.#service.put(election, record, options));
+  }
+
+  #carry<T>(operation: string, serve: (passage: Passage) => T): Promise<T> {
+    const passage = this.#network({ operation });
+    return carry(this.#world, this.#process, passage, () => serve(passage));
+  }
+}

@@ -1,0 +1,240 @@
+import { Elector, isLeaseholdError, sleep, type ElectorEvents, type Leadership } from "@leasehold/core";
+import { ProcessClock, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
+import { Link } from "./network.ts";
+import type { CandidatePlan, Plan } from "./plan.ts";
+import { ELECTION, type SimulatedStore, type StoreAccess } from "./stores/simulated-store.ts";
+
+/** What a candidate's process tells the world, which knows everything. */
+export interface Witness {
+  /** Whether tasks are to do as they are told from now on. */
+  readonly calm: boolean;
+  leads(candidate: Candidate, leadership: Leadership): void;
+  /** A task was started while another one is pending in the same process. */
+  startedSecondTask(candidate: Candidate): void;
+  /** Its elector gave up with this error, though nothing told it to. */
+  gaveUp(candidate: Candidate, error: unknown): void;
+  note(actor: string, what: string): void;
+  count(fault: string): void;
+}
+
+export interface CandidateOptions {
+  readonly world: VirtualClock;
+  readonly plan: Plan;
+  readonly candidate: CandidatePlan;
+  readonly candidateId: string;
+  readonly store: SimulatedStore;
+  readonly random: SeededRandom;
+  readonly witness: Witness;
+}
+
+/** What a task throws that fails. */
+class TaskError extends Error {}
+
+type Character = "obedient" | "deaf" | "throwing" | "short" | "silent";
+
+const EVENTS = [
+  "standby",
+  "startedLeading",
+  "renewed",
+  "renewFailed",
+  "ending",
+  "stoppedLeading",
+  "releaseFailed",
+  "storeFailed",
+  "overrun",
+  "callbackFailed",
+] as const satisfies readonly (keyof ElectorEvents)[];
+
+/** One process with one elector, from its start to its end. */
+export class Candidate {
+  readonly id: string;
+  readonly clock: ProcessClock;
+  readonly link: Link;
+  readonly elector: Elector;
+  readonly stopping = new AbortController();
+  readonly sleeps: boolean;
+  /** When it began to run again after it was frozen last, by the true time; and whether its monotonic clock had stood still. */
+  thawed: { readonly atMs: number; readonly slept: boolean } | undefined;
+  /** Whether its supervisor has settled. */
+  stopped = false;
+  /** How many tasks are pending. */
+  pending = 0;
+  /** When it sent its last request, by the true time. */
+  lastRequestMs = 0;
+  readonly #options: CandidateOptions;
+  readonly #access: StoreAccess;
+  #entries = 0;
+
+  constructor(options: CandidateOptions) {
+    const { world, plan, candidate, candidateId, store, random, witness } = options;
+    this.#options = options;
+    this.id = candidateId;
+    this.sleeps = candidate.sleeps;
+    this.clock = new ProcessClock(world, candidate);
+    this.link = new Link({
+      world,
+      plan,
+      store,
+      random,
+      note: (fault, { operation }) => {
+        witness.count(fault);
+        witness.note(candidateId, `network: ${fault} (${operation})`);
+      },
+    });
+    const { network } = this.link;
+    this.#access = store.connect(this.clock, (request) => {
+      this.lastRequestMs = world.monotonicMs();
+      return network(request);
+    });
+    const { stallTimeoutMs, cooldownMs, ...timing } = plan.timing;
+    this.elector = new Elector({
+      ...timing,
+      ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
+      ...(cooldownMs === undefined ? {} : { cooldownMs }),
+      store: this.#access.store,
+      election: ELECTION,
+      candidateId,
+      clock: this.clock,
+      expiry: candidate.expiry,
+      releaseOnStop: candidate.releaseOnStop,
+    });
+    for (const event of EVENTS) this.elector.on(event, (details) => witness.note(candidateId, describe(event, details)));
+    this.elector.on("callbackFailed", ({ error }) => witness.gaveUp(this, error));
+  }
+
+  /** Competes until it is told to stop. */
+  async live(): Promise<void> {
+    const { signal } = this.stopping;
+    const { candidate, witness, random } = this.#options;
+    while (!signal.aborted) {
+      try {
+        if (candidate.way === "run") await this.elector.run((leadership) => this.#work(leadership), { signal });
+        else await this.#leadByHand(signal);
+        if (candidate.way === "run" && !signal.aborted) witness.gaveUp(this, new Error("run resolved"));
+      } catch (error) {
+        const told = signal.aborted && (error === signal.reason || isLeaseholdError(error, "DRAIN_TIMEOUT"));
+        if (!told && !(error instanceof TaskError)) witness.gaveUp(this, error);
+      }
+      if (!signal.aborted) await this.#pause(random.between(0, 0.1));
+    }
+    while (this.pending > 0) await this.#pause(0.1);
+    this.stopped = true;
+  }
+
+  /** Tries once, with a task that takes no longer than this. */
+  async callOnce(taskMs: number): Promise<void> {
+    const { witness } = this.#options;
+    const { signal } = this.stopping;
+    const task = async (leadership: Leadership): Promise<void> => {
+      await this.#guarded(leadership, async () => {
+        void this.#write(leadership);
+        await sleep(this.clock, taskMs, leadership.signal).catch(() => undefined);
+      });
+    };
+    await this.elector.tryRun(task, { signal }).catch((error: unknown) => {
+      // No leader without a store, and the caller's own reason: both are answers.
+      if (!isLeaseholdError(error) && error !== signal.reason) witness.gaveUp(this, error);
+    });
+    this.stopped = true;
+  }
+
+  async #leadByHand(signal: AbortSignal): Promise<void> {
+    const leadership = await this.elector.campaign({ signal });
+    try {
+      await this.#work(leadership);
+    } finally {
+      await leadership.release();
+    }
+  }
+
+  async #work(leadership: Leadership): Promise<void> {
+    await this.#guarded(leadership, async () => {
+      const { random } = this.#options;
+      const character = this.#character();
+      const fromMs = this.clock.monotonicMs();
+      const endsAfterMs = random.between(0, 2) * this.#leaseMs;
+      const { signal } = leadership;
+      await this.#access.seal(leadership).catch(() => undefined);
+      for (;;) {
+        const isOver = this.clock.monotonicMs() - fromMs >= endsAfterMs;
+        // One that ignores its signal goes on for a while, or until it is calm.
+        if (signal.aborted && (character !== "deaf" || isOver || this.#options.witness.calm)) break;
+        if (!this.#options.witness.calm && isOver && character === "short") return;
+        if (!this.#options.witness.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
+        if (character !== "silent" || this.#options.witness.calm) leadership.checkpoint();
+        this.#act(leadership);
+        await this.#pause(random.between(0.05, 0.3), character === "deaf" ? undefined : signal);
+      }
+      if (!this.#options.witness.calm && random.chance(0.3)) await this.#pause(random.between(0, 0.4));
+    });
+  }
+
+  /** Runs work as a task: tells the world of it, and of every other one beside it. */
+  async #guarded(leadership: Leadership, work: () => Promise<void>): Promise<void> {
+    const { witness } = this.#options;
+    this.pending += 1;
+    if (this.pending > 1) witness.startedSecondTask(this);
+    witness.leads(this, leadership);
+    try {
+      await work();
+    } finally {
+      this.pending -= 1;
+    }
+  }
+
+  /** What a leader does now and then. It does not ask first whether it still leads: that is what the fence is for. */
+  #act(leadership: Leadership): void {
+    const { random, plan } = this.#options;
+    if (random.chance(plan.weather.writes)) void this.#write(leadership);
+    if (random.chance(plan.weather.publishes)) {
+      void leadership.publish(`at ${Math.round(this.clock.monotonicMs())}`).catch(() => undefined);
+    }
+  }
+
+  async #write(leadership: Leadership): Promise<void> {
+    this.#entries += 1;
+    await this.#access.write(leadership, `${this.id}-${this.#entries}`).catch(() => undefined);
+  }
+
+  #character(): Character {
+    const { random, plan, witness } = this.#options;
+    const { deafTask, throwingTask, shortTask, silentTask } = plan.weather;
+    if (witness.calm) return "obedient";
+    const character: Character = random.chance(deafTask)
+      ? "deaf"
+      : random.chance(throwingTask)
+        ? "throwing"
+        : random.chance(shortTask)
+          ? "short"
+          : random.chance(silentTask)
+            ? "silent"
+            : "obedient";
+    if (character !== "obedient") witness.count(`${character} task`);
+    return character;
+  }
+
+  async #pause(leases: number, signal?: AbortSignal): Promise<void> {
+    await sleep(this.clock, leases * this.#leaseMs, signal).catch(() => undefined);
+  }
+
+  get #leaseMs(): number {
+    return this.#options.plan.timing.leaseDurationMs;
+  }
+}
+
+function describe(event: string, details: object): string {
+  const { term, error, reason, released } = details as {
+    term?: number;
+    error?: unknown;
+    reason?: unknown;
+    released?: boolean;
+  };
+  const parts = [
+    event,
+    ...(term === undefined ? [] : [`term ${term}`]),
+    ...(released === undefined ? [] : [released ? "released" : "not released"]),
+    ...(error === undefined ? [] : [`(${String(error)})`]),
+    ...(reason === undefined ? [] : [`(${String(reason)})`]),
+  ];
+  return parts.join(" ");
+}

@@ -1,0 +1,117 @@
+import type { Arrival, Network, Passage, PassengerRequest, SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import type { Mishap, Plan } from "./plan.ts";
+import type { RequestFailure, SimulatedStore } from "./stores/simulated-store.ts";
+
+/** By when everything that is still on its way once the calm begins has arrived. */
+export const LAST_ARRIVALS_MS = 500;
+/** The longest that a service asks its clients to wait, in leases. */
+export const RETRY_AFTER_LEASES = 0.25;
+
+const FAIR_WEATHER_MS = 15;
+
+/** What keeps a process from the service for a while. */
+type Window = { readonly untilMs: number } & (
+  | { readonly kind: "partition"; readonly side: "requests" | "replies" | "both" }
+  | { readonly kind: "outage"; readonly how: Extract<Mishap, { kind: "outage" }>["how"] }
+);
+
+/** What has befallen requests so far, by kind. */
+export type FaultCounts = Map<string, number>;
+
+/** The way of one process to the service, by the plan's weather and by what befalls the two. */
+export class Link {
+  readonly #world: VirtualClock;
+  readonly #plan: Plan;
+  readonly #store: SimulatedStore;
+  readonly #random: SeededRandom;
+  readonly #note: (fault: string, request: PassengerRequest) => void;
+  #windows: Window[] = [];
+
+  constructor(options: {
+    readonly world: VirtualClock;
+    readonly plan: Plan;
+    readonly store: SimulatedStore;
+    readonly random: SeededRandom;
+    readonly note: (fault: string, request: PassengerRequest) => void;
+  }) {
+    this.#world = options.world;
+    this.#plan = options.plan;
+    this.#store = options.store;
+    this.#random = options.random;
+    this.#note = options.note;
+  }
+
+  readonly network: Network = (request) => this.#pass(request);
+
+  /** For a while, what this process sends is lost, or what it is sent, or the service is away. */
+  interrupt(window: Window): void {
+    this.#windows.push(window);
+  }
+
+  #pass(request: PassengerRequest): Passage {
+    const nowMs = this.#world.monotonicMs();
+    const random = this.#random;
+    const there = this.#latencyMs();
+    const back = this.#latencyMs();
+    if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
+    this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
+    const passage = this.#interrupted(request, there);
+    if (passage) return passage;
+
+    const { weather, timing } = this.#plan;
+    const { leaseDurationMs } = timing;
+    const befalls = (fault: Fault): boolean => {
+      if (!random.chance(weather[fault])) return false;
+      this.#note(fault, request);
+      return true;
+    };
+    const prompt: Arrival = { afterMs: there, replyAfterMs: back };
+    const lags = befalls("lagging");
+    if (befalls("refused")) return this.#broken("refused", request, []);
+    if (befalls("throttled")) return this.#broken("throttled", request, []);
+    if (befalls("losesRequest")) return { arrivals: [] };
+    if (befalls("losesReply")) return { arrivals: [{ afterMs: there }] };
+    if (befalls("reset")) return this.#broken("reset", request, random.chance(0.5) ? [{ afterMs: there }] : []);
+    const later = (most: number): number => this.#inTime(there + random.between(0, most) * leaseDurationMs);
+    if (befalls("late")) return { arrivals: [{ afterMs: later(2.5), replyAfterMs: back }], lags };
+    if (befalls("twice")) {
+      const again: Arrival = { afterMs: later(random.chance(0.5) ? 0.1 : 2.5) };
+      const first: Arrival = random.chance(0.7) ? prompt : { afterMs: there };
+      return { arrivals: [first, random.chance(0.5) ? { ...again, replyAfterMs: back } : again], lags };
+    }
+    if (befalls("slow")) {
+      return { arrivals: [{ afterMs: later(0.15), replyAfterMs: this.#inTime(random.between(0, 0.3) * leaseDurationMs) }], lags };
+    }
+    return { arrivals: [prompt], lags };
+  }
+
+  #interrupted(request: PassengerRequest, there: number): Passage | undefined {
+    for (const window of this.#windows) {
+      if (window.kind === "partition") {
+        this.#note("partition", request);
+        return { arrivals: window.side === "replies" ? [{ afterMs: there }] : [] };
+      }
+      this.#note("outage", request);
+      if (window.how === "silent") return { arrivals: [] };
+      return this.#broken(window.how === "refuses" ? "refused" : "throttled", request, []);
+    }
+    return undefined;
+  }
+
+  #broken(how: RequestFailure, { operation }: PassengerRequest, arrivals: readonly Arrival[]): Passage {
+    const retryAfterMs = Math.round(this.#random.between(0, RETRY_AFTER_LEASES) * this.#plan.timing.leaseDurationMs);
+    return { arrivals, breaks: { afterMs: 2 * this.#latencyMs(), error: this.#store.failure(how, operation, retryAfterMs) } };
+  }
+
+  #latencyMs(): number {
+    return 0.1 + this.#random.next() * FAIR_WEATHER_MS;
+  }
+
+  /** Once it is calm, nothing is late any more but what is about to arrive. */
+  #inTime(delayMs: number): number {
+    const calmInMs = this.#plan.calmAtMs - this.#world.monotonicMs();
+    return Math.min(delayMs, calmInMs + this.#random.next() * LAST_ARRIVALS_MS);
+  }
+}
+
+type Fault = "losesRequest" | "losesReply" | "late" | "slow" | "twice" | "reset" | "refused" | "throttled" | "lagging";

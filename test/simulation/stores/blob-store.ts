@@ -1,0 +1,117 @@
+import { AnonymousCredential, ContainerClient, newPipeline, type StoragePipelineOptions } from "@azure/storage-blob";
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
+import { AzureService, type AzureReply } from "./azure-service.ts";
+import { ELECTION, type RequestFailure, type ServiceView, type SimulatedStore, type StoreAccess } from "./simulated-store.ts";
+
+const REGISTER = "register";
+const METADATA = "x-ms-meta-";
+
+type HttpClient = NonNullable<StoragePipelineOptions["httpClient"]>;
+type HttpRequest = Parameters<HttpClient["sendRequest"]>[0];
+type HttpResponse = Awaited<ReturnType<HttpClient["sendRequest"]>>;
+
+/** Blob Storage as its own SDK talks to it: the real `BlobLeaseStore`, under a lease that the service itself ends. */
+export class SimulatedBlobs implements SimulatedStore {
+  readonly view: ServiceView = { granted: () => {}, wrote: () => {} };
+  readonly #world: VirtualClock;
+  readonly #service: AzureService;
+  readonly #rate: number;
+  /** Under which lease each term was named. */
+  readonly #leaseIds = new Map<string, string>();
+
+  /** @param rate of the service's own clock, which ends the leases. */
+  constructor(world: VirtualClock, rate: number) {
+    this.#world = world;
+    this.#rate = rate;
+    this.#service = new AzureService(() => Date.UTC(2026, 0, 1) + world.monotonicMs() * rate);
+  }
+
+  get held(): boolean {
+    const state = this.#service.leaseOf(ELECTION)?.state;
+    return state === "leased" || state === "breaking";
+  }
+
+  connect(process: ProcessClock, network: Network): StoreAccess {
+    const client = containerOn({ sendRequest: (request) => this.#carry(process, network, request) });
+    const store = new BlobLeaseStore({ container: client, clock: process });
+    const register = client.getBlobClient(REGISTER);
+    return {
+      store,
+      seal: (leadership) => store.seal(leadership, register),
+      write: async (leadership, entry) => {
+        const { term } = leadership;
+        await store.fencedUpload(leadership, register, `${term}/${entry}`);
+      },
+    };
+  }
+
+  barredUntilMs(termId: string): number {
+    const lease = this.#service.leaseOf(ELECTION);
+    if (!lease || lease.id !== this.#leaseIds.get(termId) || !(lease.state === "leased" || lease.state === "breaking"))
+      return -Infinity;
+    return (lease.untilMs - Date.UTC(2026, 0, 1)) / this.#rate;
+  }
+
+  failure(how: RequestFailure, _: string, retryAfterMs: number): Error {
+    if (how !== "throttled") return Object.assign(new Error(how), { code: how === "reset" ? "ECONNRESET" : "ECONNREFUSED" });
+    const headers: Record<string, string> = { "retry-after": String(retryAfterMs / 1_000), "x-ms-request-id": "r" };
+    const response = { headers: { get: (name: string) => headers[name] } };
+    return Object.assign(new Error("Slow down"), { name: "RestError", statusCode: 503, code: "ServerBusy", response });
+  }
+
+  corrupt(): (() => void) | undefined {
+    const sound = this.#service.metadata(ELECTION);
+    if (!sound) return undefined;
+    this.#service.overwrite(ELECTION, { ...sound, leasehold_term: "seven" });
+    return () => this.#service.overwrite(ELECTION, sound);
+  }
+
+  async #carry(process: ProcessClock, network: Network, request: HttpRequest): Promise<HttpResponse> {
+    const url = new URL(request.url);
+    const name = url.pathname.split("/").slice(3).join("/");
+    const action = request.headers.get("x-ms-lease-action") ?? url.searchParams.get("comp") ?? request.method.toLowerCase();
+    const operation = name === REGISTER ? `register ${action}` : name === ELECTION ? action : `note ${action}`;
+    const header = (header: string): string | undefined =>
+      header === "metadata" ? JSON.stringify(metadataOf(request)) : request.headers.get(header);
+    const reply = await carry(this.#world, process, network({ operation }), () => {
+      const answer = this.#service.answer({ method: request.method, url: request.url, header });
+      if (answer.status < 300) this.#accepted(name, url.searchParams.get("comp"), request);
+      return answer;
+    });
+    return responseOf(request, reply);
+  }
+
+  #accepted(name: string, comp: string | null, request: HttpRequest): void {
+    const metadata = metadataOf(request);
+    if (name === ELECTION && comp === "metadata") {
+      const [termId, leaseId] = [metadata["leasehold_termid"] ?? "", request.headers.get("x-ms-lease-id") ?? ""];
+      if (this.#leaseIds.has(termId)) return;
+      this.#leaseIds.set(termId, leaseId);
+      this.view.granted({ term: Number(metadata["leasehold_term"]), termId });
+    }
+    if (name === REGISTER && comp === null && request.method === "PUT") {
+      const term = Number(Object.entries(metadata).find(([key]) => /fence_term$/i.test(key))?.[1]);
+      this.view.wrote({ term, entry: typeof request.body === "string" ? request.body : "" });
+    }
+  }
+}
+
+function containerOn(httpClient: HttpClient): ContainerClient {
+  const pipeline = newPipeline(new AnonymousCredential(), { httpClient });
+  return new ContainerClient("http://storage.invalid/account/leases", pipeline);
+}
+
+function metadataOf(request: HttpRequest): Record<string, string> {
+  const metadata: Record<string, string> = {};
+  for (const { name, value } of request.headers.headersArray()) {
+    if (name.toLowerCase().startsWith(METADATA)) metadata[name.slice(METADATA.length).toLowerCase()] = value;
+  }
+  return metadata;
+}
+
+/** A response with the parts that the SDK looks at. */
+function responseOf(request: HttpRequest, { status, headers }: AzureReply): HttpResponse {
+  const like = { get: (name: string) => headers[name.toLowerCase()], toJson: () => headers };
+  return { request, status, headers: like, bodyAsText: "" } as unknown as HttpResponse;
+}

@@ -1,0 +1,85 @@
+import { RecordLeaseStore, StoreError, type LeaseRecord, type RecordStoreCapabilities } from "@leasehold/core";
+import {
+  carry,
+  SimulatedRecordService,
+  type Network,
+  type ProcessClock,
+  type SimulatedRecordServiceOptions,
+  type VirtualClock,
+} from "@leasehold/core/testing";
+import { ELECTION, FASTEST_RATE, type RequestFailure, type ServiceView, type SimulatedStore, type StoreAccess } from "./simulated-store.ts";
+
+/** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
+export class SimulatedRecords implements SimulatedStore {
+  readonly view: ServiceView = { granted: () => {}, wrote: () => {} };
+  readonly #world: VirtualClock;
+  readonly #service: SimulatedRecordService;
+  readonly #storeClock: RecordStoreCapabilities["storeClock"];
+  /** When the present nonce was written, by the true time. */
+  #nonceAtMs = 0;
+
+  constructor(world: VirtualClock, options: SimulatedRecordServiceOptions) {
+    this.#world = world;
+    this.#service = new SimulatedRecordService(world, options);
+    this.#storeClock = options.storeClock;
+    this.#service.onAccepted = ({ before, record, atMs }) => {
+      if (before?.nonce !== record.nonce) this.#nonceAtMs = atMs;
+      if (record.termId !== null && record.termId !== before?.termId) {
+        this.view.granted({ term: record.term, termId: record.termId });
+      }
+    };
+  }
+
+  get held(): boolean {
+    return typeof this.#record?.termId === "string";
+  }
+
+  get #record(): LeaseRecord | undefined {
+    return this.#service.record(ELECTION) as LeaseRecord | undefined;
+  }
+
+  connect(process: ProcessClock, network: Network): StoreAccess {
+    const store = new RecordLeaseStore(this.#service.connect(process, network), { clock: process });
+    return {
+      store,
+      seal: () => Promise.resolve(),
+      write: ({ term, termId }, entry) =>
+        carry(this.#world, process, network({ operation: "write" }), () => {
+          if (!this.#service.admits(ELECTION, { term, termId })) throw new Error("The service refuses the write.");
+          this.view.wrote({ term, entry });
+        }),
+    };
+  }
+
+  barredUntilMs(termId: string): number {
+    const record = this.#record;
+    if (record?.termId !== termId) return -Infinity;
+    return this.#nonceAtMs + record.leaseDurationMs / FASTEST_RATE;
+  }
+
+  failure(how: RequestFailure, operation: string, retryAfterMs: number): Error {
+    const code = how === "throttled" ? "STORE_THROTTLED" : "STORE_UNAVAILABLE";
+    return new StoreError(code, `${operation}: ${how}`, {
+      store: "simulated",
+      operation,
+      mayHaveBeenApplied: how === "reset" && operation === "put",
+      ...(how === "throttled" ? { retryAfterMs } : {}),
+    });
+  }
+
+  corrupt(): (() => void) | undefined {
+    const sound = this.#service.record(ELECTION);
+    if (sound === undefined) return undefined;
+    this.#service.overwrite(ELECTION, { schema: 1, term: "seven" });
+    return () => {
+      // Whoever puts it back does not know how old it was; nobody had it for that long.
+      this.#service.overwrite(ELECTION, sound);
+      this.#nonceAtMs = this.#world.monotonicMs();
+    };
+  }
+
+  /** Only a clock that is not trusted to be exact steps. */
+  stepClock(ms: number): void {
+    if (this.#storeClock && !this.#storeClock.exact) this.#service.stepClock(ms);
+  }
+}

@@ -1,0 +1,49 @@
+import type { Leadership, LeaseStore } from "@leasehold/core";
+import type { Network, ProcessClock } from "@leasehold/core/testing";
+
+/** The election that every simulation is about. */
+export const ELECTION = "nightly-billing";
+
+/** How much faster than the true time any clock may run: rivals may hold a lease that much sooner. */
+export const FASTEST_RATE = 1.05;
+export const SLOWEST_RATE = 0.95;
+
+/** One store as one process uses it. */
+export interface StoreAccess {
+  readonly store: LeaseStore;
+  /** Called before the work, where the fence needs it. */
+  seal(leadership: Leadership): Promise<void>;
+  /** Adds one more entry to the register that leaderships guard. @throws if the service refuses it, or the network fails. */
+  write(leadership: Leadership, entry: string): Promise<void>;
+}
+
+/** What can be seen of the service from outside, all of it at once. */
+export interface ServiceView {
+  /** A new term was named, to be led by whoever holds this termId. */
+  granted: (grant: { readonly term: number; readonly termId: string }) => void;
+  /** A guarded write was accepted. */
+  wrote: (write: { readonly term: number; readonly entry: string }) => void;
+}
+
+/** How a request can fail, as far as its process can tell: the connection broke, was never made, or the service was too busy. */
+export type RequestFailure = "reset" | "refused" | "throttled";
+
+/** A service in virtual time, of one kind. */
+export interface SimulatedStore {
+  readonly view: ServiceView;
+  /** The service as one more process reaches it. */
+  connect(process: ProcessClock, network: Network): StoreAccess;
+  /**
+   * Until when, by the true time, nobody else can be given the lease, as the service stands now, if every clock runs as
+   * fast as it may. -Infinity: somebody else may have it at once, or has it.
+   */
+  barredUntilMs(termId: string): number;
+  /** The error by which the store's SDK, or its provider, tells of such a failure. */
+  failure(how: RequestFailure, operation: string, retryAfterMs: number): Error;
+  /** Whether somebody is named as the holder at present. */
+  readonly held: boolean;
+  /** Destroys what is stored, in a way that shows; returns what puts it back as it was, if there was anything. */
+  corrupt(): (() => void) | undefined;
+  /** Sets the service's own clock, where candidates are told the time by it. */
+  stepClock?(ms: number): void;
+}

@@ -1,0 +1,38 @@
+import type { SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import { SimulatedBlobs } from "./blob-store.ts";
+import { SimulatedDynamoDB } from "./dynamodb-store.ts";
+import { SimulatedRecords } from "./record-store.ts";
+import type { SimulatedStore } from "./simulated-store.ts";
+
+/** How far the hosts of DynamoDB are trusted to agree with one another, to either side of the service's own time. */
+const HOSTS_APART_MS = 500;
+
+/** Makes a service of one kind. */
+type Open = (world: VirtualClock, rate: number, random: SeededRandom) => SimulatedStore;
+
+const STORES = {
+  /** Polled, and tells no time. */
+  records: (world) => new SimulatedRecords(world, {}),
+  /** Pushes every write, and tells ages exactly, as Firestore does. */
+  "records with a push": (world, rate) =>
+    new SimulatedRecords(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
+  /** Pushes all but renewals, and has a clock that may step, as PostgreSQL does. */
+  "records with a clock": (world, rate) =>
+    new SimulatedRecords(world, {
+      pushes: "all-but-renewals",
+      storeClock: { toleranceMs: 100, exact: false },
+      clockRate: rate,
+    }),
+  /** The real DynamoDB provider and SDK. */
+  dynamodb: (world, _, random) => new SimulatedDynamoDB(world, () => random.between(-HOSTS_APART_MS, HOSTS_APART_MS)),
+  /** The real Azure provider and SDK. */
+  blob: (world, rate) => new SimulatedBlobs(world, rate),
+} satisfies Record<string, Open>;
+
+export type StoreKind = keyof typeof STORES;
+
+export const STORE_KINDS: readonly StoreKind[] = Object.keys(STORES) as StoreKind[];
+
+export function openStore(kind: StoreKind, world: VirtualClock, rate: number, random: SeededRandom): SimulatedStore {
+  return STORES[kind](world, rate, random);
+}

@@ -1,0 +1,26 @@
+/** The rules that are checked after every step, each by its name, and what breaking it means. */
+export const INVARIANTS = {
+  "one-leader": "two candidates are valid at once, each by its own isValid()",
+  "lease-covers-validity": "a candidate is valid although a rival could hold the lease",
+  "loss-is-signalled": "a task's signal has not aborted although a rival could hold the lease and its process runs",
+  "terms-rise": "a term was given out that is not above all terms before it",
+  fence: "a guarded write of an older term was accepted after one of a newer term",
+  "one-task": "a second task was started beside one that is still pending in the same process",
+  "run-goes-on": "an elector gave up although nothing told it to",
+  "leader-returns": "nobody led within the promised time after the last fault",
+  "leader-stays": "a leader lost its term although nothing was wrong",
+  "nobody-is-stuck": "a candidate neither leads nor looks any more",
+  "all-stop": "an elector did not stop when it was told to, or left something behind",
+} as const;
+
+export type Invariant = keyof typeof INVARIANTS;
+
+/** An invariant was broken. It ends the run. */
+export class Violation extends Error {
+  readonly invariant: Invariant;
+
+  constructor(invariant: Invariant, what: string) {
+    super(`${invariant}: ${what}`);
+    this.invariant = invariant;
+  }
+}
