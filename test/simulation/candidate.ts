@@ -8,6 +8,8 @@ import { ELECTION, type SimulatedStore, type StoreAccess } from "./stores/simula
 export interface Witness {
   /** Whether tasks are to do as they are told from now on. */
   readonly calm: boolean;
+  /** Whether anybody will read what is noted. */
+  readonly keepsHistory: boolean;
   leads(candidate: Candidate, leadership: Leadership): void;
   /** A task was started while another one is pending in the same process. */
   startedSecondTask(candidate: Candidate): void;
@@ -15,6 +17,8 @@ export interface Witness {
   gaveUp(candidate: Candidate, error: unknown): void;
   note(actor: string, what: string): void;
   count(fault: string): void;
+  /** It has sent a request. */
+  requested(): void;
 }
 
 export interface CandidateOptions {
@@ -84,6 +88,7 @@ export class Candidate {
     const { network } = this.link;
     this.#access = store.connect(this.clock, (request) => {
       this.lastRequestMs = world.monotonicMs();
+      witness.requested();
       return network(request);
     });
     const { stallTimeoutMs, cooldownMs, ...timing } = plan.timing;
@@ -91,6 +96,7 @@ export class Candidate {
       ...timing,
       ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
       ...(cooldownMs === undefined ? {} : { cooldownMs }),
+      leaseDurationMs: candidate.leaseDurationMs,
       store: this.#access.store,
       election: ELECTION,
       candidateId,
@@ -98,7 +104,9 @@ export class Candidate {
       expiry: candidate.expiry,
       releaseOnStop: candidate.releaseOnStop,
     });
-    for (const event of EVENTS) this.elector.on(event, (details) => witness.note(candidateId, describe(event, details)));
+    if (witness.keepsHistory) {
+      for (const event of EVENTS) this.elector.on(event, (details) => witness.note(candidateId, describe(event, details)));
+    }
     this.elector.on("callbackFailed", ({ error }) => witness.gaveUp(this, error));
   }
 

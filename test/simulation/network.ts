@@ -8,6 +8,8 @@ export const LAST_ARRIVALS_MS = 500;
 export const RETRY_AFTER_LEASES = 0.25;
 
 const FAIR_WEATHER_MS = 15;
+/** An attempt waits for a sixth of a lease, by default. */
+const SLOW_LEASES = 0.17;
 
 /** What keeps a process from the service for a while. */
 type Window = { readonly untilMs: number } & (
@@ -79,10 +81,10 @@ export class Link {
       const first: Arrival = random.chance(0.7) ? prompt : { afterMs: there };
       return { arrivals: [first, random.chance(0.5) ? { ...again, replyAfterMs: back } : again], lags };
     }
-    if (befalls("slow")) {
-      return { arrivals: [{ afterMs: later(0.15), replyAfterMs: this.#inTime(random.between(0, 0.3) * leaseDurationMs) }], lags };
-    }
-    return { arrivals: [prompt], lags };
+    const slowMs = (): number => this.#inTime(random.between(0, SLOW_LEASES) * leaseDurationMs);
+    const afterMs = befalls("slowRequest") ? slowMs() : there;
+    const replyAfterMs = befalls("slowReply") ? slowMs() : back;
+    return { arrivals: [{ afterMs, replyAfterMs }], lags };
   }
 
   #interrupted(request: PassengerRequest, there: number): Passage | undefined {
@@ -114,4 +116,4 @@ export class Link {
   }
 }
 
-type Fault = "losesRequest" | "losesReply" | "late" | "slow" | "twice" | "reset" | "refused" | "throttled" | "lagging";
+type Fault = "losesRequest" | "losesReply" | "late" | "slowRequest" | "slowReply" | "twice" | "reset" | "refused" | "throttled" | "lagging";

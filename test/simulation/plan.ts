@@ -10,6 +10,8 @@ export interface Plan {
   readonly serviceRate: number;
   readonly timing: PlannedTiming;
   readonly candidates: readonly CandidatePlan[];
+  /** The first two candidates bear the same id: a label, and no proof of anything. */
+  readonly twins: boolean;
   readonly weather: Weather;
   readonly mishaps: readonly Mishap[];
   /** When the last mishap is over, all tasks do as they are told, and the network is good again. */
@@ -22,6 +24,7 @@ export interface Plan {
 }
 
 export interface PlannedTiming {
+  /** The lease of most candidates, and the measure of all other times. */
   readonly leaseDurationMs: number;
   readonly retryPeriodMs: number;
   readonly drainTimeoutMs: number;
@@ -30,6 +33,8 @@ export interface PlannedTiming {
 }
 
 export interface CandidatePlan {
+  /** Its own lease: a rolling deploy may change it, and then each waits for what the record says. */
+  readonly leaseDurationMs: number;
   /** How it leads: by `run`, or by `campaign`, holding its leadership by hand. */
   readonly way: "run" | "campaign";
   readonly rate: number;
@@ -47,7 +52,9 @@ export interface Weather {
   readonly losesRequest: number;
   readonly losesReply: number;
   readonly late: number;
-  readonly slow: number;
+  /** It is slow on its way there, or the reply on its way back, but not so slow that nobody waits for it. */
+  readonly slowRequest: number;
+  readonly slowReply: number;
   readonly twice: number;
   readonly reset: number;
   readonly refused: number;
@@ -87,6 +94,15 @@ export type Mishap = { readonly atMs: number } & (
   | { readonly kind: "cold-call"; readonly taskMs: number }
 );
 
+/** How many runs in a hundred are on each store: those of the real SDKs take ten times as long as the others. */
+const SHARES: Readonly<Record<StoreKind, number>> = {
+  records: 39,
+  "records with a push": 28,
+  "records with a clock": 28,
+  blob: 4,
+  dynamodb: 1,
+};
+
 const HOUR_MS = 3_600_000;
 /** The longest that only the candidate of a transfer may acquire, in leases. */
 const LONGEST_RESERVATION = 1;
@@ -95,17 +111,17 @@ const LONGEST_RESERVATION = 1;
 export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS): Plan {
   // Neighbouring seeds give unlike plans.
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
-  const store = random.pick(kinds as readonly [StoreKind, ...StoreKind[]]);
+  const store = random.pick(kinds.flatMap((kind) => Array<StoreKind>(SHARES[kind]).fill(kind)) as [StoreKind, ...StoreKind[]]);
   const leaseMs = store === "blob" ? random.pick([15_000, 15_000, 20_000]) : random.pick([15_000, 15_000, 6_000, 30_000]);
   const timing: PlannedTiming = {
     leaseDurationMs: leaseMs,
-    retryPeriodMs: leaseMs * random.pick([0.15, 0.25, 0.4]),
+    retryPeriodMs: leaseMs * random.pick([0.2, 0.3, 0.4]),
     drainTimeoutMs: leaseMs * random.pick([1, 1, 0.3, 3]),
     stallTimeoutMs: random.chance(0.2) ? leaseMs * random.pick([0.5, 1]) : undefined,
     cooldownMs: random.chance(0.3) ? leaseMs * random.pick([0, 0.1, 1]) : undefined,
   };
   const count = random.pick([2, 2, 3, 3, 4]);
-  const candidates = Array.from({ length: count }, () => drawCandidate(random, store));
+  const candidates = Array.from({ length: count }, () => drawCandidate(random, store, leaseMs));
   const calmAtMs = leaseMs * random.pick([2, 3, 3, 4, 6]);
   const mishapCount = random.pick([1, 2, 3, 4, 6, 9]);
   const cold = candidates.some(({ expiry }) => expiry === "store-clock") || store === "records with a push";
@@ -119,6 +135,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     serviceRate: drawRate(random),
     timing,
     candidates,
+    twins: random.chance(0.2),
     weather: drawWeather(random),
     mishaps,
     calmAtMs,
@@ -135,10 +152,11 @@ function isFair(mishap: Mishap, all: readonly Mishap[], reliesOnClock: boolean):
   return mishap.kind !== "store-clock-step" || mishap.byMs < 0 || !relied;
 }
 
-function drawCandidate(random: SeededRandom, store: StoreKind): CandidatePlan {
+function drawCandidate(random: SeededRandom, store: StoreKind, leaseMs: number): CandidatePlan {
   const sleeps = random.chance(0.5);
   const hasClock = store === "records with a clock" || store === "dynamodb";
   return {
+    leaseDurationMs: leaseMs * (random.chance(0.8) ? 1 : store === "blob" ? 2 : random.pick([0.5, 2])),
     way: random.chance(0.8) ? "run" : "campaign",
     rate: drawRate(random),
     wallRate: drawRate(random),
@@ -160,7 +178,8 @@ function drawWeather(random: SeededRandom): Weather {
     losesRequest: sometimes(0.2),
     losesReply: sometimes(0.3),
     late: sometimes(0.1),
-    slow: sometimes(0.3),
+    slowRequest: sometimes(0.5),
+    slowReply: sometimes(0.5),
     twice: sometimes(0.2),
     reset: sometimes(0.2),
     refused: sometimes(0.2),

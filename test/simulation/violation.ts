@@ -10,6 +10,7 @@ export const INVARIANTS = {
   "leader-returns": "nobody led within the promised time after the last fault",
   "leader-stays": "a leader lost its term although nothing was wrong",
   "nobody-is-stuck": "a candidate neither leads nor looks any more",
+  "nothing-spins": "something is done over and over again without time passing",
   "all-stop": "an elector did not stop when it was told to, or left something behind",
 } as const;
 

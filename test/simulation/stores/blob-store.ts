@@ -7,6 +7,16 @@ import { ELECTION, type RequestFailure, type ServiceView, type SimulatedStore, t
 const REGISTER = "register";
 const METADATA = "x-ms-meta-";
 
+/** An answer of the service that says that something is wrong, where a connection would break elsewhere. */
+class ErrorReply extends Error {
+  readonly reply: AzureReply;
+
+  constructor(reply: AzureReply) {
+    super(`HTTP ${reply.status}`);
+    this.reply = reply;
+  }
+}
+
 type HttpClient = NonNullable<StoragePipelineOptions["httpClient"]>;
 type HttpRequest = Parameters<HttpClient["sendRequest"]>[0];
 type HttpResponse = Awaited<ReturnType<HttpClient["sendRequest"]>>;
@@ -38,7 +48,7 @@ export class SimulatedBlobs implements SimulatedStore {
     const register = client.getBlobClient(REGISTER);
     return {
       store,
-      seal: (leadership) => store.seal(leadership, register),
+      seal: (leadership) => store.seal(leadership, register, { signal: leadership.signal }),
       write: async (leadership, entry) => {
         const { term } = leadership;
         await store.fencedUpload(leadership, register, `${term}/${entry}`);
@@ -55,9 +65,8 @@ export class SimulatedBlobs implements SimulatedStore {
 
   failure(how: RequestFailure, _: string, retryAfterMs: number): Error {
     if (how !== "throttled") return Object.assign(new Error(how), { code: how === "reset" ? "ECONNRESET" : "ECONNREFUSED" });
-    const headers: Record<string, string> = { "retry-after": String(retryAfterMs / 1_000), "x-ms-request-id": "r" };
-    const response = { headers: { get: (name: string) => headers[name] } };
-    return Object.assign(new Error("Slow down"), { name: "RestError", statusCode: 503, code: "ServerBusy", response });
+    const headers = { "retry-after": String(retryAfterMs / 1_000), "x-ms-request-id": "r", "x-ms-error-code": "ServerBusy" };
+    return new ErrorReply({ status: 503, headers });
   }
 
   corrupt(): (() => void) | undefined {
@@ -78,6 +87,9 @@ export class SimulatedBlobs implements SimulatedStore {
       const answer = this.#service.answer({ method: request.method, url: request.url, header });
       if (answer.status < 300) this.#accepted(name, url.searchParams.get("comp"), request);
       return answer;
+    }).catch((error: unknown) => {
+      if (error instanceof ErrorReply) return error.reply;
+      throw error;
     });
     return responseOf(request, reply);
   }
@@ -98,7 +110,8 @@ export class SimulatedBlobs implements SimulatedStore {
 }
 
 function containerOn(httpClient: HttpClient): ContainerClient {
-  const pipeline = newPipeline(new AnonymousCredential(), { httpClient });
+  // The SDK waits in real time before it tries again, which no run here lasts long enough for.
+  const pipeline = newPipeline(new AnonymousCredential(), { httpClient, retryOptions: { maxTries: 1 } });
   return new ContainerClient("http://storage.invalid/account/leases", pipeline);
 }
 

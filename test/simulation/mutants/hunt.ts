@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Hunted, Seeds } from "../seeds.ts";
+import { MUTANTS, type Mutant } from "./mutants.ts";
+
+/** How the hunt for one bug went. */
+export interface Hunt extends Hunted {
+  readonly mutant: Mutant;
+}
+
+const run = promisify(execFile);
+
+/** Hunts one bug, in a process of its own whose sources have it. */
+export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
+  const asUrl = (file: string): URL => new URL(file, import.meta.url);
+  const { stdout } = await run(
+    process.execPath,
+    [
+      "--conditions=@leasehold/source",
+      "--import",
+      asUrl("./patch-sources.ts").href,
+      fileURLToPath(asUrl("./hunt-one.ts")),
+      JSON.stringify({ ...seeds, stores: mutant.stores }),
+    ],
+    { env: { ...process.env, NODE_OPTIONS: "", LEASEHOLD_MUTANT: mutant.name } },
+  );
+  return { mutant, ...(JSON.parse(stdout) as Hunted) };
+}
+
+/** Hunts them all, several at a time. */
+export async function huntMutants(seeds: Seeds, atATime: number): Promise<Hunt[]> {
+  const hunts = new Map<Mutant, Hunt>();
+  const waiting = [...MUTANTS];
+  const hunt = async (): Promise<void> => {
+    for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) hunts.set(mutant, await huntMutant(mutant, seeds));
+  };
+  await Promise.all(Array.from({ length: atATime }, hunt));
+  return MUTANTS.map((mutant) => hunts.get(mutant) as Hunt);
+}
+
+/** As a table in Markdown. */
+export function printMutants(hunts: readonly Hunt[]): string {
+  const rows = hunts.map(({ mutant: { rule, bug }, runs, invariant }) => [
+    rule,
+    bug,
+    invariant ?? "NOT CAUGHT",
+    runs.toLocaleString("en-US"),
+  ]);
+  return [["rule", "the bug", "caught as", "runs"], ["---", "---", "---", "---:"], ...rows]
+    .map((row) => `| ${row.join(" | ")} |\n`)
+    .join("");
+}

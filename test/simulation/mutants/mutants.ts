@@ -1,0 +1,369 @@
+import type { StoreKind } from "../stores/stores.ts";
+
+/** A change of one source file: `find` stands in it exactly once. */
+export interface Patch {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** A bug that the simulation has to catch. */
+export interface Mutant {
+  readonly name: string;
+  /** Which of the rules that must always hold it breaks; see the design's numbers. */
+  readonly rule: string;
+  /** What the bug is, for people. */
+  readonly bug: string;
+  readonly patches: readonly Patch[];
+  /** Where it can show at all; everywhere by default. */
+  readonly stores?: readonly StoreKind[] | undefined;
+}
+
+const CLOCK = "packages/core/src/clock.ts";
+const ELECTOR = "packages/core/src/elector.ts";
+const ENGINE = "packages/core/src/record-lease-store.ts";
+const REQUEST = "packages/core/src/request.ts";
+const SIGHTING = "packages/core/src/sighting.ts";
+const TENURE = "packages/core/src/tenure.ts";
+const BLOB = "packages/azure-blob/src/blob-lease-store.ts";
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "counts-from-the-reply",
+    rule: "1",
+    bug: "a holder counts its lease from the reply to a renewal, not from before its send",
+    patches: [
+      {
+        file: ENGINE,
+        find: "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, extendedAt);",
+        replace: "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, instantOf(this.#clock));",
+      },
+    ],
+  },
+  {
+    name: "holder-trusts-monotonic-clock",
+    rule: "1",
+    bug: "a holder goes by its monotonic clock alone, which stands still while the machine is suspended",
+    patches: [
+      {
+        file: CLOCK,
+        find: "Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs)",
+        replace: "clock.monotonicMs() - since.monotonicMs",
+      },
+    ],
+  },
+  {
+    name: "holder-trusts-wall-clock",
+    rule: "1",
+    bug: "a holder goes by its wall clock alone, which can be set back",
+    patches: [
+      {
+        file: CLOCK,
+        find: "Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs)",
+        replace: "clock.wallMs() - since.wallMs",
+      },
+    ],
+  },
+  {
+    name: "contender-trusts-wall-clock",
+    rule: "2",
+    bug: "a contender times what it has seen by its wall clock",
+    patches: [
+      { file: SIGHTING, find: "      this.#firstSeenMs = nowMs;", replace: "      this.#firstSeenMs = this.#clock.wallMs();" },
+      {
+        file: SIGHTING,
+        find: "    this.#firstSeenMs = clock.monotonicMs();",
+        replace: "    this.#firstSeenMs = clock.wallMs();",
+      },
+      {
+        file: SIGHTING,
+        find: "    let min = nowMs - this.#firstSeenMs;",
+        replace: "    let min = this.#clock.wallMs() - this.#firstSeenMs;",
+      },
+    ],
+  },
+  {
+    name: "contender-counts-from-its-send",
+    rule: "2",
+    bug: "a contender counts from before it asked, when the renewal that it then saw may not have been made yet",
+    patches: [
+      {
+        file: SIGHTING,
+        find: "      this.#firstSeenMs = nowMs;",
+        replace: "      this.#firstSeenMs = reading.sentAt?.monotonicMs ?? nowMs;",
+      },
+    ],
+  },
+  {
+    name: "contender-uses-its-own-lease",
+    rule: "2",
+    bug: "a contender waits for the duration of its own options, not for the one in the record",
+    patches: [
+      {
+        file: ENGINE,
+        find: "    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };",
+        replace:
+          "    if (current && !mayAcquire(current, request.candidateId) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) return { acquired: false, current };",
+      },
+      {
+        file: ELECTOR,
+        find: "    if (!mayAcquire(snapshot, this.candidateId) || signal?.aborted) return undefined;",
+        replace:
+          "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#timing.leaseDurationMs;\n    if ((!mayAcquire(snapshot, this.candidateId) && !passed) || signal?.aborted) return undefined;",
+      },
+    ],
+  },
+  {
+    name: "nonce-ignored",
+    rule: "3",
+    bug: "a contender times the term, and takes no notice of renewals",
+    patches: [
+      {
+        file: SIGHTING,
+        find: "    const changed = reading.record.nonce !== this.#record.nonce;",
+        replace: "    const changed = reading.record.termId !== this.#record.termId;",
+      },
+    ],
+  },
+  {
+    name: "no-margin",
+    rule: "4",
+    bug: "a holder uses its lease to the last, and clocks drift",
+    patches: [
+      {
+        file: "packages/core/src/timing.ts",
+        find: "export const SAFETY_MARGIN = 0.1;",
+        replace: "export const SAFETY_MARGIN = 0;",
+      },
+    ],
+  },
+  {
+    name: "stored-is-leader",
+    rule: "4",
+    bug: "isValid() is a flag that a timer sets, and a frozen process has no timers",
+    patches: [
+      {
+        file: TENURE,
+        find: "  #isValid(): boolean {\n    this.#checkClock();\n",
+        replace: "  #isValid(): boolean {\n",
+      },
+    ],
+  },
+  {
+    name: "no-deadline-timer",
+    rule: "4",
+    bug: "nothing aborts the signal while the store does not answer",
+    patches: [
+      {
+        file: TENURE,
+        find: "    this.#clockTimer?.cancel();\n    if (this.#over) return;\n    const deadlineMs",
+        replace: "    if (this.#clock) return;\n    const deadlineMs",
+      },
+    ],
+  },
+  {
+    name: "attempt-outlives-deadline",
+    rule: "5",
+    bug: "a request has no time limit, as with an SDK that goes on retrying by itself",
+    patches: [
+      {
+        file: REQUEST,
+        find: "clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs)",
+        replace: "clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs * 100)",
+      },
+    ],
+  },
+  {
+    name: "unknown-counts-as-renewed",
+    rule: "6",
+    bug: "a renewal without a reply counts as one that was made",
+    patches: [
+      {
+        file: TENURE,
+        find: "      this.#checkClock();\n      this.#hooks.renewFailed(error);",
+        replace: "      this.#grantedAt = instantOf(this.#clock);\n      this.#checkClock();\n      this.#hooks.renewFailed(error);",
+      },
+    ],
+  },
+  {
+    name: "found-nonce-counts-from-now",
+    rule: "6",
+    bug: "a renewal that is found to have arrived counts from when it was found",
+    patches: [
+      {
+        file: ENGINE,
+        find: "return this.#extended(holding, arrived);",
+        replace: "return this.#extended(holding, instantOf(this.#clock));",
+      },
+    ],
+  },
+  {
+    name: "win-after-abort-kept",
+    rule: "6",
+    bug: "a lease that is won after the caller aborted is not released",
+    patches: [
+      {
+        file: ELECTOR,
+        find: "        if (lease && signal?.aborted) await this.#giveBack(lease);\n        else if (lease)",
+        replace: "        if (lease && signal?.aborted) break;\n        else if (lease)",
+      },
+      {
+        file: ELECTOR,
+        find: "        if (lease && signal?.aborted) await this.#giveBack(lease);\n        signal?.throwIfAborted();",
+        replace: "        signal?.throwIfAborted();",
+      },
+    ],
+  },
+  {
+    name: "blind-retry-of-acquisition",
+    rule: "6",
+    bug: "an acquisition that lost its race is sent again on whatever it finds",
+    patches: [
+      {
+        file: ENGINE,
+        find: "      const version = await this.#put(election, record, sighting, request);\n",
+        replace: `      let version = await this.#put(election, record, sighting, request);
+      if (version === undefined) {
+        const now = await this.#look(election, request);
+        version = await this.#put(election, { ...record, term: (now?.record.term ?? 0) + 1 }, now, request);
+      }
+`,
+      },
+    ],
+  },
+  {
+    name: "adopts-by-candidate-id",
+    rule: "termId",
+    bug: "a candidate takes a lease that bears its own candidateId for its own",
+    patches: [
+      {
+        file: ENGINE,
+        find: "    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };",
+        replace: `    if (sighting?.record.termId && sighting.record.candidateId === request.candidateId) {
+      return { acquired: true, lease: this.#hold(sighting.record, sighting.version, instantOf(this.#clock), election) };
+    }
+    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };`,
+      },
+      {
+        file: "packages/core/src/lease-store.ts",
+        find: "  if (!snapshot) return true;",
+        replace: "  if (!snapshot || snapshot.holder === candidateId) return true;",
+      },
+    ],
+  },
+  {
+    name: "release-without-condition",
+    rule: "7",
+    bug: "a release frees whatever lease it finds",
+    patches: [
+      {
+        file: ENGINE,
+        find: '      if (!holding.certain && (await this.#reconcile(lease, holding, limits))) return "not-held";',
+        replace:
+          "      const found = await this.#look(lease.election, limits);\n      if (found) Object.assign(holding, { record: found.record, version: found.version });",
+      },
+      {
+        file: TENURE,
+        find: "    const mayRelease = !this.#over && (!this.#stopping || this.#releaseOnStop);",
+        replace: "    const mayRelease = !this.#stopping || this.#releaseOnStop;",
+      },
+      {
+        file: TENURE,
+        find: "    const limitMs = timeoutMs();\n    if (limitMs <= 0) return false;",
+        replace: "    const limitMs = Math.max(timeoutMs(), 1_000);",
+      },
+    ],
+  },
+  {
+    name: "renewal-after-release",
+    rule: "7",
+    bug: "a renewal under way is not waited for, and brings a released lease back",
+    patches: [
+      {
+        file: TENURE,
+        find: "    const result = this.#requests.then(request);",
+        replace: "    const result = request();",
+      },
+      {
+        file: ENGINE,
+        find: "    if (record.termId !== lease.termId) {\n      return lost(",
+        replace: "    if (record.termId !== null && record.termId !== lease.termId) {\n      return lost(",
+      },
+      {
+        file: ENGINE,
+        find: "      const record = { ...change(holding.record), nonce: this.#clock.randomUuid() };",
+        replace: "      const record = { ...change(holding.record), termId: lease.termId, nonce: this.#clock.randomUuid() };",
+      },
+    ],
+  },
+  {
+    name: "term-reset-on-release",
+    rule: "7",
+    bug: "a release forgets the term, as deleting the record would",
+    patches: [
+      {
+        file: ENGINE,
+        find: "  return { ...record, termId: null, nonce };",
+        replace: "  return { ...record, term: 0, termId: null, nonce };",
+      },
+    ],
+  },
+  {
+    name: "task-not-awaited",
+    rule: "8",
+    bug: "the next term does not wait for a task that goes on after its signal has aborted",
+    patches: [
+      {
+        file: ELECTOR,
+        find: "    const held = this.#hold(tenure, work, signal);",
+        replace: `    const aborted = new Promise<void>((resolve) => leadership.signal.addEventListener("abort", () => resolve()));
+    work.catch(() => undefined);
+    const held = this.#hold(tenure, Promise.race([work, aborted]), signal);`,
+      },
+      {
+        file: ELECTOR,
+        find: "    await Promise.race([held, tenure.stopOverran]);\n    return await work;",
+        replace: "    await Promise.race([held, tenure.stopOverran]);\n    return await Promise.race([work, undefined]);",
+      },
+    ],
+  },
+  {
+    name: "break-does-not-wait",
+    rule: "15",
+    bug: "after a break anyone may acquire at once, though the old leader is still valid",
+    patches: [
+      {
+        file: ENGINE,
+        find: "      const broken: LeaseRecord = options.immediate\n",
+        replace: "      const broken: LeaseRecord = options.reason\n",
+      },
+    ],
+  },
+  {
+    name: "counts-from-the-term-write",
+    rule: "18",
+    bug: "on a blob, the lease is counted from the second step, not from the first",
+    patches: [
+      {
+        file: BLOB,
+        find: "      return { acquired: true, lease: this.#hold(request, holding, grantedAt) };",
+        replace: "      return { acquired: true, lease: this.#hold(request, holding, instantOf(this.#clock)) };",
+      },
+    ],
+    stores: ["blob"],
+  },
+  {
+    name: "blob-fence-open",
+    rule: "fence",
+    bug: "on a blob, a guarded write does not look at the term that wrote last",
+    patches: [
+      {
+        file: "packages/azure-blob/src/fence.ts",
+        find: "  if (currentTerm > term ||",
+        replace: "  if (currentTerm > term + 1_000 ||",
+      },
+    ],
+    stores: ["blob"],
+  },
+];

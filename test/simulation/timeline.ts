@@ -1,0 +1,34 @@
+import type { Plan } from "./plan.ts";
+import type { HistoryLine, RunReport } from "./simulation.ts";
+
+/** A run as a person reads it: what was planned, and what came of it, line by line. */
+export function printTimeline({ plan, history, violation }: RunReport): string {
+  return [...planLines(plan), "", ...history.map(line), "", violation ? `broken: ${violation.message}` : "nothing was broken"].join("\n");
+}
+
+function planLines({ store, timing, candidates, weather, mishaps, calmAtMs, serviceRate, twins, asks }: Plan): string[] {
+  const likely = Object.entries(weather).filter(([, probability]) => probability > 0);
+  return [
+    `store: ${store}${serviceRate === 1 ? "" : `, whose clock runs at ${serviceRate.toFixed(3)}`}`,
+    `times: ${entries(timing)}; calm at ${seconds(calmAtMs)} s`,
+    ...candidates.map((candidate, index) => `candidate c${twins && index === 1 ? 0 : index}: ${entries(candidate)}`),
+    `weather: ${likely.map(([name, probability]) => `${name} ${(100 * probability).toFixed(0)} %`).join(", ") || "fair"}`,
+    ...mishaps.map(({ atMs, ...mishap }) => `planned at ${seconds(atMs)} s: ${entries(mishap)}`),
+    asks ? "every leadership is asked for its validity after each step" : "nobody asks a leadership for its validity",
+  ];
+}
+
+function line({ atMs, actor, what }: HistoryLine): string {
+  return `${seconds(atMs).padStart(9)}  ${actor.padEnd(8)}  ${what}`;
+}
+
+function entries(fields: object): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]: [string, unknown]) => `${name} ${typeof value === "number" ? Number(value.toFixed(3)) : String(value)}`)
+    .join(", ");
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3);
+}

@@ -1,0 +1,10 @@
+/** A thread that runs the seeds it is sent, and sends back what they came to. An entry point. */
+import { parentPort } from "node:worker_threads";
+import { warmUp } from "../../packages/dynamodb/test/simulated-service.ts";
+import { runSeeds, type Seeds } from "./seeds.ts";
+
+// Most errors here are expected, and nobody looks where they came from.
+Error.stackTraceLimit = 0;
+await warmUp();
+parentPort?.on("message", async (seeds: Seeds) => parentPort?.postMessage(await runSeeds(seeds)));
+parentPort?.postMessage("ready");
