@@ -352,17 +352,22 @@ export class RecordLeaseStore implements LeaseStore {
     }
   }
 
+  /** @param settles whether a reply that a push may have overtaken is followed by another look: once, however much is pushed. */
   async #look(
     election: string,
     limits: RequestLimits & { readonly signal?: AbortSignal | undefined },
     consistent = true,
+    settles = true,
   ): Promise<Sighting | undefined> {
     const sentAt = instantOf(this.#clock);
     const stored = await this.#send("get", election, limits, false, (signal) =>
       this.#records.get(election, { signal, consistent }),
     );
+    const known = this.#sightings.get(election);
     // A replica that lags may show what has passed.
-    if (!consistent && this.#sightings.get(election)?.isPast(stored)) return await this.#look(election, limits);
+    if (!consistent && known?.isPast(stored)) return await this.#look(election, limits);
+    // A push overtook this reply, or the other way round. What is asked for only now is newer than either.
+    if (settles && known?.isContested(sentAt, stored)) return await this.#look(election, limits, true, false);
     return this.#saw(election, stored, sentAt);
   }
 

@@ -28,6 +28,8 @@ export class Sighting {
   /** The nonce was written after this: the last reading that showed another one was sent then. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
+  /** When a push was last taken in, by the monotonic clock. */
+  #pushedMs = -Infinity;
   /** Bounds of the nonce's age by the store's clock: at least `min` when the reply was in, at most `max` when it was asked for. */
   #storeAge: { readonly min: number; readonly max: number; readonly askedAt: Instant; readonly inAt: Instant } | undefined;
   /** The store's clock has been seen to step since this nonce was written: until the next one only what we observed counts. */
@@ -75,6 +77,11 @@ export class Sighting {
     return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
   }
 
+  /** Whether a push has come since `sentAt` that shows something else: then a reading asked for at that time may be older, or newer. */
+  isContested(sentAt: Instant, stored: StoredRecord | undefined): boolean {
+    return sentAt.monotonicMs <= this.#pushedMs && stored?.version !== this.#version;
+  }
+
   /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
   get wantsConfirmation(): boolean {
     if (!this.#storeAge || !this.#unconfirmed) return false;
@@ -110,6 +117,8 @@ export class Sighting {
     if (reading.sentAt) {
       this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
       this.#lastReadAt = reading.sentAt;
+    } else {
+      this.#pushedMs = nowMs;
     }
     if (reading.version !== this.#version) this.#pastVersions = [...this.#pastVersions, this.#version].slice(-PAST_VERSIONS);
     this.#record = reading.record;

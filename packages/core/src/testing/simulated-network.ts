@@ -51,7 +51,7 @@ export function carry<T>(world: VirtualClock, process: ProcessClock, passage: Pa
       }
     };
     for (const { afterMs, replyAfterMs } of passage.arrivals) {
-      world.setTimer(() => {
+      world.setIdleTimer(() => {
         const reply = answer();
         if (replyAfterMs !== undefined) world.setTimer(() => process.deliver(reply), replyAfterMs);
       }, afterMs);

@@ -1,0 +1,159 @@
+import { Elector, RecordLeaseStore, type LeaseRecord } from "@leasehold/core";
+import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+
+const ELECTION = "nightly-billing";
+const signal = new AbortController().signal;
+
+function record(fields: Partial<LeaseRecord> = {}): LeaseRecord {
+  const held = { schema: 1, term: 1, termId: "t", candidateId: "a", nonce: "n" } as const;
+  return { ...held, leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...fields };
+}
+
+function service(options?: ConstructorParameters<typeof SimulatedRecordService>[1], network?: Network) {
+  const world = new VirtualClock();
+  const process = new ProcessClock(world);
+  const simulated = new SimulatedRecordService(world, options);
+  return { world, process, simulated, records: simulated.connect(process, network) };
+}
+
+const put = { ifVersion: undefined, keepsNonce: false, signal };
+
+describe("a simulated service", () => {
+  test("swaps a record only for the version that is there", async () => {
+    const { world, records } = service();
+    const first = await world.runUntil(records.put(ELECTION, record(), put));
+    expect(first).toEqual({ stored: true, version: expect.any(String) as string });
+    await expect(world.runUntil(records.put(ELECTION, record({ term: 2 }), put))).resolves.toEqual({ stored: false });
+    const version = first.stored ? first.version : "";
+    const second = await world.runUntil(records.put(ELECTION, record({ term: 2 }), { ...put, ifVersion: version }));
+
+    expect(second.stored).toBe(true);
+    const stored = await world.runUntil(records.get(ELECTION, { consistent: true, signal }));
+    expect(stored).toEqual({ data: record({ term: 2 }), version: second.stored ? second.version : "" });
+  });
+
+  test("tells how old a nonce is by a clock of its own, through writes that keep it", async () => {
+    const { world, simulated } = service({ storeClock: { toleranceMs: 0, exact: false }, clockRate: 2 });
+    const first = simulated.put(ELECTION, record(), put);
+    await world.advance(100);
+    simulated.put(ELECTION, record({ broken: { reason: "why not" } }), {
+      ifVersion: first.stored ? first.version : "",
+      keepsNonce: true,
+    });
+    expect(simulated.get(ELECTION)?.nonceAgeMs).toEqual([200, 200]);
+    simulated.stepClock(-1_000);
+
+    expect(simulated.get(ELECTION)?.nonceAgeMs).toEqual([-800, -800]);
+  });
+
+  test("admits guarded writes by its fence, which changes with the record", () => {
+    const { simulated } = service();
+    expect(simulated.admits(ELECTION, { term: 1, termId: "t" })).toBe(false);
+    simulated.put(ELECTION, record(), { ...put, fence: { term: 1, termId: "t" } });
+    simulated.put(ELECTION, record(), { ...put, fence: { term: 2, termId: "late" } });
+
+    expect(simulated.admits(ELECTION, { term: 1, termId: "t" })).toBe(true);
+    expect(simulated.admits(ELECTION, { term: 1, termId: "other" })).toBe(false);
+    expect(simulated.admits(ELECTION, { term: 2, termId: "late" })).toBe(false);
+  });
+
+  test("shows a lagging reader what was there before, unless it asks to be told the truth", async () => {
+    const lagging: Network = () => ({ arrivals: [{ afterMs: 1, replyAfterMs: 1 }], lags: true });
+    const { world, simulated, records } = service({}, lagging);
+    simulated.overwrite(ELECTION, record());
+    simulated.overwrite(ELECTION, record({ term: 2 }));
+    const term = async (consistent: boolean): Promise<unknown> =>
+      ((await world.runUntil(records.get(ELECTION, { consistent, signal })))?.data as LeaseRecord).term;
+
+    await expect(term(false)).resolves.toBe(1);
+    await expect(term(true)).resolves.toBe(2);
+  });
+
+  test.each([
+    ["every-write", [1, 2, 2, 2]],
+    ["all-but-renewals", [1, 2]],
+  ] as const)("that pushes %s does so", async (pushes, terms) => {
+    const { world, simulated, records } = service({ pushes });
+    const stopping = new AbortController();
+    const seen: unknown[] = [];
+    const versions = [record(), record({ term: 2, termId: "u" }), record({ term: 2, termId: "u", nonce: "o" })];
+    simulated.overwrite(ELECTION, versions[0]);
+    const watching = (async () => {
+      for await (const stored of records.watch!(ELECTION, { signal: stopping.signal })) seen.push((stored?.data as LeaseRecord).term);
+    })();
+    await world.advance(10);
+    for (const next of [versions[1]!, versions[2]!, { ...versions[2]!, nonce: "p" }]) {
+      simulated.put(ELECTION, next, { ifVersion: simulated.get(ELECTION)?.version, keepsNonce: false });
+      await world.advance(10);
+    }
+    stopping.abort();
+    await watching;
+
+    expect(seen).toEqual(terms);
+  });
+});
+
+describe("a network", () => {
+  test("that delivers a request twice has it carried out twice, and gives the first answer", async () => {
+    const twice: Network = () => ({ arrivals: [{ afterMs: 5, replyAfterMs: 50 }, { afterMs: 10, replyAfterMs: 1 }] });
+    const { world, simulated, records } = service({}, twice);
+    let accepted = 0;
+    simulated.onAccepted = () => (accepted += 1);
+
+    // The second finds the first one's version, and its answer is quicker.
+    await expect(world.runUntil(records.put(ELECTION, record(), put))).resolves.toEqual({ stored: false });
+    expect(accepted).toBe(1);
+  });
+
+  test("that breaks fails the request, whether or not it arrived", async () => {
+    const error = new Error("reset");
+    const breaks: Network = () => ({ arrivals: [{ afterMs: 20, replyAfterMs: 1 }], breaks: { afterMs: 10, error } });
+    const { world, simulated, records } = service({}, breaks);
+
+    await expect(world.runUntil(records.put(ELECTION, record(), put))).rejects.toBe(error);
+    await world.advance(20);
+    expect(simulated.record(ELECTION)).toEqual(record());
+  });
+
+  test("that loses everything lets nothing through, and the answer of one who was killed goes nowhere", async () => {
+    const { world, process, simulated, records } = service({}, () => ({ arrivals: [] }));
+    const lost = records.put(ELECTION, record(), put);
+    void lost.then(() => expect.fail("It was answered."));
+    await world.advance(1_000);
+    expect(simulated.record(ELECTION)).toBeUndefined();
+
+    const prompt = simulated.connect(process, promptNetwork(10));
+    let answered = false;
+    void prompt.put(ELECTION, record(), put).then(() => (answered = true));
+    await world.advance(15);
+    process.kill();
+    await world.advance(15);
+    expect([simulated.record(ELECTION), answered]).toEqual([record(), false]);
+  });
+});
+
+test("a leader that is cut off is succeeded, in virtual time", async () => {
+  const world = new VirtualClock();
+  const simulated = new SimulatedRecordService(world);
+  let isCut = false;
+  const stopping = new AbortController();
+  const terms: string[] = [];
+  for (const candidateId of ["a", "b"]) {
+    const clock = new ProcessClock(world);
+    const prompt = promptNetwork(5);
+    const network: Network = (request) => (isCut && candidateId === terms[0] ? { arrivals: [] } : prompt(request));
+    const store = new RecordLeaseStore(simulated.connect(clock, network), { clock });
+    const elector = new Elector({ store, election: ELECTION, candidateId, clock });
+    elector.on("startedLeading", () => terms.push(candidateId));
+    void elector.run(async ({ signal: ends }) => new Promise((resolve) => ends.addEventListener("abort", resolve)), {
+      signal: stopping.signal,
+    });
+    await world.advance(100);
+  }
+  isCut = true;
+  await world.advance(20_000);
+  stopping.abort();
+
+  expect(terms).toEqual(["a", "b"]);
+});
