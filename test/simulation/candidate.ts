@@ -11,6 +11,8 @@ export interface Witness {
   /** Whether anybody will read what is noted. */
   readonly keepsHistory: boolean;
   leads(candidate: Candidate, leadership: Leadership): void;
+  /** It said that a term has stopped while its task was pending. */
+  stoppedEarly(candidate: Candidate): void;
   /** A task was started while another one is pending in the same process. */
   startedSecondTask(candidate: Candidate): void;
   /** Its elector gave up with this error, though nothing told it to. */
@@ -61,6 +63,8 @@ export class Candidate {
   thawed: { readonly atMs: number; readonly slept: boolean } | undefined;
   /** Whether its supervisor has settled. */
   stopped = false;
+  /** The last term that it led, or 0. */
+  term = 0;
   /** How many tasks are pending. */
   pending = 0;
   /** When it sent its last request, by the true time. */
@@ -107,6 +111,10 @@ export class Candidate {
     if (witness.keepsHistory) {
       for (const event of EVENTS) this.elector.on(event, (details) => witness.note(candidateId, describe(event, details)));
     }
+    this.elector.on("startedLeading", ({ term }) => (this.term = term));
+    this.elector.on("stoppedLeading", () => {
+      if (this.pending > 0) witness.stoppedEarly(this);
+    });
     this.elector.on("callbackFailed", ({ error }) => witness.gaveUp(this, error));
   }
 
@@ -173,7 +181,7 @@ export class Candidate {
         this.#act(leadership);
         await this.#pause(random.between(0.05, 0.3), character === "deaf" ? undefined : signal);
       }
-      if (!this.#options.witness.calm && random.chance(0.3)) await this.#pause(random.between(0, 0.4));
+      if (!this.#options.witness.calm && random.chance(0.5)) await this.#pause(random.between(0, 0.4));
     });
   }
 

@@ -107,6 +107,7 @@ class Simulation implements Witness {
       this.#begin();
       await this.#until(() => this.#calm, this.#plan.calmAtMs);
       await this.#seeRecovery();
+      await this.#seeSuccession();
       await this.#seeEnd();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
@@ -131,6 +132,10 @@ class Simulation implements Witness {
     leadership.signal.addEventListener("abort", () =>
       this.note(candidate.id, `signal of term ${leadership.term} aborts (${String(leadership.signal.reason)})`),
     );
+  }
+
+  stoppedEarly(candidate: Candidate): void {
+    this.#violate("one-task", `${candidate.id} says that its term has stopped, and its task is pending`);
   }
 
   startedSecondTask(candidate: Candidate): void {
@@ -340,8 +345,7 @@ class Simulation implements Witness {
     this.note("world", "all is calm");
     this.#heal?.();
     for (const candidate of this.#everyone) this.#thaw(candidate);
-    const competes = this.#seats.some((candidate) => candidate?.clock.alive && !candidate.stopping.signal.aborted);
-    if (competes) return;
+    if (this.#seated.some((candidate) => this.#competes(candidate))) return;
     this.#seats[0]?.clock.kill();
     this.#enter(0, this.#idOf(0));
   }
@@ -390,12 +394,36 @@ class Simulation implements Witness {
 
   #checkEveryoneLooks(): void {
     for (const candidate of this.#seated) {
-      if (!candidate.clock.alive || candidate.stopping.signal.aborted) continue;
+      if (!this.#competes(candidate)) continue;
       const { retryPeriodMs, attemptTimeoutMs } = candidate.elector.timing;
       const quietMs = (1.1 * this.#leaseMs + retryPeriodMs + 2 * attemptTimeoutMs) / SLOWEST_RATE;
       if (this.#nowMs - candidate.lastRequestMs > quietMs) {
         this.#fail("nobody-is-stuck", `${candidate.id} has sent nothing for ${Math.round(this.#nowMs - candidate.lastRequestMs)} ms`);
       }
+    }
+  }
+
+  /** With nothing else wrong, a leader that stops or dies is succeeded in the time that `timing()` gives for just that. */
+  async #seeSuccession(): Promise<void> {
+    const leader = this.#leader()?.candidate;
+    const others = this.#seated.filter((candidate) => candidate !== leader && this.#competes(candidate));
+    const dies = this.#random.chance(0.5);
+    if (!leader || others.length === 0 || (!dies && !this.#releases(leader))) return;
+    this.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
+    if (dies) leader.clock.kill();
+    else leader.stopping.abort(new Error("told to stop"));
+    const led = leader.elector.timing;
+    // By the leader's lease and renewals, and by the others' looks and requests.
+    const promised = others.map(({ elector: { timing } }) =>
+      dies
+        ? Math.max(led.crashFailoverMs, timing.crashFailoverMs - timing.leaseDurationMs + led.leaseDurationMs)
+        : timing.politeHandoverMs + timing.cooldownMs,
+    );
+    const fromMs = this.#nowMs;
+    const isSucceeded = (): boolean => (this.#leader()?.candidate ?? leader) !== leader;
+    await this.#until(isSucceeded, fromMs + Math.max(...promised) / SLOWEST_RATE);
+    if (!isSucceeded()) {
+      this.#fail("leader-returns", `nobody has succeeded ${leader.id} ${Math.round(this.#nowMs - fromMs)} ms after its ${dies ? "crash" : "stop"}`);
     }
   }
 
@@ -412,9 +440,17 @@ class Simulation implements Witness {
     await this.#until(() => running.every(({ stopped }) => stopped), this.#nowMs + this.#leaseMs / SLOWEST_RATE);
     const left = running.find(({ stopped }) => !stopped);
     if (left) this.#fail("all-stop", `${left.id} still runs, with ${left.pending} tasks pending`);
-    if (this.#plan.candidates.every(({ releaseOnStop }) => releaseOnStop) && this.#store.held) {
+    if (running.every((candidate) => this.#releases(candidate)) && this.#store.held) {
       this.#fail("all-stop", "the lease was not released");
     }
+  }
+
+  #competes({ clock, stopping }: Candidate): boolean {
+    return clock.alive && !stopping.signal.aborted;
+  }
+
+  #releases(candidate: Candidate): boolean {
+    return this.#plan.candidates[this.#seats.indexOf(candidate)]?.releaseOnStop ?? true;
   }
 
   /** Lets time pass, step by step, until something is so, or `limitMs` of the true time. */
@@ -422,6 +458,7 @@ class Simulation implements Witness {
     while (!isSo() && (await this.#world.step(limitMs))) {
       this.#steps += 1;
       this.#check();
+      this.#checkElectors();
       if (this.#violation) throw this.#violation;
       if (this.#steps > STEP_LIMIT) this.#fail("nothing-spins", `more than ${STEP_LIMIT} steps, and no end`);
     }
@@ -458,6 +495,14 @@ class Simulation implements Witness {
         this.#violate("loss-is-signalled", `${candidate.id} in term ${leadership.term}`);
       }
     }
+  }
+
+  /** What an elector says of itself, whatever its tasks were given. */
+  #checkElectors(): void {
+    if (!this.#plan.asks) return;
+    const leading = [...this.#everyone].filter(({ clock, elector }) => clock.running && elector.isLeader);
+    const fair = leading.filter(({ term }) => term > this.#exemptTerm);
+    if (fair.length > 1) this.#violate("one-leader", `isLeader is true for ${fair.map(({ id }) => id).join(" and ")}`);
   }
 
   /** Whether a process has run for long enough for its timers to have noticed what its clocks say. */

@@ -14,6 +14,7 @@ import { wholeNumber, type Metadata } from "./schema.ts";
 import { requestService, type Reply } from "./service-request.ts";
 
 export interface FenceOptions {
+  /** Ends the wait for the service. For a seal, pass the leadership's own: there is no work to prepare once it ends. */
   readonly signal?: AbortSignal | undefined;
   /** The longest that each request may take. @defaultValue 30_000 */
   readonly timeoutMs?: number | undefined;

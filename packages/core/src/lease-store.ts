@@ -65,6 +65,11 @@ export interface LeaseStoreCapabilities {
   readonly expiry: "native" | "observed";
   /** Whether the store tells of changes by itself, or must be looked at. */
   readonly watch: "push" | "poll";
+  /**
+   * What a store that pushes tells of: every write, or every one but renewals. Then a standby goes on looking for those,
+   * and may learn of a leader's last one up to a renewal interval late. @defaultValue 'every-write'
+   */
+  readonly pushes?: "every-write" | "all-but-renewals" | undefined;
   /** The shortest lease, in milliseconds. */
   readonly minLeaseMs: number;
   /** The longest lease, in milliseconds. */

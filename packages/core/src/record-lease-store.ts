@@ -88,6 +88,7 @@ export class RecordLeaseStore implements LeaseStore {
     this.capabilities = {
       expiry: "observed",
       watch: records.watch ? "push" : "poll",
+      ...(records.watch ? { pushes: records.capabilities.pushes ?? "every-write" } : {}),
       minLeaseMs: 1,
       maxLeaseMs: MAX_LEASE_MS,
       leaseGranularityMs: 1,
@@ -188,7 +189,7 @@ export class RecordLeaseStore implements LeaseStore {
     const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
     // Expired all the same: somebody else's turn, or nobody competes here.
     if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.#clock.random() / 2);
-    if (this.watch && this.#records.capabilities.pushes !== "all-but-renewals") return untilExpiryMs;
+    if (this.capabilities.pushes === "every-write") return untilExpiryMs;
     const untilRenewalMs = sighting.nextRenewalLookMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
     const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));

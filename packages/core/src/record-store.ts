@@ -1,3 +1,5 @@
+import type { LeaseStoreCapabilities } from "./lease-store.ts";
+
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
  * enforce leases itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
@@ -23,8 +25,8 @@ export interface RecordStoreCapabilities {
   readonly maxValueBytes: number;
   readonly fence: "atomic" | "none";
   readonly storeClock: { readonly toleranceMs: number; readonly exact: boolean } | undefined;
-  /** What `watch` tells of: every write, or every one but renewals, for which standbys then go on looking. @defaultValue 'every-write' */
-  readonly pushes?: "every-write" | "all-but-renewals" | undefined;
+  /** What `watch` tells of; see {@link LeaseStoreCapabilities}. */
+  readonly pushes?: LeaseStoreCapabilities["pushes"];
 }
 
 export interface RecordRequestOptions {

@@ -80,11 +80,16 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const decided = decideTiming(options, capabilities);
   const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, retryPeriodMs, validForMs } = decided;
   const pushes = capabilities?.watch === "push";
+  const renewalsSeenWithinMs = !pushes
+    ? retryPeriodMs
+    : capabilities.pushes === "all-but-renewals"
+      ? renewIntervalMs
+      : attemptTimeoutMs;
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
   const report = {
     ...decided,
     // A standby may see the last renewal, or the expiry, a look late; then it looks once more and acquires.
-    crashFailoverMs: leaseDurationMs + (pushes ? attemptTimeoutMs : retryPeriodMs) + clockToleranceMs + 2 * attemptTimeoutMs,
+    crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + 2 * attemptTimeoutMs,
     politeHandoverMs: (pushes ? 0 : retryPeriodMs) + 2 * attemptTimeoutMs,
     outageToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
     pauseToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,

@@ -67,6 +67,7 @@ describe("MemoryLeaseStore", () => {
     expect(new MemoryLeaseStore({ clock }).capabilities).toEqual({
       expiry: "observed",
       watch: "push",
+      pushes: "every-write",
       minLeaseMs: 1,
       maxLeaseMs: 2_147_483_647,
       leaseGranularityMs: 1,

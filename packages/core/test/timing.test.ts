@@ -47,6 +47,15 @@ describe("timing", () => {
     expect(polled.politeHandoverMs - pushed.politeHandoverMs).toBe(3_000);
   });
 
+  test("where renewals are not pushed, the last one of a leader that crashed is seen within a renewal interval", () => {
+    const pushed = new MemoryLeaseStore().capabilities;
+    const every = timing({}, pushed);
+    const some = timing({}, { ...pushed, pushes: "all-but-renewals" });
+
+    expect(some.crashFailoverMs - every.crashFailoverMs).toBe(some.renewIntervalMs - some.attemptTimeoutMs);
+    expect(some.politeHandoverMs).toBe(every.politeHandoverMs);
+  });
+
   test("reads as a table", () => {
     const table = String(timing());
 

@@ -23,7 +23,8 @@ export async function oneAttempt(): Promise<void> {
 
 export async function fenced(): Promise<void> {
   await elector.run(async (leadership) => {
-    await store.seal(leadership, report); // from here on the service refuses the terms before this one
+    // From here on the service refuses the terms before this one.
+    await store.seal(leadership, report, { signal: leadership.signal });
     while (!leadership.signal.aborted) {
       await store.fencedUpload(leadership, report, await nextReport(leadership.signal));
     }

@@ -14,8 +14,6 @@ interface BlobLease {
   readonly untilMs: number;
   /** When a break ends it, by the service's clock. */
   readonly brokenAtMs?: number | undefined;
-  /** The blob has been changed since it ran out: then it cannot be renewed any more. */
-  readonly outdated?: boolean | undefined;
 }
 
 export type LeaseState = "available" | "leased" | "expired" | "breaking" | "broken";
@@ -162,7 +160,6 @@ export class AzureService {
     if (!lease || lease.id !== id) return failure(409, "LeaseIdMismatchWithLeaseOperation");
     const state = this.#state(blob);
     if (state === "breaking" || state === "broken") return failure(409, "LeaseIsBrokenAndCannotBeRenewed");
-    if (lease.outdated) return failure(409, "LeaseIdMismatchWithLeaseOperation");
     blob.lease = { ...lease, untilMs: this.#nowMs() + lease.durationMs };
     return { status: 200, headers: { etag: blob.etag, "x-ms-lease-id": id } };
   }
@@ -194,7 +191,8 @@ export class AzureService {
 
   #change(blob: Blob, metadata: Readonly<Record<string, string>>): void {
     this.#changes += 1;
-    if (blob.lease && this.#state(blob) === "expired") blob.lease = { ...blob.lease, outdated: true };
+    // The first write after a lease's end makes the service forget it: nobody can renew, release or break it any more.
+    if (["expired", "broken"].includes(this.#state(blob))) blob.lease = undefined;
     blob.metadata = metadata;
     blob.etag = `"0x${this.#changes.toString(16)}"`;
     blob.modifiedMs = this.#nowMs();
