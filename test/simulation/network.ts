@@ -8,12 +8,15 @@ export const LAST_ARRIVALS_MS = 500;
 export const RETRY_AFTER_LEASES = 0.25;
 
 const FAIR_WEATHER_MS = 15;
+/** What the writes of a lease are called, by each store. */
+const WRITES = new Set(["put", "UpdateItem", "renew"]);
 /** An attempt waits for a sixth of a lease, by default. */
 const SLOW_LEASES = 0.17;
 
 /** What keeps a process from the service for a while. */
 type Window = { readonly untilMs: number } & (
   | { readonly kind: "partition"; readonly side: "requests" | "replies" | "both" }
+  | { readonly kind: "slow"; readonly ms: number }
   | { readonly kind: "outage"; readonly how: Extract<Mishap, { kind: "outage" }>["how"] }
 );
 
@@ -28,6 +31,7 @@ export class Link {
   readonly #random: SeededRandom;
   readonly #note: (fault: string, request: PassengerRequest) => void;
   #windows: Window[] = [];
+  #cutAfterWriteMs: number | undefined;
 
   constructor(options: {
     readonly world: VirtualClock;
@@ -50,6 +54,11 @@ export class Link {
     this.#windows.push(window);
   }
 
+  /** The next write goes well; then nothing does, for a while. */
+  cutAfterNextWrite(forMs: number): void {
+    this.#cutAfterWriteMs = forMs;
+  }
+
   #pass(request: PassengerRequest): Passage {
     const nowMs = this.#world.monotonicMs();
     const random = this.#random;
@@ -57,7 +66,12 @@ export class Link {
     const back = this.#latencyMs();
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
-    const passage = this.#interrupted(request, there);
+    if (this.#cutAfterWriteMs !== undefined && WRITES.has(request.operation)) {
+      this.interrupt({ kind: "partition", side: "both", untilMs: nowMs + this.#cutAfterWriteMs });
+      this.#cutAfterWriteMs = undefined;
+      return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
+    }
+    const passage = this.#interrupted(request, { there, back });
     if (passage) return passage;
 
     const { weather, timing } = this.#plan;
@@ -87,8 +101,16 @@ export class Link {
     return { arrivals: [{ afterMs, replyAfterMs }], lags };
   }
 
-  #interrupted(request: PassengerRequest, there: number): Passage | undefined {
+  #interrupted(
+    request: PassengerRequest,
+    { there, back }: { readonly there: number; readonly back: number },
+  ): Passage | undefined {
     for (const window of this.#windows) {
+      if (window.kind === "slow") {
+        if (this.#random.chance(0.5)) continue;
+        this.#note("slowRequest", request);
+        return { arrivals: [{ afterMs: this.#inTime(window.ms), replyAfterMs: back }] };
+      }
       if (window.kind === "partition") {
         this.#note("partition", request);
         return { arrivals: window.side === "replies" ? [{ afterMs: there }] : [] };
@@ -116,4 +138,14 @@ export class Link {
   }
 }
 
-type Fault = "losesRequest" | "losesReply" | "late" | "slowRequest" | "slowReply" | "twice" | "reset" | "refused" | "throttled" | "lagging";
+type Fault =
+  | "losesRequest"
+  | "losesReply"
+  | "late"
+  | "slowRequest"
+  | "slowReply"
+  | "twice"
+  | "reset"
+  | "refused"
+  | "throttled"
+  | "lagging";

@@ -75,24 +75,27 @@ export interface Weather {
 export type Victim = number | "leader";
 
 /** Something that happens to a process, to the network or to the service, or that an administrator does. */
-export type Mishap = { readonly atMs: number } & (
+export type Mishap = { readonly atMs: number } &
   /** Nothing of the process runs; on a machine that sleeps, its monotonic clock stands still as well. */
-  | { readonly kind: "freeze"; readonly who: Victim; readonly forMs: number }
-  /** Its wall clock is set. */
-  | { readonly kind: "wall-clock-jump"; readonly who: Victim; readonly byMs: number }
-  | { readonly kind: "crash"; readonly who: Victim; readonly restartAfterMs: number | undefined; readonly sameId: boolean }
-  | { readonly kind: "partition"; readonly who: Victim; readonly forMs: number; readonly side: "requests" | "replies" | "both" }
-  | { readonly kind: "outage"; readonly forMs: number; readonly how: "silent" | "refuses" | "throttles" }
-  /** It is asked to stop, as by SIGTERM. */
-  | { readonly kind: "stop"; readonly who: Victim; readonly restartAfterMs: number | undefined }
-  | { readonly kind: "resign"; readonly who: Victim }
-  | { readonly kind: "break"; readonly immediate: boolean }
-  | { readonly kind: "transfer"; readonly to: number; readonly timeoutMs: number }
-  | { readonly kind: "corruption"; readonly forMs: number }
-  | { readonly kind: "store-clock-step"; readonly byMs: number }
-  /** A process without a memory tries once. */
-  | { readonly kind: "cold-call"; readonly taskMs: number }
-);
+  (
+    | { readonly kind: "freeze"; readonly who: Victim; readonly forMs: number }
+    /** Its wall clock is set. */
+    | { readonly kind: "wall-clock-jump"; readonly who: Victim; readonly byMs: number }
+    | { readonly kind: "crash"; readonly who: Victim; readonly restartAfterMs: number | undefined; readonly sameId: boolean }
+    | { readonly kind: "partition"; readonly who: Victim; readonly forMs: number; readonly side: "requests" | "replies" | "both" }
+    /** Its next renewal is its last for a while: then it is cut off. Until then the others' requests are slow. */
+    | { readonly kind: "last-renewal"; readonly who: Victim; readonly forMs: number; readonly slowMs: number }
+    | { readonly kind: "outage"; readonly forMs: number; readonly how: "silent" | "refuses" | "throttles" }
+    /** It is asked to stop, as by SIGTERM. */
+    | { readonly kind: "stop"; readonly who: Victim; readonly restartAfterMs: number | undefined }
+    | { readonly kind: "resign"; readonly who: Victim }
+    | { readonly kind: "break"; readonly immediate: boolean }
+    | { readonly kind: "transfer"; readonly to: number; readonly timeoutMs: number }
+    | { readonly kind: "corruption"; readonly forMs: number }
+    | { readonly kind: "store-clock-step"; readonly byMs: number }
+    /** A process without a memory tries once. */
+    | { readonly kind: "cold-call"; readonly taskMs: number }
+  );
 
 /** How many runs in a hundred are on each store: those of the real SDKs take ten times as long as the others. */
 const SHARES: Readonly<Record<StoreKind, number>> = {
@@ -115,7 +118,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   const leaseMs = store === "blob" ? random.pick([15_000, 15_000, 20_000]) : random.pick([15_000, 15_000, 6_000, 30_000]);
   const timing: PlannedTiming = {
     leaseDurationMs: leaseMs,
-    retryPeriodMs: leaseMs * random.pick([0.2, 0.3, 0.4]),
+    retryPeriodMs: leaseMs * random.pick([0.15, 0.15, 0.3, 0.4]),
     drainTimeoutMs: leaseMs * random.pick([1, 1, 0.3, 3]),
     stallTimeoutMs: random.chance(0.2) ? leaseMs * random.pick([0.5, 1]) : undefined,
     cooldownMs: random.chance(0.3) ? leaseMs * random.pick([0, 0.1, 1]) : undefined,
@@ -126,9 +129,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   const mishapCount = random.pick([1, 2, 3, 4, 6, 9]);
   const cold = candidates.some(({ expiry }) => expiry === "store-clock") || store === "records with a push";
   const drawn = Array.from({ length: mishapCount }, () => drawMishap(random, { store, leaseMs, count, calmAtMs }));
-  const mishaps = drawn
-    .filter((mishap) => isFair(mishap, drawn, cold))
-    .toSorted((one, other) => one.atMs - other.atMs);
+  const mishaps = drawn.filter((mishap) => isFair(mishap, drawn, cold)).toSorted((one, other) => one.atMs - other.atMs);
   return {
     seed,
     store,
@@ -169,7 +170,8 @@ function drawCandidate(random: SeededRandom, store: StoreKind, leaseMs: number):
 
 /** Any rate within the stated drift, and often the worst. */
 function drawRate(random: SeededRandom): number {
-  return random.pick([1, SLOWEST_RATE, FASTEST_RATE, random.between(SLOWEST_RATE, FASTEST_RATE)]);
+  const worst = random.pick([SLOWEST_RATE, FASTEST_RATE]);
+  return random.pick([worst, worst, 1, random.between(SLOWEST_RATE, FASTEST_RATE)]);
 }
 
 function drawWeather(random: SeededRandom): Weather {
@@ -185,7 +187,7 @@ function drawWeather(random: SeededRandom): Weather {
     refused: sometimes(0.2),
     throttled: sometimes(0.1),
     lagging: sometimes(0.5),
-    deafTask: sometimes(0.5),
+    deafTask: sometimes(0.8),
     throwingTask: sometimes(0.2),
     shortTask: sometimes(0.4),
     silentTask: sometimes(0.3),
@@ -204,8 +206,11 @@ interface Scope {
 function drawMishap(random: SeededRandom, { leaseMs, count, calmAtMs }: Scope): Mishap {
   const atMs = random.between(0, calmAtMs * 0.95);
   const who: Victim = random.chance(0.6) ? "leader" : Math.floor(random.next() * count);
-  const forMs = leaseMs * random.pick([random.between(0, 0.3), random.between(0.3, 1), random.between(0.9, 1.2), random.between(1, 3)]);
-  const restartAfterMs = random.chance(0.8) ? leaseMs * random.pick([0, random.between(0, 0.5), random.between(0.5, 2)]) : undefined;
+  const forMs =
+    leaseMs * random.pick([random.between(0, 0.3), random.between(0.3, 1), random.between(0.9, 1.2), random.between(1, 3)]);
+  const restartAfterMs = random.chance(0.8)
+    ? leaseMs * random.pick([0, random.between(0, 0.5), random.between(0.5, 2)])
+    : undefined;
   switch (random.pick(MISHAP_KINDS)) {
     case "freeze":
       return { atMs, kind: "freeze", who, forMs };
@@ -215,6 +220,14 @@ function drawMishap(random: SeededRandom, { leaseMs, count, calmAtMs }: Scope): 
       return { atMs, kind: "crash", who, restartAfterMs, sameId: random.chance(0.7) };
     case "partition":
       return { atMs, kind: "partition", who, forMs, side: random.pick(["requests", "replies", "both"]) };
+    case "last-renewal":
+      return {
+        atMs,
+        kind: "last-renewal",
+        who,
+        forMs: leaseMs * random.between(1, 2),
+        slowMs: leaseMs * random.between(0.1, 0.165),
+      };
     case "outage":
       return { atMs, kind: "outage", forMs, how: random.pick(["silent", "refuses", "throttles"]) };
     case "stop":
@@ -247,6 +260,7 @@ const MISHAP_KINDS = [
   "crash",
   "partition",
   "partition",
+  "last-renewal",
   "outage",
   "stop",
   "stop",

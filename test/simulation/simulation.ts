@@ -89,7 +89,8 @@ class Simulation implements Witness {
     };
     this.#store.view.wrote = ({ term, entry }) => {
       this.note("service", `accepts the write '${entry}' of term ${term}`);
-      if (term < this.#highestWritten) this.#violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
+      if (term < this.#highestWritten)
+        this.#violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
       this.#highestWritten = Math.max(this.#highestWritten, term);
     };
   }
@@ -143,7 +144,10 @@ class Simulation implements Witness {
   }
 
   gaveUp(candidate: Candidate, error: unknown): void {
-    this.#violate("run-goes-on", `${candidate.id} gave up: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    this.#violate(
+      "run-goes-on",
+      `${candidate.id} gave up: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   }
 
   note(actor: string, what: string): void {
@@ -211,6 +215,8 @@ class Simulation implements Witness {
         victim?.link.interrupt({ kind: "partition", side: mishap.side, untilMs: this.#nowMs + mishap.forMs });
         return;
       }
+      case "last-renewal":
+        return this.#letRenewOnce(this.#victim(mishap.who), mishap);
       case "outage":
         this.note("service", `is away (${mishap.how}) for ${Math.round(mishap.forMs)} ms`);
         for (const { link } of this.#everyone) {
@@ -265,6 +271,14 @@ class Simulation implements Witness {
     victim.clock.resume();
     // Its very first statement: what its clocks say must be enough, whatever timers are late.
     this.#check();
+  }
+
+  #letRenewOnce(victim: Candidate | undefined, { forMs, slowMs }: Extract<Mishap, { kind: "last-renewal" }>): void {
+    if (!victim) return;
+    this.note(victim.id, `is to be cut off after its next renewal, for ${Math.round(forMs)} ms`);
+    victim.link.cutAfterNextWrite(forMs);
+    const untilMs = this.#nowMs + victim.elector.timing.renewIntervalMs;
+    for (const { link } of this.#everyone) if (link !== victim.link) link.interrupt({ kind: "slow", ms: slowMs, untilMs });
   }
 
   #jump(victim: Candidate | undefined, byMs: number): void {
@@ -360,14 +374,23 @@ class Simulation implements Witness {
     // What went wrong before may cost a leader its term for as long as a lease.
     await this.#until(() => false, this.#plan.calmAtMs + this.#leaseMs / SLOWEST_RATE);
     await this.#until(() => this.#leader() !== undefined, deadlineMs);
-    if (!this.#leader()) this.#fail("leader-returns", `nobody leads ${Math.round(deadlineMs - this.#plan.calmAtMs)} ms after the last fault`);
+    if (!this.#leader())
+      this.#fail("leader-returns", `nobody leads ${Math.round(deadlineMs - this.#plan.calmAtMs)} ms after the last fault`);
     // An administrator's wish may still be under way.
-    if (this.#plan.mishaps.some(({ kind }) => kind === "break" || kind === "transfer")) await this.#until(() => false, deadlineMs);
+    if (this.#plan.mishaps.some(({ kind }) => kind === "break" || kind === "transfer"))
+      await this.#until(() => false, deadlineMs);
     const leader = this.#leader();
-    if (!leader) this.#fail("leader-returns", `nobody leads any more ${Math.round(deadlineMs - this.#plan.calmAtMs)} ms after the last fault`);
+    if (!leader)
+      this.#fail(
+        "leader-returns",
+        `nobody leads any more ${Math.round(deadlineMs - this.#plan.calmAtMs)} ms after the last fault`,
+      );
     await this.#until(() => leader.leadership.signal.aborted, this.#nowMs + STAYS_LEASES * this.#leaseMs);
     if (leader.leadership.signal.aborted) {
-      this.#fail("leader-stays", `${leader.candidate.id} lost term ${leader.leadership.term}: ${String(leader.leadership.signal.reason)}`);
+      this.#fail(
+        "leader-stays",
+        `${leader.candidate.id} lost term ${leader.leadership.term}: ${String(leader.leadership.signal.reason)}`,
+      );
     }
     this.#checkEveryoneLooks();
   }
@@ -398,7 +421,10 @@ class Simulation implements Witness {
       const { retryPeriodMs, attemptTimeoutMs } = candidate.elector.timing;
       const quietMs = (1.1 * this.#leaseMs + retryPeriodMs + 2 * attemptTimeoutMs) / SLOWEST_RATE;
       if (this.#nowMs - candidate.lastRequestMs > quietMs) {
-        this.#fail("nobody-is-stuck", `${candidate.id} has sent nothing for ${Math.round(this.#nowMs - candidate.lastRequestMs)} ms`);
+        this.#fail(
+          "nobody-is-stuck",
+          `${candidate.id} has sent nothing for ${Math.round(this.#nowMs - candidate.lastRequestMs)} ms`,
+        );
       }
     }
   }
@@ -423,7 +449,10 @@ class Simulation implements Witness {
     const isSucceeded = (): boolean => (this.#leader()?.candidate ?? leader) !== leader;
     await this.#until(isSucceeded, fromMs + Math.max(...promised) / SLOWEST_RATE);
     if (!isSucceeded()) {
-      this.#fail("leader-returns", `nobody has succeeded ${leader.id} ${Math.round(this.#nowMs - fromMs)} ms after its ${dies ? "crash" : "stop"}`);
+      this.#fail(
+        "leader-returns",
+        `nobody has succeeded ${leader.id} ${Math.round(this.#nowMs - fromMs)} ms after its ${dies ? "crash" : "stop"}`,
+      );
     }
   }
 
@@ -536,4 +565,3 @@ class Simulation implements Witness {
     return this.#seats.filter((candidate) => candidate !== undefined);
   }
 }
-

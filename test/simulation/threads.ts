@@ -7,11 +7,7 @@ import { addTally, emptyTally, type Tally } from "./tally.ts";
 const BATCH = 100;
 
 /** Runs many seeds on several threads. `progress` is called after each batch with the sum so far; it may say that it is enough. */
-export async function runOnThreads(
-  seeds: Seeds,
-  threads: number,
-  progress: (sum: Tally) => "go on" | "enough",
-): Promise<Tally> {
+export async function runOnThreads(seeds: Seeds, threads: number, progress: (sum: Tally) => "go on" | "enough"): Promise<Tally> {
   const sum = emptyTally();
   let next = seeds.first;
   const end = seeds.first + seeds.count;

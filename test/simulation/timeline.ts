@@ -3,7 +3,13 @@ import type { HistoryLine, RunReport } from "./simulation.ts";
 
 /** A run as a person reads it: what was planned, and what came of it, line by line. */
 export function printTimeline({ plan, history, violation }: RunReport): string {
-  return [...planLines(plan), "", ...history.map(line), "", violation ? `broken: ${violation.message}` : "nothing was broken"].join("\n");
+  return [
+    ...planLines(plan),
+    "",
+    ...history.map(line),
+    "",
+    violation ? `broken: ${violation.message}` : "nothing was broken",
+  ].join("\n");
 }
 
 function planLines({ store, timing, candidates, weather, mishaps, calmAtMs, serviceRate, twins, asks }: Plan): string[] {

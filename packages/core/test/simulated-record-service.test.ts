@@ -80,7 +80,8 @@ describe("a simulated service", () => {
     const versions = [record(), record({ term: 2, termId: "u" }), record({ term: 2, termId: "u", nonce: "o" })];
     simulated.overwrite(ELECTION, versions[0]);
     const watching = (async () => {
-      for await (const stored of records.watch!(ELECTION, { signal: stopping.signal })) seen.push((stored?.data as LeaseRecord).term);
+      for await (const stored of records.watch!(ELECTION, { signal: stopping.signal }))
+        seen.push((stored?.data as LeaseRecord).term);
     })();
     await world.advance(10);
     for (const next of [versions[1]!, versions[2]!, { ...versions[2]!, nonce: "p" }]) {
@@ -96,7 +97,12 @@ describe("a simulated service", () => {
 
 describe("a network", () => {
   test("that delivers a request twice has it carried out twice, and gives the first answer", async () => {
-    const twice: Network = () => ({ arrivals: [{ afterMs: 5, replyAfterMs: 50 }, { afterMs: 10, replyAfterMs: 1 }] });
+    const twice: Network = () => ({
+      arrivals: [
+        { afterMs: 5, replyAfterMs: 50 },
+        { afterMs: 10, replyAfterMs: 1 },
+      ],
+    });
     const { world, simulated, records } = service({}, twice);
     let accepted = 0;
     simulated.onAccepted = () => (accepted += 1);

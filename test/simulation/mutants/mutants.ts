@@ -37,7 +37,8 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: ENGINE,
         find: "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, extendedAt);",
-        replace: "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, instantOf(this.#clock));",
+        replace:
+          "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, instantOf(this.#clock));",
       },
     ],
   },
@@ -94,6 +95,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "      this.#firstSeenMs = reading.sentAt?.monotonicMs ?? nowMs;",
       },
     ],
+    stores: ["records"],
   },
   {
     name: "contender-uses-its-own-lease",
@@ -182,7 +184,8 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: TENURE,
         find: "      this.#checkClock();\n      this.#hooks.renewFailed(error);",
-        replace: "      this.#grantedAt = instantOf(this.#clock);\n      this.#checkClock();\n      this.#hooks.renewFailed(error);",
+        replace:
+          "      this.#grantedAt = instantOf(this.#clock);\n      this.#checkClock();\n      this.#hooks.renewFailed(error);",
       },
     ],
   },

@@ -1,6 +1,13 @@
 import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
 import { SimulatedService } from "../../../packages/dynamodb/test/simulated-service.ts";
-import { ELECTION, FASTEST_RATE, type RequestFailure, type ServiceView, type SimulatedStore, type StoreAccess } from "./simulated-store.ts";
+import {
+  ELECTION,
+  FASTEST_RATE,
+  type RequestFailure,
+  type ServiceView,
+  type SimulatedStore,
+  type StoreAccess,
+} from "./simulated-store.ts";
 
 /** DynamoDB as its own SDK talks to it: the real `DynamoDBLeaseStore`, whose store time is bounded by `Date` headers alone. */
 export class SimulatedDynamoDB implements SimulatedStore {

@@ -7,7 +7,14 @@ import {
   type SimulatedRecordServiceOptions,
   type VirtualClock,
 } from "@leasehold/core/testing";
-import { ELECTION, FASTEST_RATE, type RequestFailure, type ServiceView, type SimulatedStore, type StoreAccess } from "./simulated-store.ts";
+import {
+  ELECTION,
+  FASTEST_RATE,
+  type RequestFailure,
+  type ServiceView,
+  type SimulatedStore,
+  type StoreAccess,
+} from "./simulated-store.ts";
 
 /** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
 export class SimulatedRecords implements SimulatedStore {
