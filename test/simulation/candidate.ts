@@ -241,8 +241,8 @@ export class Candidate {
 function describe(event: string, details: object): string {
   const { term, error, reason, released } = details as {
     term?: number;
-    error?: unknown;
-    reason?: unknown;
+    error?: Error;
+    reason?: Error;
     released?: boolean;
   };
   const parts = [

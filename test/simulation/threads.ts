@@ -19,6 +19,7 @@ export async function runOnThreads(seeds: Seeds, threads: number, progress: (sum
       while (next < end && !enough) {
         const batch: Seeds = { ...seeds, first: next, count: Math.min(BATCH, end - next) };
         next += batch.count;
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
         worker.postMessage(batch);
         const [tally] = (await once(worker, "message")) as [Tally];
         addTally(sum, tally);

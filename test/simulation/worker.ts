@@ -6,5 +6,10 @@ import { runSeeds, type Seeds } from "./seeds.ts";
 // Most errors here are expected, and nobody looks where they came from.
 Error.stackTraceLimit = 0;
 await warmUp();
-parentPort?.on("message", async (seeds: Seeds) => parentPort?.postMessage(await runSeeds(seeds)));
-parentPort?.postMessage("ready");
+parentPort?.on("message", (seeds: Seeds) => void runSeeds(seeds).then(send));
+send("ready");
+
+function send(message: unknown): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+}

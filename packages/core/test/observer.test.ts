@@ -1,10 +1,9 @@
 import { getEventListeners } from "node:events";
 import { MemoryLeaseStore, Observer, type Leader } from "@leasehold/core";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { LIMITS, win } from "./acquisitions.ts";
 import { ELECTION, ElectionWorld, LEASE_MS, RETRY_PERIOD_MS } from "./election-world.ts";
-import { ProcessClock } from "@leasehold/core/testing";
 
 let world: ElectionWorld;
 beforeEach(() => {

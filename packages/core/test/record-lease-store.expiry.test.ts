@@ -1,11 +1,10 @@
 import { Elector, RecordLeaseStore } from "@leasehold/core";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";
 import { ClockedRecordStore } from "./clocked-record-store.ts";
 import { ELECTION, LEASE_MS } from "./election-world.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
-import { ProcessClock } from "@leasehold/core/testing";
 
 const HOUR_MS = 3_600_000;
 

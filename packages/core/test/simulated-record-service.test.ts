@@ -1,6 +1,7 @@
-import { Elector, RecordLeaseStore, type LeaseRecord } from "@leasehold/core";
+import { Elector, RecordLeaseStore, type LeaseRecord, type StoredRecord } from "@leasehold/core";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
+import { untilAborted } from "./leader-tasks.ts";
 
 const ELECTION = "nightly-billing";
 const signal = new AbortController().signal;
@@ -15,6 +16,10 @@ function service(options?: ConstructorParameters<typeof SimulatedRecordService>[
   const process = new ProcessClock(world);
   const simulated = new SimulatedRecordService(world, options);
   return { world, process, simulated, records: simulated.connect(process, network) };
+}
+
+function termOf(stored: StoredRecord | undefined): unknown {
+  return (stored?.data as LeaseRecord | undefined)?.term;
 }
 
 const put = { ifVersion: undefined, keepsNonce: false, signal };
@@ -64,7 +69,7 @@ describe("a simulated service", () => {
     simulated.overwrite(ELECTION, record());
     simulated.overwrite(ELECTION, record({ term: 2 }));
     const term = async (consistent: boolean): Promise<unknown> =>
-      ((await world.runUntil(records.get(ELECTION, { consistent, signal })))?.data as LeaseRecord).term;
+      termOf(await world.runUntil(records.get(ELECTION, { consistent, signal })));
 
     await expect(term(false)).resolves.toBe(1);
     await expect(term(true)).resolves.toBe(2);
@@ -80,8 +85,7 @@ describe("a simulated service", () => {
     const versions = [record(), record({ term: 2, termId: "u" }), record({ term: 2, termId: "u", nonce: "o" })];
     simulated.overwrite(ELECTION, versions[0]);
     const watching = (async () => {
-      for await (const stored of records.watch!(ELECTION, { signal: stopping.signal }))
-        seen.push((stored?.data as LeaseRecord).term);
+      for await (const stored of records.watch!(ELECTION, { signal: stopping.signal })) seen.push(termOf(stored));
     })();
     await world.advance(10);
     for (const next of [versions[1]!, versions[2]!, { ...versions[2]!, nonce: "p" }]) {
@@ -142,24 +146,25 @@ describe("a network", () => {
 test("a leader that is cut off is succeeded, in virtual time", async () => {
   const world = new VirtualClock();
   const simulated = new SimulatedRecordService(world);
-  let isCut = false;
   const stopping = new AbortController();
-  const terms: string[] = [];
-  for (const candidateId of ["a", "b"]) {
+  const led: string[] = [];
+  const cutOff = new Set<string>();
+  const compete = (candidateId: string): void => {
     const clock = new ProcessClock(world);
     const prompt = promptNetwork(5);
-    const network: Network = (request) => (isCut && candidateId === terms[0] ? { arrivals: [] } : prompt(request));
+    const network: Network = (request) => (cutOff.has(candidateId) ? { arrivals: [] } : prompt(request));
     const store = new RecordLeaseStore(simulated.connect(clock, network), { clock });
     const elector = new Elector({ store, election: ELECTION, candidateId, clock });
-    elector.on("startedLeading", () => terms.push(candidateId));
-    void elector.run(async ({ signal: ends }) => new Promise((resolve) => ends.addEventListener("abort", resolve)), {
-      signal: stopping.signal,
-    });
-    await world.advance(100);
-  }
-  isCut = true;
+    elector.on("startedLeading", () => led.push(candidateId));
+    void elector.run(untilAborted, { signal: stopping.signal });
+  };
+  compete("a");
+  await world.advance(100);
+  compete("b");
+  await world.advance(100);
+  cutOff.add("a");
   await world.advance(20_000);
   stopping.abort();
 
-  expect(terms).toEqual(["a", "b"]);
+  expect(led).toEqual(["a", "b"]);
 });

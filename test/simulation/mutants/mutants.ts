@@ -16,6 +16,8 @@ export interface Mutant {
   /** What the bug is, for people. */
   readonly bug: string;
   readonly patches: readonly Patch[];
+  /** In how many runs, from seed 1 on, it has to be caught. */
+  readonly within: number;
   /** Where it can show at all; everywhere by default. */
   readonly stores?: readonly StoreKind[] | undefined;
 }
@@ -33,6 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "counts-from-the-reply",
     rule: "1",
     bug: "a holder counts its lease from the reply to a renewal, not from before its send",
+    within: 2_000,
     patches: [
       {
         file: ENGINE,
@@ -46,6 +49,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "holder-trusts-monotonic-clock",
     rule: "1",
     bug: "a holder goes by its monotonic clock alone, which stands still while the machine is suspended",
+    within: 1_000,
     patches: [
       {
         file: CLOCK,
@@ -58,6 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "holder-trusts-wall-clock",
     rule: "1",
     bug: "a holder goes by its wall clock alone, which can be set back",
+    within: 1_000,
     patches: [
       {
         file: CLOCK,
@@ -70,6 +75,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "contender-trusts-wall-clock",
     rule: "2",
     bug: "a contender times what it has seen by its wall clock",
+    within: 2_000,
     patches: [
       { file: SIGHTING, find: "      this.#firstSeenMs = nowMs;", replace: "      this.#firstSeenMs = this.#clock.wallMs();" },
       {
@@ -88,6 +94,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "contender-counts-from-its-send",
     rule: "2",
     bug: "a contender counts from before it asked, when the renewal that it then saw may not have been made yet",
+    within: 4_000,
     patches: [
       {
         file: SIGHTING,
@@ -101,6 +108,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "contender-uses-its-own-lease",
     rule: "2",
     bug: "a contender waits for the duration of its own options, not for the one in the record",
+    within: 1_000,
     patches: [
       {
         file: ENGINE,
@@ -120,6 +128,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "nonce-ignored",
     rule: "3",
     bug: "a contender times the term, and takes no notice of renewals",
+    within: 200,
     patches: [
       {
         file: SIGHTING,
@@ -132,6 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "no-margin",
     rule: "4",
     bug: "a holder uses its lease to the last, and clocks drift",
+    within: 1_000,
     patches: [
       {
         file: "packages/core/src/timing.ts",
@@ -144,6 +154,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "stored-is-leader",
     rule: "4",
     bug: "isValid() is a flag that a timer sets, and a frozen process has no timers",
+    within: 500,
     patches: [
       {
         file: TENURE,
@@ -156,6 +167,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "no-deadline-timer",
     rule: "4",
     bug: "nothing aborts the signal while the store does not answer",
+    within: 200,
     patches: [
       {
         file: TENURE,
@@ -168,6 +180,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "attempt-outlives-deadline",
     rule: "5",
     bug: "a request has no time limit, as with an SDK that goes on retrying by itself",
+    within: 200,
     patches: [
       {
         file: REQUEST,
@@ -180,6 +193,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "unknown-counts-as-renewed",
     rule: "6",
     bug: "a renewal without a reply counts as one that was made",
+    within: 200,
     patches: [
       {
         file: TENURE,
@@ -193,6 +207,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "found-nonce-counts-from-now",
     rule: "6",
     bug: "a renewal that is found to have arrived counts from when it was found",
+    within: 4_000,
     patches: [
       {
         file: ENGINE,
@@ -205,6 +220,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "win-after-abort-kept",
     rule: "6",
     bug: "a lease that is won after the caller aborted is not released",
+    within: 1_000,
     patches: [
       {
         file: ELECTOR,
@@ -222,6 +238,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "blind-retry-of-acquisition",
     rule: "6",
     bug: "an acquisition that lost its race is sent again on whatever it finds",
+    within: 500,
     patches: [
       {
         file: ENGINE,
@@ -239,6 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "adopts-by-candidate-id",
     rule: "termId",
     bug: "a candidate takes a lease that bears its own candidateId for its own",
+    within: 500,
     patches: [
       {
         file: ENGINE,
@@ -259,6 +277,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "release-without-condition",
     rule: "7",
     bug: "a release frees whatever lease it finds",
+    within: 1_000,
     patches: [
       {
         file: ENGINE,
@@ -282,6 +301,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "renewal-after-release",
     rule: "7",
     bug: "a renewal under way is not waited for, and brings a released lease back",
+    within: 3_000,
     patches: [
       {
         file: TENURE,
@@ -304,6 +324,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "term-reset-on-release",
     rule: "7",
     bug: "a release forgets the term, as deleting the record would",
+    within: 200,
     patches: [
       {
         file: ENGINE,
@@ -316,6 +337,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "task-not-awaited",
     rule: "8",
     bug: "the next term does not wait for a task that goes on after its signal has aborted",
+    within: 500,
     patches: [
       {
         file: ELECTOR,
@@ -335,6 +357,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "break-does-not-wait",
     rule: "15",
     bug: "after a break anyone may acquire at once, though the old leader is still valid",
+    within: 1_000,
     patches: [
       {
         file: ENGINE,
@@ -347,6 +370,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "counts-from-the-term-write",
     rule: "18",
     bug: "on a blob, the lease is counted from the second step, not from the first",
+    within: 1_000,
     patches: [
       {
         file: BLOB,
@@ -360,6 +384,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "blob-fence-open",
     rule: "fence",
     bug: "on a blob, a guarded write does not look at the term that wrote last",
+    within: 1_500,
     patches: [
       {
         file: "packages/azure-blob/src/fence.ts",

@@ -81,8 +81,8 @@ export class SimulatedBlobs implements SimulatedStore {
     const name = url.pathname.split("/").slice(3).join("/");
     const action = request.headers.get("x-ms-lease-action") ?? url.searchParams.get("comp") ?? request.method.toLowerCase();
     const operation = name === REGISTER ? `register ${action}` : name === ELECTION ? action : `note ${action}`;
-    const header = (header: string): string | undefined =>
-      header === "metadata" ? JSON.stringify(metadataOf(request)) : request.headers.get(header);
+    const header = (named: string): string | undefined =>
+      named === "metadata" ? JSON.stringify(metadataOf(request)) : request.headers.get(named);
     const reply = await carry(this.#world, process, network({ operation }), () => {
       const answer = this.#service.answer({ method: request.method, url: request.url, header });
       if (answer.status < 300) this.#accepted(name, url.searchParams.get("comp"), request);

@@ -137,13 +137,12 @@ export class SimulatedRecordService {
     let pushed: { readonly stored: StoredRecord | undefined } | undefined;
     let wake = Promise.withResolvers<void>();
     const push = (stored: StoredRecord | undefined): void => {
+      const arrive = (): void => {
+        pushed = { stored };
+        wake.resolve();
+      };
       for (const { replyAfterMs } of network({ operation: "watch" }).arrivals) {
-        if (replyAfterMs === undefined) continue;
-        const arrive = (): void => {
-          pushed = { stored };
-          wake.resolve();
-        };
-        this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
+        if (replyAfterMs !== undefined) this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
       }
     };
     const watcher: Watcher = { push };

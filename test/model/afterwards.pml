@@ -1,0 +1,144 @@
+/*
+ * What is done at the end of each step, so that there are finitely many states and each of them is met in one form.
+ * This is no part of the protocol; it is written in C for speed.
+ *
+ * What has passed for good is dropped: a conditional write under way whose version is no longer the record's would be
+ * refused, whenever it arrives; and what a standby has seen, or has a reply about under way, could lead it to nothing
+ * but such a write once the record has a new nonce. KEEP_THE_PAST keeps all that, which makes no difference but many
+ * more states.
+ *
+ * Ids and terms are named anew, so that they never run out. Of ids only equality matters: those that anybody still
+ * knows are numbered in the order in which they are met. Of terms only the order matters: gaps between those that
+ * anybody still knows are closed.
+ */
+
+#define AFTERWARDS drop_the_past(); name_ids_anew(); name_terms_anew(); MUTUAL_EXCLUSION
+
+c_decl {
+  /* Twelve of each candidate and two of the record: no more ids are known at any time than the bits of an int. */
+  static unsigned char newId[32], newTerm[32];
+  static int idCount;
+
+  static void nameId(unsigned char *id) {
+    if (*id != 0 && newId[*id] == 0) newId[*id] = ++idCount;
+    *id = newId[*id];
+  }
+
+  static void lower(int *lowest, unsigned char term) {
+    if (term != 0 && term < *lowest) *lowest = term;
+  }
+
+  /* Names a termId anew, and adds it to `abandoned` if it was in `before`. */
+  static void nameTermId(unsigned char *id, int before, int *abandoned) {
+    int isAbandoned = before >> *id & 1;
+    nameId(id);
+    *abandoned |= isAbandoned << *id;
+  }
+}
+
+#ifdef KEEP_THE_PAST
+#define IS_KEPT 1
+#else
+#define IS_KEPT 0
+#endif
+#ifdef NONCE_IGNORED_BY_RIVAL
+#define HAS_PASSED(candidate) (candidate->seenTerm != now.record.term)
+#else
+#define HAS_PASSED(candidate) (candidate->seenNonce != now.record.nonce)
+#endif
+
+#ifdef NO_FENCE
+#define IS_KEPT_OUT(candidate) 0
+#else
+#define IS_KEPT_OUT(candidate) (candidate->guardTermId != 0 && candidate->guardTermId != now.record.termId)
+#endif
+
+inline drop_the_past() {
+  c_code {
+    int who, nth, lowest = now.record.term;
+    for (who = 0; who < CANDIDATES; who++) {
+      struct Candidate *candidate = &now.cand[who];
+      struct Write *writes[] = { &candidate->latest, &candidate->earlier };
+      for (nth = 0; nth < 2; nth++) {
+        struct Write *write = writes[nth];
+        if (!IS_KEPT && write->flying && write->ifVersion != now.record.nonce && !IS_UNCONDITIONAL(write->kind)) {
+          write->flying = 0;
+          if (write->kind == RENEW && write->term < now.record.term) MET("a late renewal kept out by a newer term")
+          if (write->kind == RELEASE && write->term < now.record.term) MET("a late release kept out by a newer term")
+          if (write->kind == ACQUIRE && write->nonce != now.record.nonce) MET("an acquisition that lost the race")
+        }
+        if (!write->flying && !write->remembered) memset(write, 0, sizeof(*write));
+      }
+      if (!IS_KEPT && HAS_PASSED(candidate)) {
+        candidate->seenTerm = candidate->seenOwner = candidate->seenNonce = candidate->seenVacant = 0;
+        candidate->seenAge = 0;
+      }
+      if (!IS_KEPT && candidate->phase == STANDBY && candidate->replied && candidate->reply.nonce != now.record.nonce) {
+        candidate->replied = 0;
+        memset(&candidate->reply, 0, sizeof(candidate->reply));
+      }
+      if (!IS_KEPT && IS_KEPT_OUT(candidate)) {
+        candidate->guardTerm = candidate->guardTermId = 0;
+        MET("a late guarded write kept out by the fence")
+      }
+      lower(&lowest, candidate->term);
+      lower(&lowest, candidate->latest.term);
+      lower(&lowest, candidate->earlier.term);
+      lower(&lowest, candidate->guardTerm);
+    }
+    if (now.acceptedTerm < lowest) now.acceptedTerm = 0;
+  }
+}
+
+inline name_ids_anew() {
+  c_code {
+    unsigned char recordTermId = now.record.termId;
+    int who, nth;
+    memset(newId, 0, sizeof(newId));
+    idCount = 0;
+    nameId(&now.record.termId);
+    nameId(&now.record.nonce);
+    for (who = 0; who < CANDIDATES; who++) {
+      struct Candidate *candidate = &now.cand[who];
+      struct Write *writes[] = { &candidate->latest, &candidate->earlier };
+      int before = candidate->abandoned;
+      int abandoned = (before >> recordTermId & 1) << now.record.termId;
+      nameId(&candidate->termId);
+      nameId(&candidate->version);
+      nameId(&candidate->seenNonce);
+      nameTermId(&candidate->reply.termId, before, &abandoned);
+      nameId(&candidate->reply.nonce);
+      for (nth = 0; nth < 2; nth++) {
+        struct Write *write = writes[nth];
+        nameTermId(&write->termId, before, &abandoned);
+        nameId(&write->nonce);
+        nameId(&write->ifVersion);
+      }
+      nameId(&candidate->guardTermId);
+      candidate->abandoned = abandoned;
+    }
+    now.usedIds = idCount;
+  }
+}
+
+inline name_terms_anew() {
+  c_code {
+    unsigned char *terms[2 + 6 * CANDIDATES], **end = terms, **term;
+    int who, value;
+    *end++ = &now.record.term;
+    *end++ = &now.acceptedTerm;
+    for (who = 0; who < CANDIDATES; who++) {
+      struct Candidate *candidate = &now.cand[who];
+      *end++ = &candidate->term;
+      *end++ = &candidate->seenTerm;
+      *end++ = &candidate->reply.term;
+      *end++ = &candidate->latest.term;
+      *end++ = &candidate->earlier.term;
+      *end++ = &candidate->guardTerm;
+    }
+    memset(newTerm, 0, sizeof(newTerm));
+    for (term = terms; term < end; term++) newTerm[**term] = **term != 0;
+    for (value = 1; value < sizeof(newTerm); value++) newTerm[value] += newTerm[value - 1];
+    for (term = terms; term < end; term++) **term = newTerm[**term];
+  }
+}

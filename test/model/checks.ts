@@ -1,0 +1,74 @@
+/** One check: the protocol as it is, or with one rule broken, and what the search has to find. */
+export interface Check {
+  readonly name: string;
+  /** Macros of the model. */
+  readonly macros: readonly string[];
+  /** What is claimed and has to be found violated; absent where every claim has to hold in every state. */
+  readonly violates?: Claim | undefined;
+  /** What has to be met on the way, so that a claim that holds says something. */
+  readonly shows?: readonly string[] | undefined;
+  /** Whether the run that was found is printed. */
+  readonly tells?: boolean | undefined;
+}
+
+const TWO_VALID = "two candidates are valid at once";
+const OLD_GUARDED_WRITE = "a guarded write is of an older term than one before";
+const OLD_RENEWAL = "a renewal of an old term is stored";
+type Claim = typeof TWO_VALID | typeof OLD_GUARDED_WRITE | typeof OLD_RENEWAL;
+
+/** What happens in some run of the protocol as it is. */
+const MET = [
+  "a lease that counts as vacant, since it is its own and nobody leads on it",
+  "a late release kept out by a newer term",
+  "a late renewal kept out by a newer term",
+  "a loss found by reading",
+  "a release confirmed",
+  "a renewal before the latest found by reading",
+  "a renewal confirmed",
+  "a renewal confirmed too late",
+  "a takeover from a leader that has not released",
+  "a wait for a lease of its own, of which it has no memory or which it let expire",
+  "an acquisition found by reading",
+  "an acquisition that lost the race",
+  "the latest renewal found by reading",
+];
+const MET_WITH_FENCE = ["a late guarded write kept out by the fence", "guarded writes of two terms accepted"];
+
+const NO_GUARDED_WRITES = "NO_GUARDED_WRITES";
+const ONE_WRITE = "ONE_WRITE_UNDER_WAY";
+
+/** The protocol as it is, in parts that are small enough for every day. The first ones take longest. */
+const RIGHT: readonly Check[] = [
+  { name: "leases, two writes under way", macros: [NO_GUARDED_WRITES], shows: MET },
+  { name: "leases and guarded writes", macros: [ONE_WRITE], shows: MET_WITH_FENCE },
+  { name: "clocks at every rate, suspended or not", macros: [NO_GUARDED_WRITES, ONE_WRITE, "EVERY_RATE"] },
+  { name: "finer ticks, 4 and 5 to a lease", macros: [NO_GUARDED_WRITES, ONE_WRITE, "TICKS=4"] },
+];
+
+/** What takes minutes where the machine is busy. */
+const LONG: readonly Check[] = [
+  { name: "nothing is dropped that is under way", macros: [NO_GUARDED_WRITES, ONE_WRITE, "KEEP_THE_PAST"] },
+  { name: "everything at once", macros: [], shows: [...MET, ...MET_WITH_FENCE] },
+];
+
+/** The protocol with one rule broken. */
+const WRONG: readonly Check[] = [
+  { name: "no margin", macros: ["MARGIN=0"], violates: TWO_VALID, tells: true },
+  { name: "clocks that differ by 100 to 89", macros: ["SLOW=89"], violates: TWO_VALID, tells: true },
+  { name: "holder counts from the reply", macros: ["COUNT_FROM_REPLY"], violates: TWO_VALID },
+  { name: "holder goes by its monotonic clock alone", macros: ["HOLDER_BY_MONOTONIC"], violates: TWO_VALID },
+  { name: "holder counts from its latest send, not the nonce's", macros: ["NONCE_IGNORED_BY_HOLDER"], violates: TWO_VALID },
+  { name: "holder is valid until its release is confirmed", macros: ["VALID_UNTIL_RELEASED"], violates: TWO_VALID },
+  { name: "rival counts from before its read", macros: ["COUNT_FROM_READ_SENT"], violates: TWO_VALID },
+  { name: "rival waits as long as its own lease", macros: ["OWN_DURATION"], violates: TWO_VALID },
+  { name: "rival counts from the first sight of a term", macros: ["NONCE_IGNORED_BY_RIVAL"], violates: TWO_VALID },
+  { name: "the candidateId is proof of ownership", macros: ["OWNER_BY_LABEL"], violates: TWO_VALID },
+  { name: "releases are unconditional", macros: ["UNCONDITIONAL_RELEASE"], violates: TWO_VALID },
+  { name: "renewals are unconditional", macros: ["UNCONDITIONAL_RENEWAL"], violates: OLD_RENEWAL },
+  { name: "guarded writes without a fence", macros: ["NO_FENCE"], violates: OLD_GUARDED_WRITE },
+];
+
+/** @param full whether to take the long ones, too. */
+export function checks(full: boolean): readonly Check[] {
+  return [...(full ? LONG : []), ...RIGHT, ...WRONG];
+}

@@ -1,0 +1,167 @@
+/*
+ * The record protocol of Leasehold: candidates that compete for one lease, kept in one record of a store that offers
+ * nothing but compare-and-swap. README.md beside this file says what is modelled, what is not, and why that is sound.
+ *
+ * One step at a time is taken, freely chosen: a candidate's, the store's, or the passing of a tick. Nothing ever has to
+ * happen, so every delay, loss and freeze, however long, is among the runs.
+ */
+
+#define CANDIDATES 2
+/* How many units a clock advances in a tick: from SLOW to FAST. */
+#ifndef FAST
+#define FAST 100
+#endif
+#ifndef SLOW
+#define SLOW 90
+#endif
+/* The share of its lease that a holder leaves unused, in percent. */
+#ifndef MARGIN
+#define MARGIN 10
+#endif
+/* The lease of candidate A, in ticks of a fast clock; B's is one tick longer. */
+#ifndef TICKS
+#define TICKS 2
+#endif
+#define LEASE(who) (FAST * (TICKS + who))
+#define VALID(who) (LEASE(who) * (100 - MARGIN) / 100)
+
+/* What a candidate is about. */
+#define STANDBY 0
+#define ACQUIRING 1 /* an acquisition is sent */
+#define LEADING 2
+#define RENEWING 3 /* a renewal is sent */
+#define RELEASING 4 /* the term has ended, and a release is sent or to be sent */
+
+/* Kinds of writes. */
+#define NOTHING 0
+#define ACQUIRE 1
+#define RENEW 2
+#define RELEASE 3
+
+/* No administrator writes here, so that each write has a new nonce, and the nonce does for the version. */
+typedef Record {
+  byte term;
+  byte owner;
+  byte termId; /* 0: vacated */
+  byte nonce
+}
+
+/* A conditional write, and what its sender remembers of it. */
+typedef Write {
+  byte kind;
+  bool flying; /* may still be delivered, for the first time or once more */
+  bool remembered; /* the time of its sending may still count */
+  bool stored; /* a reply that says so is under way to the sender, who waits for it */
+  byte term;
+  byte termId;
+  byte nonce;
+  byte ifVersion;
+  short age /* since before it was sent */
+}
+
+typedef Candidate {
+  byte phase;
+  /* Its lease, from LEADING on. */
+  byte term;
+  byte termId;
+  byte version;
+  short age; /* since before the send of the last request that is known to have extended it */
+  /* What it has seen of the record. */
+  byte seenTerm;
+  byte seenOwner;
+  byte seenNonce; /* 0: nothing */
+  bool seenVacant;
+  short seenAge; /* since after the reading that first showed this nonce returned */
+  /* The reply to its read, under way. */
+  bool replied;
+  Record reply;
+#ifdef COUNT_FROM_READ_SENT
+  bool asked;
+  short askedAge;
+#endif
+  /* Its last two writes; the later one may be the one whose reply it awaits. */
+  Write latest;
+  Write earlier;
+  /* Bit n is set for a term of this process with the termId n on which nobody leads. */
+  int abandoned;
+  /* A guarded write under way to some resource; 0: none. */
+  byte guardTerm;
+  byte guardTermId
+}
+
+Record record;
+Candidate cand[CANDIDATES];
+/* The highest term of a guarded write that has been accepted. */
+byte acceptedTerm;
+/* The ids in use are 1 to this. */
+byte usedIds = 1;
+
+#define C cand[me]
+/* What the account of a run says about this step, when it is replayed. */
+#define TELL printf("\nSTEP %c ", 'A' + me); printf
+/* A place that has to be reachable, if the protocol is right: the search tells when it first gets there. */
+#define SHOWN(what) c_code { MET(what) }
+#define MET(what) { static int met; if (!met) { met = 1; printf("\nSHOWN %s\n", what); } }
+
+#include "claims.pml"
+#include "candidate.pml"
+#include "store.pml"
+#include "time.pml"
+#include "afterwards.pml"
+
+init {
+  d_step { record.term = 1; record.nonce = 1 }
+  atomic {
+    run time();
+    run store(1); run candidate(1);
+    run store(0); run candidate(0)
+  }
+}
+
+proctype candidate(byte me) {
+end:
+  do
+#ifdef COUNT_FROM_READ_SENT
+  :: d_step { MAY_ASK -> ask(); AFTERWARDS }
+#endif
+  :: d_step { C.replied -> receive(); AFTERWARDS }
+  :: d_step { MAY_ACQUIRE -> acquire(); AFTERWARDS }
+  :: d_step { MAY_RENEW -> renew(); AFTERWARDS }
+  :: d_step { MAY_RELEASE -> release(); AFTERWARDS }
+  :: d_step { C.latest.stored -> hear(); AFTERWARDS }
+#ifndef NO_GUARDED_WRITES
+  :: d_step { MAY_GUARD -> guard(); AFTERWARDS }
+#endif
+  :: d_step { MAY_FINISH -> finish(); AFTERWARDS }
+  :: d_step { MAY_STOP -> stop(); AFTERWARDS }
+  :: d_step { true -> crash(); AFTERWARDS }
+  od
+}
+
+/* What the store does with the requests of one candidate: it carries them out in any order, late, again, or never. */
+proctype store(byte me) {
+end:
+  do
+  :: d_step { MAY_ANSWER -> answer(); AFTERWARDS }
+  :: d_step { C.latest.flying -> deliver(C.latest, AWAITS); AFTERWARDS }
+  :: d_step { C.earlier.flying -> deliver(C.earlier, false); AFTERWARDS }
+  :: d_step { MAY_LOSE_EARLIER -> lose_earlier(); AFTERWARDS }
+  :: d_step { C.guardTermId != 0 -> deliver_guarded(); AFTERWARDS }
+  od
+}
+
+proctype time() {
+end:
+  do
+#ifdef EVERY_RATE
+  EACH_RATE_OF_A
+#else
+  :: d_step { true -> tick(SLOW, FAST, SLOW, FAST); AFTERWARDS }
+#endif
+#ifdef HOLDER_BY_MONOTONIC
+  /* One machine is suspended, and its monotonic clock with it. */
+  :: d_step { true -> tick(0, 0, SLOW, FAST); AFTERWARDS }
+  :: d_step { true -> tick(SLOW, FAST, 0, 0); AFTERWARDS }
+#endif
+  od
+}

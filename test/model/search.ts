@@ -1,0 +1,84 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Check } from "./checks.ts";
+import type { Programs } from "./programs.ts";
+
+/** Far beyond what a search takes on a busy machine; then something is wrong. */
+const TIME_LIMIT_MS = 1_800_000;
+const MEMORY_LIMIT_MB = 2_000;
+
+/** What a search through the states of the model has found. */
+export interface Found {
+  /** What is violated, or `undefined` if every claim holds. */
+  readonly violated: string | undefined;
+  /** Whether every state has been visited, or a violation found: nothing was cut off. */
+  readonly complete: boolean;
+  readonly shown: ReadonlySet<string>;
+  readonly states: number;
+  readonly depth: number;
+  readonly memoryMb: number;
+  /** The shortest run that violates the claim, as the model tells it. */
+  readonly run: readonly string[];
+  readonly seconds: number;
+}
+
+/**
+ * Has Spin make a program of the model with the check's macros, and that program visit all states, breadth first, so that
+ * a violation is found by a shortest run. Each state is kept whole.
+ *
+ * @param folder an empty folder for this check alone.
+ * @throws with all that was printed, if the model cannot be compiled or the search gives no result.
+ */
+export async function search(check: Check, programs: Programs, folder: string): Promise<Found> {
+  const startMs = performance.now();
+  await mkdir(folder);
+  for (const file of await readdir(import.meta.dirname)) {
+    if (file.endsWith(".pml")) await cp(join(import.meta.dirname, file), join(folder, file));
+  }
+  await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", "lease.pml"], folder);
+  const exhaustive = check.violates === undefined;
+  const options = ["-DSAFETY", "-DNOREDUCE", "-DBFS", "-DCOLLAPSE", `-DMEMLIM=${MEMORY_LIMIT_MB}`];
+  await run(programs.gcc, ["-w", exhaustive ? "-O2" : "-O0", ...options, "-o", "pan", "pan.c"], folder);
+  const pan = join(folder, "pan");
+  const printed = await run(pan, [exhaustive ? "-w24" : "-w20"], folder);
+  const errors = numberIn(printed, /errors: (\d+)/);
+  const replayed = errors > 0 ? await run(pan, ["-r"], folder) : "";
+  return {
+    violated: errors === 0 ? undefined : (/^VIOLATED (.*?)\s*(?:pan:.*)?$/m.exec(replayed)?.[1] ?? "the model itself"),
+    complete:
+      !/max search depth too small|out of memory|MEMLIM bound|Bit statespace/.test(printed) &&
+      (errors > 0 || !/not completed/.test(printed)),
+    shown: new Set([...printed.matchAll(/^SHOWN (.+)$/gm)].map((match) => match[1] ?? "")),
+    states: numberIn(printed, /(\d+) states, stored/),
+    depth: numberIn(printed, /depth reached (\d+)/),
+    memoryMb: numberIn(printed, /([\d.]+)\s+total actual memory usage/),
+    run: replayed
+      .split("\n")
+      .filter((line) => /^(?:STEP|TICK|VALID) /.test(line))
+      // Spin's own listing of the run follows on the same lines.
+      .map((line) => line.replace(/\s*\d+:\s+proc\s.*$/, "").trimEnd()),
+    seconds: (performance.now() - startMs) / 1_000,
+  };
+}
+
+function numberIn(text: string, pattern: RegExp): number {
+  const found = pattern.exec(text)?.[1];
+  if (found === undefined) throw new Error(`The search has printed no ${String(pattern)}:\n${text}`);
+  return Number(found);
+}
+
+async function run(program: string, args: readonly string[], folder: string): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(program, [...args], {
+      cwd: folder,
+      timeout: TIME_LIMIT_MS,
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    return stdout;
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as Error & { stdout?: string; stderr?: string };
+    throw new Error([message, stdout, stderr].filter(Boolean).join("\n"), { cause: error });
+  }
+}
