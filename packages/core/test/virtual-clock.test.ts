@@ -98,3 +98,45 @@ describe("VirtualClock", () => {
     expect(numbers(1)).not.toBe(numbers(2));
   });
 });
+
+describe("a step", () => {
+  test("runs one timer, at its time, and all that it sets off", async () => {
+    const clock = new VirtualClock();
+    const startMs = clock.monotonicMs();
+    const ran: string[] = [];
+    clock.setTimer(() => void Promise.resolve().then(() => ran.push("set off")), 10);
+    clock.setTimer(() => ran.push("next"), 20);
+
+    await expect(clock.step()).resolves.toBe(true);
+    expect([ran, clock.monotonicMs() - startMs]).toEqual([["set off"], 10]);
+  });
+
+  test("lets no time pass where nothing falls due in time", async () => {
+    const clock = new VirtualClock();
+    const startMs = clock.monotonicMs();
+    clock.setTimer(() => expect.fail("It ran."), 10).cancel();
+    clock.setTimer(() => expect.fail("It ran."), 20);
+
+    await expect(clock.step(startMs + 19)).resolves.toBe(false);
+    expect([clock.monotonicMs(), clock.pendingTimers]).toEqual([startMs, 1]);
+  });
+});
+
+test.prop([fc.array(fc.record({ delayMs: fc.nat(50), cancelled: fc.boolean() }), { maxLength: 60 })])(
+  "timers run by their time, and at the same time in the order in which they were set",
+  async (timers) => {
+    const clock = new VirtualClock();
+    const ran: number[] = [];
+    for (const [index, { delayMs, cancelled }] of timers.entries()) {
+      const set = index % 2 === 0 ? "setTimer" : "setIdleTimer";
+      const timer = clock[set](() => ran.push(index), delayMs);
+      if (cancelled) timer.cancel();
+    }
+    await clock.advance(50);
+
+    const expected = [...timers.entries()].filter(([, { cancelled }]) => !cancelled);
+    expected.sort(([one, a], [other, b]) => a.delayMs - b.delayMs || one - other);
+    expect(ran).toEqual(expected.map(([index]) => index));
+    expect(clock.pendingTimers).toBe(0);
+  },
+);
