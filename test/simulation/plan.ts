@@ -97,12 +97,12 @@ export type Mishap = { readonly atMs: number } &
     | { readonly kind: "cold-call"; readonly taskMs: number }
   );
 
-/** How many runs in a hundred are on each store: those of the real SDKs take ten times as long as the others. */
+/** How many runs in two hundred are on each store: those of the real SDKs take ten times as long as the others. */
 const SHARES: Readonly<Record<StoreKind, number>> = {
-  records: 39,
-  "records with a push": 28,
-  "records with a clock": 28,
-  blob: 4,
+  records: 80,
+  "records with a push": 57,
+  "records with a clock": 57,
+  blob: 5,
   dynamodb: 1,
 };
 

@@ -50,6 +50,13 @@ export async function simulate(plan: Plan, options: { readonly history?: boolean
   return await new Simulation(plan, options.history ?? false).run();
 }
 
+/** Nothing waits for anything outside of this process, so what is ready has run once this turn's promises have settled. */
+class TrueTime extends VirtualClock {
+  override async settle(): Promise<void> {
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+  }
+}
+
 class Simulation implements Witness {
   readonly #plan: Plan;
   readonly #world: VirtualClock;
@@ -77,7 +84,7 @@ class Simulation implements Witness {
   constructor(plan: Plan, keepsHistory: boolean) {
     this.#plan = plan;
     this.#history = keepsHistory ? [] : undefined;
-    this.#world = new VirtualClock(plan.seed);
+    this.#world = new TrueTime(plan.seed);
     this.#random = new SeededRandom(plan.seed ^ 0x51f15eed);
     this.#store = openStore(plan.store, this.#world, plan.serviceRate, this.#random);
     this.#seats = plan.candidates.map(() => undefined);
