@@ -18,6 +18,7 @@ export const USAGE = `Usage: npm run simulate [-- --runs <n>] [-- --seed <s>] [-
 Runs elections in virtual time: real electors on real lease stores, over a network, clocks, processes and a service to
 which everything happens, and checks after every step what must always hold. Run number i has the seed <s> + i, and a
 seed decides everything in its run. A run that breaks something is repeated, made as small as it can be, and shown.
+Ctrl-C ends it early, with what the runs so far have come to.
 
   --runs <n>      how many; default 10000. With --mutants, the most for each
   --seed <s>      the first seed, a whole number; default 1

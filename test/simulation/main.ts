@@ -27,12 +27,14 @@ else if (commandLine) await seeRuns(commandLine);
 async function seeRuns({ runs, seed, stores, threads, json }: CommandLine): Promise<void> {
   const startMs = performance.now();
   let toldMs = startMs;
+  let isInterrupted = false;
+  process.once("SIGINT", () => (isInterrupted = true));
   const tally = await runOnThreads({ first: seed, count: runs, stores }, threads, (sum) => {
     if (!json && performance.now() - toldMs > PROGRESS_EVERY_MS) {
       toldMs = performance.now();
       print(`${sum.runs.toLocaleString("en-US")} runs, ${sum.violations.length} violations\n`);
     }
-    return sum.violations.length >= ENOUGH_VIOLATIONS ? "enough" : "go on";
+    return isInterrupted || sum.violations.length >= ENOUGH_VIOLATIONS ? "enough" : "go on";
   });
   const seconds = (performance.now() - startMs) / 1_000;
   print(json ? `${JSON.stringify({ ...tally, seconds })}\n` : printTally(tally, seconds));
