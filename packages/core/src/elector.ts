@@ -297,6 +297,7 @@ export class Elector {
           if (signal?.aborted) return undefined;
           if (isMisuse(error)) throw error;
           this.#listeners.emit("storeFailed", { election: this.election, error });
+          looks.forget();
           const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, leaseDurationMs);
           waitMs = Math.max(askedMs, retryPeriodMs * (0.5 + this.#clock.random() / 2));
         }

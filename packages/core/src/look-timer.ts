@@ -55,6 +55,11 @@ export class LookTimer {
     return push;
   }
 
+  /** What has been pushed so far counts for nothing: it may show an acquisition of ours that has failed meanwhile. */
+  forget(): void {
+    this.#push = undefined;
+  }
+
   stop(reason: unknown = STOPPED): void {
     this.#stopListening();
     this.#stopped.abort(reason);

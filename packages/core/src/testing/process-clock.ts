@@ -1,5 +1,4 @@
 import type { Clock, Timer } from "../clock.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
 
 /** Keeps a timer from firing a rounding error before its time by the process's own clock. */
 const ROUNDING_MS = 1 / 1_024;
@@ -15,11 +14,11 @@ export interface ProcessClockOptions {
 }
 
 /**
- * The clocks of one process among several that share a virtual clock, which shows the true time; and the means to kill,
- * pause or suspend that process alone.
+ * The clocks of one process among several that share another clock, usually a virtual one, which shows the true time; and
+ * the means to kill, pause or suspend that process alone.
  */
 export class ProcessClock implements Clock {
-  readonly #world: VirtualClock;
+  readonly #world: Clock;
   readonly #rate: number;
   readonly #wallRate: number;
   readonly #wallOriginMs: number;
@@ -30,7 +29,7 @@ export class ProcessClock implements Clock {
   #held: Array<() => void> | undefined;
   #alive = true;
 
-  constructor(world: VirtualClock, { rate = 1, wallRate = rate, wallOffsetMs = 0 }: ProcessClockOptions = {}) {
+  constructor(world: Clock, { rate = 1, wallRate = rate, wallOffsetMs = 0 }: ProcessClockOptions = {}) {
     this.#world = world;
     this.#rate = rate;
     this.#wallRate = wallRate;
@@ -113,12 +112,17 @@ export class ProcessClock implements Clock {
     this.#suspendedAtMs ??= this.#world.monotonicMs();
   }
 
-  /** Runs what has fallen due meanwhile, in order, each followed by all that it sets off. */
-  resume(): void {
-    if (this.#suspendedAtMs !== undefined) this.#missedMs += this.#world.monotonicMs() - this.#suspendedAtMs;
+  /**
+   * Runs what has fallen due meanwhile, in order, each followed by all that it sets off. Returns how much of the true time
+   * the monotonic clock has missed since {@link suspend}.
+   */
+  resume(): number {
+    const missedMs = this.#suspendedAtMs === undefined ? 0 : this.#world.monotonicMs() - this.#suspendedAtMs;
+    this.#missedMs += missedMs;
     this.#suspendedAtMs = undefined;
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const callback of held) this.#world.setTimer(() => this.deliver(callback), 0);
+    return missedMs;
   }
 }

@@ -25,8 +25,13 @@ export class SeededRandom {
     return this.next() < probability;
   }
 
-  /** One of them, each as likely as the others. */
-  pick<T>(choices: readonly [T, ...T[]]): T {
+  /** One of them, each as likely as the others; there must be one. */
+  pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.next() * choices.length)] as T;
+  }
+
+  /** A seed for something else that is to be random. */
+  seed(): number {
+    return Math.floor(this.next() * 2 ** 32);
   }
 }
