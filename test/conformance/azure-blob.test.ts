@@ -1,10 +1,13 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import type { Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Clock } from "@leasehold/core";
 import { afterAll, beforeAll } from "vitest";
 import { BlobWorld } from "../../packages/azure-blob/test/blob-world.ts";
 import { startAzurite, type Azurite } from "../backends/azurite.ts";
 import { startFaultProxy, type FaultProxy } from "../backends/fault-proxy.ts";
 import { freshBlob } from "../backends/fresh-container.ts";
+import { azure, azureSettings } from "../stores/azure.ts";
+import { guardedText } from "./guarded-text.ts";
 import { HttpFaults } from "./http-faults.ts";
 import { runConformance } from "./run-conformance.ts";
 
@@ -29,19 +32,31 @@ runConformance({
   // The lease, and then the term under it.
   requests: { acquire: 2, renew: 1, release: 1, look: 1 },
   lacks: { watch: "Blob Storage cannot push" },
-  open: () => Promise.resolve(new BlobPlace(new BlobWorld(azurite, proxy))),
+  open: () => Promise.resolve(new BlobPlace(new BlobWorld(azurite, proxy), azurite.url)),
 });
 
 /** A container of its own, with the clock of a {@link BlobWorld}. */
 class BlobPlace implements Place {
   readonly #world: BlobWorld;
+  readonly #url: string;
+  readonly #faults: HttpFaults;
 
-  constructor(world: BlobWorld) {
+  constructor(world: BlobWorld, url: string) {
     this.#world = world;
+    this.#url = url;
+    this.#faults = new HttpFaults(world.proxy);
+  }
+
+  get clock(): Clock {
+    return this.#world.clock;
   }
 
   connect(): Promise<BlobLeaseStore> {
-    return Promise.resolve(new BlobLeaseStore({ container: this.#world.container, clock: this.#world.clock }));
+    return this.connectWith(this.clock);
+  }
+
+  connectWith(clock: Clock): Promise<BlobLeaseStore> {
+    return Promise.resolve(new BlobLeaseStore({ container: this.#world.container, clock }));
   }
 
   async pass(ms: number): Promise<void> {
@@ -49,7 +64,11 @@ class BlobPlace implements Place {
   }
 
   connectUnreliably(): Promise<UnreliableConnection> {
-    return Promise.resolve({ store: this.#world.store(), faults: new HttpFaults(this.#world.proxy) });
+    return Promise.resolve({ store: this.#world.store(), faults: this.#faults });
+  }
+
+  async guard(): Promise<GuardedText> {
+    return guardedText(await azure.open(azureSettings(this.#url, this.#world.container.containerName)));
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {

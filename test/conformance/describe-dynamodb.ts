@@ -9,11 +9,15 @@ const LEASE_MS = 15_000;
 const LIMITS = { timeoutMs: 5_000 };
 
 /** Registers the suite for DynamoDB as an emulator gives it, and a test of what is on the wire. */
-export function describeDynamoDb(name: string, start: () => Promise<ServiceProcess>): void {
+export function describeDynamoDb(
+  name: string,
+  start: () => Promise<ServiceProcess>,
+  { transacts, leaderships }: Pick<DynamoDB, "transacts"> & Pick<Subject, "leaderships">,
+): void {
   let dynamoDb: DynamoDB;
 
   beforeAll(async () => {
-    dynamoDb = await withProxy(await start());
+    dynamoDb = await withProxy(await start(), { transacts });
   });
 
   afterAll(async () => {
@@ -23,8 +27,9 @@ export function describeDynamoDb(name: string, start: () => Promise<ServiceProce
   const subject: Subject = {
     name,
     leaseMs: LEASE_MS,
+    leaderships,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { watch: "DynamoDB cannot push" },
+    lacks: { watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
     open: () => DynamoDBPlace.open(dynamoDb),
   };
   runConformance(subject);

@@ -6,9 +6,11 @@ import {
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  TransactionCanceledException,
   type AttributeValue,
 } from "@aws-sdk/client-dynamodb";
-import type { Place, UnreliableConnection } from "@leasehold/conformance";
+import { DynamoDBDocumentClient, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { startFaultProxy, type FaultProxy } from "../backends/fault-proxy.ts";
@@ -22,14 +24,17 @@ import { warmUp } from "./warm-up.ts";
 export interface DynamoDB extends AsyncDisposable {
   readonly service: ServiceProcess;
   readonly proxy: FaultProxy;
+  /** Whether it knows transactions, which dynalite does not. */
+  readonly transacts: boolean;
 }
 
 /** Starts the proxy in front of a service that has just been started. */
-export async function withProxy(service: ServiceProcess): Promise<DynamoDB> {
+export async function withProxy(service: ServiceProcess, { transacts }: Pick<DynamoDB, "transacts">): Promise<DynamoDB> {
   const proxy = await startFaultProxy(service.url, { nameOf: operationOf });
   return {
     service,
     proxy,
+    transacts,
     async [Symbol.asyncDispose]() {
       await proxy.stop();
       await service.stop();
@@ -45,11 +50,15 @@ export class DynamoDBPlace implements Place {
   /** Without the proxy. */
   readonly #direct: DynamoDBClient;
   readonly #clients: DynamoDBClient[] = [];
+  readonly #faults: HttpFaults;
+  readonly guard?: () => Promise<GuardedText>;
 
   private constructor(dynamoDb: DynamoDB) {
     this.#dynamoDb = dynamoDb;
+    this.#faults = new HttpFaults(dynamoDb.proxy);
     this.#time = new MovedTime(dynamoDb.service);
     this.#direct = this.#client(dynamoDb.service.url);
+    if (dynamoDb.transacts) this.guard = () => this.#guard();
   }
 
   static async open(dynamoDb: DynamoDB): Promise<DynamoDBPlace> {
@@ -58,8 +67,16 @@ export class DynamoDBPlace implements Place {
     return place;
   }
 
+  get clock(): Clock {
+    return this.#time.clock;
+  }
+
   async connect(): Promise<DynamoDBLeaseStore> {
-    return this.#store(this.#dynamoDb.service.url, this.#time.clock());
+    return await this.connectWith(this.clock);
+  }
+
+  async connectWith(clock: Clock): Promise<DynamoDBLeaseStore> {
+    return this.#store(this.#dynamoDb.service.url, this.#time.storeClock({ clock }));
   }
 
   async pass(ms: number): Promise<void> {
@@ -67,15 +84,15 @@ export class DynamoDBPlace implements Place {
   }
 
   async connectUnreliably(): Promise<UnreliableConnection> {
-    const faults = new HttpFaults(this.#dynamoDb.proxy);
-    const store = this.connectThroughProxy(this.#time.clock(() => faults.farthest));
+    const faults = this.#faults;
+    const store = this.connectThroughProxy(this.#time.storeClock({ farthest: () => faults.farthest }));
     // It has asked what kind of table this is.
     await warmUp(store);
     return { store, faults };
   }
 
   /** The store of one more process, whose requests the proxy records. */
-  connectThroughProxy(clock: Clock = this.#time.clock()): DynamoDBLeaseStore {
+  connectThroughProxy(clock: Clock = this.#time.storeClock()): DynamoDBLeaseStore {
     return this.#store(this.#dynamoDb.proxy.url, clock);
   }
 
@@ -86,8 +103,7 @@ export class DynamoDBPlace implements Place {
   }
 
   async dig(election: string): Promise<unknown> {
-    const command = new GetItemCommand({ TableName: this.#tableName, Key: keyOf(election), ConsistentRead: true });
-    return (await this.#direct.send(command)).Item;
+    return await this.#itemOf(election);
   }
 
   async remove(election: string): Promise<void> {
@@ -100,6 +116,35 @@ export class DynamoDBPlace implements Place {
     this.#time.stop();
     for (const client of this.#clients) client.destroy();
     await this.#dynamoDb.service.advance(0);
+  }
+
+  /** An item of the table of the leases, under a key of its own. */
+  async #guard(): Promise<GuardedText> {
+    const documents = DynamoDBDocumentClient.from(this.#direct);
+    const leases = await this.connect();
+    const key = { election: `guarded-${randomUUID()}` };
+    return {
+      read: async () => (await this.#itemOf(key.election))?.["text"]?.S ?? "",
+      write: async (leadership, text) => {
+        const put = { Put: { TableName: this.#tableName, Item: { ...key, text } } };
+        for (;;) {
+          try {
+            await documents.send(new TransactWriteCommand({ TransactItems: [leases.fence(leadership), put] }));
+            return true;
+          } catch (error) {
+            const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+            if (reasons.some(({ Code }) => Code === "ConditionalCheckFailed")) return false;
+            // One that met a renewal is sent again.
+            if (reasons.every(({ Code }) => Code !== "TransactionConflict")) throw error;
+          }
+        }
+      },
+    };
+  }
+
+  async #itemOf(election: string): Promise<Record<string, AttributeValue> | undefined> {
+    const command = new GetItemCommand({ TableName: this.#tableName, Key: keyOf(election), ConsistentRead: true });
+    return (await this.#direct.send(command)).Item;
   }
 
   /** The store's own way waits for a whole second where the table is not there at once. */

@@ -1,7 +1,8 @@
 import { Firestore } from "@google-cloud/firestore";
-import type { Place, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core";
+import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import { isLeaseholdError, type Clock } from "@leasehold/core";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import type { StoreClockOptions } from "./moved-time.ts";
 import { TcpNetwork } from "./tcp-network.ts";
 import { warmUp } from "./warm-up.ts";
 
@@ -10,7 +11,8 @@ process.env["METADATA_SERVER_DETECTION"] = "none";
 
 /** The time of a place: it is moved, or real. */
 export interface PlaceTime {
-  clock(farthest?: () => Promise<unknown> | undefined): Clock;
+  readonly clock: Clock;
+  storeClock(options?: StoreClockOptions): Clock;
   pass(ms: number): Promise<void>;
   stop(): void;
 }
@@ -31,6 +33,8 @@ export class FirestorePlace implements Place {
   /** To arrange things, and to see what became of them. */
   readonly #direct: Firestore;
   readonly #clients: Firestore[] = [];
+  /** Those whose network can fail. */
+  readonly #unreliable: Firestore[] = [];
   #network: TcpNetwork | undefined;
 
   constructor(host: string, time: PlaceTime) {
@@ -41,8 +45,16 @@ export class FirestorePlace implements Place {
     this.#direct = this.#client(host);
   }
 
+  get clock(): Clock {
+    return this.#time.clock;
+  }
+
   async connect(): Promise<FirestoreLeaseStore> {
-    return new FirestoreLeaseStore({ firestore: this.#client(this.#host), clock: this.#time.clock() });
+    return await this.connectWith(this.clock);
+  }
+
+  async connectWith(clock: Clock): Promise<FirestoreLeaseStore> {
+    return new FirestoreLeaseStore({ firestore: this.#client(this.#host), clock: this.#time.storeClock({ clock }) });
   }
 
   async pass(ms: number): Promise<void> {
@@ -50,15 +62,34 @@ export class FirestorePlace implements Place {
   }
 
   async connectUnreliably(): Promise<UnreliableConnection> {
-    const network = await TcpNetwork.open(Number(this.#host.split(":")[1]), {
-      goAway: GO_AWAY,
-      ready: () => connected(firestore),
-    });
+    const network = this.#network ?? (await this.#openNetwork());
     this.#network = network;
     const firestore = this.#client(`127.0.0.1:${network.port}`);
-    const store = new FirestoreLeaseStore({ firestore, clock: this.#time.clock(() => network.farthest) });
-    await warmUp(store);
+    this.#unreliable.push(firestore);
+    const store = new FirestoreLeaseStore({ firestore, clock: this.#time.storeClock({ farthest: () => network.farthest }) });
+    await warmUp(store, `warm-up-${this.#unreliable.length}`);
     return { store, faults: network };
+  }
+
+  async guard(): Promise<GuardedText> {
+    const leases = new FirestoreLeaseStore({ firestore: this.#direct });
+    const document = this.#direct.doc("documents/guarded");
+    return {
+      read: async () => String((await document.get()).get("text") ?? ""),
+      write: async (leadership, text) => {
+        const guarded = this.#direct.runTransaction(async (transaction) => {
+          await leases.fence(leadership, transaction);
+          transaction.set(document, { text });
+        });
+        return await guarded.then(
+          () => true,
+          (error: unknown) => {
+            if (isLeaseholdError(error, "FENCED")) return false;
+            throw error;
+          },
+        );
+      },
+    };
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
@@ -80,6 +111,13 @@ export class FirestorePlace implements Place {
     this.#time.stop();
     await Promise.all(this.#clients.map((client) => client.terminate()));
     await this.#network?.[Symbol.asyncDispose]();
+  }
+
+  async #openNetwork(): Promise<TcpNetwork> {
+    return await TcpNetwork.open(Number(this.#host.split(":")[1]), {
+      goAway: GO_AWAY,
+      ready: () => Promise.all(this.#unreliable.map(connected)),
+    });
   }
 
   #client(host: string): Firestore {

@@ -3,7 +3,7 @@ import { startFirestore, type FirestoreProcess } from "../backends/firestore.ts"
 import { officialFirestoreMissing, startOfficialFirestore, type OfficialFirestore } from "../backends/official-firestore.ts";
 import { FirestorePlace } from "./firestore-place.ts";
 import { MovedTime } from "./moved-time.ts";
-import { realTime } from "./real-time.ts";
+import { LONG_OUTAGE_MS, realTime } from "./real-time.ts";
 import { runConformance } from "./run-conformance.ts";
 import { warmUp } from "./warm-up.ts";
 
@@ -49,6 +49,7 @@ if ((await officialFirestoreMissing()) === undefined) {
       ...COMMON,
       name: "firestore (official)",
       leaseMs: 3_000,
+      outageMs: LONG_OUTAGE_MS,
       open: () => Promise.resolve(new FirestorePlace(official.host, realTime)),
     },
     { concurrently: true },

@@ -1,4 +1,4 @@
-import type { LeaseRecord } from "@leasehold/core";
+import type { Clock, LeaseRecord } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { runConformance } from "./run-conformance.ts";
@@ -9,12 +9,21 @@ runConformance({
   name: "memory",
   leaseMs: 15_000,
   requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-  lacks: { faults: IN_PROCESS, duplicates: IN_PROCESS, removal: "nothing deletes a record from this memory" },
+  lacks: {
+    faults: IN_PROCESS,
+    duplicates: IN_PROCESS,
+    outages: IN_PROCESS,
+    removal: "nothing deletes a record from this memory",
+    fence: "in-process: nothing in this memory could refuse a write",
+  },
   open() {
     const clock = new VirtualClock();
     const records = new MemoryRecordStore(clock);
+    const connectWith = (own: Clock) => Promise.resolve(new RecordLeaseStore(records, { clock: own }));
     return Promise.resolve({
-      connect: () => Promise.resolve(new RecordLeaseStore(records, { clock })),
+      clock,
+      connect: () => connectWith(clock),
+      connectWith,
       pass: (ms: number) => clock.advance(ms),
       async plant(election: string, what: "foreign" | "newer-schema") {
         const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 2, term: 7 };

@@ -9,6 +9,13 @@ interface Movable {
   advance(ms: number): Promise<void>;
 }
 
+export interface StoreClockOptions {
+  /** Asked whenever the store sends a request: resolves once it has come as far as it will; `undefined` where it will be answered. */
+  readonly farthest?: (() => Promise<unknown> | undefined) | undefined;
+  /** That of its process. @defaultValue the one that everybody counts by */
+  readonly clock?: Clock | undefined;
+}
+
 /**
  * The time of a service and of the stores that use it: it runs like the system's, and can be moved besides, on both
  * sides alike. It never is while a request is under way that is about to be answered.
@@ -25,13 +32,13 @@ export class MovedTime {
     this.#clock.run();
   }
 
-  /**
-   * The clock of a store.
-   * @param farthest is asked whenever the store sends a request: resolves once it has come as far as it will; `undefined`
-   *   where it will be answered.
-   */
-  clock(farthest: () => Promise<unknown> | undefined = () => undefined): Clock {
-    const clock = this.#clock;
+  /** What everybody counts by. */
+  get clock(): Clock {
+    return this.#clock;
+  }
+
+  /** The clock of a store: of one whose requests are waited for. */
+  storeClock({ farthest = () => undefined, clock = this.#clock }: StoreClockOptions = {}): Clock {
     return {
       monotonicMs: () => clock.monotonicMs(),
       wallMs: () => clock.wallMs(),

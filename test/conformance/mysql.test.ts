@@ -1,7 +1,10 @@
+import { systemClock, type Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { createConnection, type Connection } from "mysql2/promise";
 import { afterAll, beforeAll } from "vitest";
 import { mariaDbMissing, startMariaDb, type MariaDb } from "../backends/mariadb.ts";
+import { mysql } from "../stores/mysql.ts";
+import { LONG_OUTAGE_MS } from "./real-time.ts";
 import { runConformance, runConformanceUnless } from "./run-conformance.ts";
 import { SqlPlace, type Database } from "./sql-place.ts";
 
@@ -26,6 +29,7 @@ await runConformanceUnless(mariaDbMissing(), NAME, () => {
     {
       name: NAME,
       leaseMs: 3_000,
+      outageMs: LONG_OUTAGE_MS,
       requests: { acquire: 1, renew: 1, release: 1, look: 1 },
       lacks: {
         watch: "MySQL cannot push",
@@ -41,13 +45,18 @@ await runConformanceUnless(mariaDbMissing(), NAME, () => {
 });
 
 async function openDatabase({ port }: MariaDb, admin: Connection, name: string): Promise<Database> {
-  const store = (viaPort: number): SqlLeaseStore => new SqlLeaseStore({ mysql: `mysql://root@127.0.0.1:${viaPort}/${name}` });
+  const urlVia = (viaPort: number): string => `mysql://root@127.0.0.1:${viaPort}/${name}`;
+  const store = (viaPort: number, clock: Clock): SqlLeaseStore => new SqlLeaseStore({ mysql: urlVia(viaPort), clock });
   await admin.query(`CREATE DATABASE ${name}`);
-  await using owner = store(port);
+  await using owner = store(port, systemClock);
   await owner.migrate();
   return {
     port,
     store,
+    documents: async () => {
+      await admin.query(`CREATE TABLE ${name}.documents (name VARCHAR(255) PRIMARY KEY, content MEDIUMTEXT NOT NULL)`);
+      return await mysql.open({ store: "mysql", url: urlVia(port) });
+    },
     run: async (sql, values) => {
       const [rows] = await admin.query(sql.replace(/leasehold_\w+/, `${name}.$&`), [...values]);
       return Array.isArray(rows) ? rows : [];

@@ -1,7 +1,10 @@
+import { systemClock, type Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { Pool } from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { postgresMissing, startPostgres, type Postgres } from "../backends/postgres.ts";
+import { postgres } from "../stores/postgres.ts";
+import { LONG_OUTAGE_MS } from "./real-time.ts";
 import { runConformance, runConformanceUnless } from "./run-conformance.ts";
 import { SqlPlace, type Database } from "./sql-place.ts";
 
@@ -26,6 +29,7 @@ await runConformanceUnless(postgresMissing(), NAME, () => {
     {
       name: NAME,
       leaseMs: 3_000,
+      outageMs: LONG_OUTAGE_MS,
       requests: { acquire: 1, renew: 1, release: 1, look: 1 },
       lacks: { duplicates: "requests go over a connection, and TCP delivers nothing twice" },
       async open() {
@@ -39,16 +43,19 @@ await runConformanceUnless(postgresMissing(), NAME, () => {
 
 /** A schema: a database of its own takes longer to make. */
 async function openSchema({ port }: Postgres, admin: Pool, name: string): Promise<Database> {
-  const store = (viaPort: number): SqlLeaseStore =>
-    new SqlLeaseStore({
-      postgres: `postgresql://postgres@127.0.0.1:${viaPort}/postgres?options=${encodeURIComponent(`-c search_path=${name}`)}`,
-    });
+  const urlVia = (viaPort: number): string =>
+    `postgresql://postgres@127.0.0.1:${viaPort}/postgres?options=${encodeURIComponent(`-c search_path=${name}`)}`;
+  const store = (viaPort: number, clock: Clock): SqlLeaseStore => new SqlLeaseStore({ postgres: urlVia(viaPort), clock });
   await admin.query(`CREATE SCHEMA ${name}`);
-  await using owner = store(port);
+  await using owner = store(port, systemClock);
   await owner.migrate();
   return {
     port,
     store,
+    documents: async () => {
+      await admin.query(`CREATE TABLE ${name}.documents (name text PRIMARY KEY, content text NOT NULL)`);
+      return await postgres.open({ store: "postgres", url: urlVia(port) });
+    },
     run: async (sql, values) => {
       let count = 0;
       const numbered = sql.replaceAll("?", () => `$${(count += 1)}`).replace(/leasehold_\w+/, `${name}.$&`);

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import { systemClock, type Clock } from "@leasehold/core";
 import type { SqlLeaseStore } from "@leasehold/sql";
+import type { OpenStore } from "../stores/test-store.ts";
+import { guardedText } from "./guarded-text.ts";
 import { TcpNetwork } from "./tcp-network.ts";
 import { warmUp } from "./warm-up.ts";
 
@@ -9,7 +12,9 @@ export interface Database extends AsyncDisposable {
   /** The port that its server listens on. */
   readonly port: number;
   /** A store of it with connections of its own, to the server or to what is in front of it at `port`. */
-  store(port: number): SqlLeaseStore;
+  store(port: number, clock: Clock): SqlLeaseStore;
+  /** What leaders guard in it, once it has been made. */
+  documents(): Promise<OpenStore>;
   /** Runs a statement about one table as an administrator; its parameters are question marks. */
   run(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
 }
@@ -19,13 +24,18 @@ export class SqlPlace implements Place {
   readonly #database: Database;
   readonly #stores: SqlLeaseStore[] = [];
   #network: TcpNetwork | undefined;
+  #guarding: OpenStore | undefined;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
   async connect(): Promise<SqlLeaseStore> {
-    return this.#store(this.#database.port);
+    return await this.connectWith(systemClock);
+  }
+
+  async connectWith(clock: Clock): Promise<SqlLeaseStore> {
+    return this.#store(this.#database.port, clock);
   }
 
   async pass(ms: number): Promise<void> {
@@ -33,11 +43,16 @@ export class SqlPlace implements Place {
   }
 
   async connectUnreliably(): Promise<UnreliableConnection> {
-    const network = await TcpNetwork.open(this.#database.port);
+    const network = this.#network ?? (await TcpNetwork.open(this.#database.port));
     this.#network = network;
-    const store = this.#store(network.port);
+    const store = this.#store(network.port, systemClock);
     await warmUp(store);
     return { store, faults: network };
+  }
+
+  async guard(): Promise<GuardedText> {
+    this.#guarding = await this.#database.documents();
+    return guardedText(this.#guarding);
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
@@ -59,12 +74,13 @@ export class SqlPlace implements Place {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#network?.[Symbol.asyncDispose]();
+    await this.#guarding?.close();
     for (const store of this.#stores) await store.close();
     await this.#database[Symbol.asyncDispose]();
   }
 
-  #store(port: number): SqlLeaseStore {
-    const store = this.#database.store(port);
+  #store(port: number, clock: Clock): SqlLeaseStore {
+    const store = this.#database.store(port, clock);
     this.#stores.push(store);
     return store;
   }

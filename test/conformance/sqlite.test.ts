@@ -4,9 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Place } from "@leasehold/conformance";
+import type { GuardedText, Place } from "@leasehold/conformance";
+import { systemClock, type Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
+import { sqlite } from "../stores/sqlite.ts";
+import type { OpenStore } from "../stores/test-store.ts";
+import { guardedText } from "./guarded-text.ts";
+import { LONG_OUTAGE_MS } from "./real-time.ts";
 import { runConformance } from "./run-conformance.ts";
 
 const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
@@ -25,6 +30,9 @@ runConformance(
   {
     name: "sqlite",
     leaseMs: 3_000,
+    outageMs: LONG_OUTAGE_MS,
+    // One takes 40 ms: each of its two writes reaches the disk several times, in two files.
+    leaderships: 250,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
     open: () => Promise.resolve(new SqlitePlace(join(folder, `${randomUUID()}.db`))),
@@ -36,19 +44,38 @@ runConformance(
 class SqlitePlace implements Place {
   readonly #path: string;
   readonly #stores: SqlLeaseStore[] = [];
+  #guarding: OpenStore | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
   connect(): Promise<SqlLeaseStore> {
-    const store = new SqlLeaseStore({ sqlite: this.#path });
+    return this.connectWith(systemClock);
+  }
+
+  connectWith(clock: Clock): Promise<SqlLeaseStore> {
+    const store = new SqlLeaseStore({ sqlite: this.#path, clock });
     this.#stores.push(store);
     return Promise.resolve(store);
   }
 
   async pass(ms: number): Promise<void> {
     await delay(ms);
+  }
+
+  /** Another process locks the leases, for all the others: to them they are there, and cannot be read. */
+  interrupt(): Promise<AsyncDisposable> {
+    const leases = new DatabaseSync(this.#leasesPath);
+    leases.exec("BEGIN EXCLUSIVE");
+    return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve(leases.close()) });
+  }
+
+  async guard(): Promise<GuardedText> {
+    using documents = new DatabaseSync(this.#path);
+    documents.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT");
+    this.#guarding = await sqlite.open({ store: "sqlite", path: this.#path });
+    return guardedText(this.#guarding);
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
@@ -77,11 +104,16 @@ class SqlitePlace implements Place {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#guarding?.close();
     for (const store of this.#stores) await store.close();
   }
 
+  get #leasesPath(): string {
+    return `${this.#path}-leasehold`;
+  }
+
   #inLeases<T>(act: (leases: DatabaseSync) => T): T {
-    using leases = new DatabaseSync(`${this.#path}-leasehold`);
+    using leases = new DatabaseSync(this.#leasesPath);
     return act(leases);
   }
 }

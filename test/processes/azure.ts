@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { coldTakeover } from "./cold-takeover.ts";
 import { lateWrite } from "./late-write.ts";
+import { overrun } from "./overrun.ts";
 import { StoreStage } from "./store-stage.ts";
 
 /** What stores.test.ts asks of the others. */
@@ -8,4 +9,5 @@ describe.concurrent("azure", async () => {
   const stage = await StoreStage.of("azure");
   coldTakeover(stage);
   lateWrite(stage);
+  overrun(stage);
 });

@@ -7,6 +7,7 @@ import { isMissing } from "../backends/missing-backend.ts";
 import { STORE_NAMES, testStore, type StoreName } from "../stores/stores.ts";
 import { coldTakeover } from "./cold-takeover.ts";
 import { lateWrite } from "./late-write.ts";
+import { overrun } from "./overrun.ts";
 import { rollingDeploy } from "./rolling-deploy.ts";
 import { slowTransaction } from "./slow-transaction.ts";
 import { StoreStage } from "./store-stage.ts";
@@ -25,6 +26,7 @@ describe.each(shortLeases)("%s", async (name) => {
     rollingDeploy(stage);
     coldTakeover(stage);
     lateWrite(stage);
+    overrun(stage);
     if (holdsTransactions(name)) slowTransaction(stage);
   });
 });

@@ -5,6 +5,9 @@ import { administering } from "./cases/administering.ts";
 import { countingTerms } from "./cases/counting-terms.ts";
 import { expiring } from "./cases/expiring.ts";
 import { holding } from "./cases/holding.ts";
+import { leading } from "./cases/leading.ts";
+import { leadingByOddClocks } from "./cases/leading-by-odd-clocks.ts";
+import { leadingThroughFaults } from "./cases/leading-through-faults.ts";
 import { losingMessages } from "./cases/losing-messages.ts";
 import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
@@ -20,6 +23,9 @@ export const everyCase: readonly Case[] = [
   ...losingMessages,
   ...acceptingInput,
   ...spending,
+  ...leading,
+  ...leadingThroughFaults,
+  ...leadingByOddClocks,
 ];
 
 /** Every case of the suite: what it is called, what it shows, and what it needs. */

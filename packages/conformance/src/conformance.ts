@@ -2,7 +2,7 @@ import type { Case } from "./case.ts";
 import type { CaseResult } from "./case-result.ts";
 import { everyCase } from "./cases.ts";
 import type { Runner } from "./runner.ts";
-import { Scene } from "./scene.ts";
+import { outageMsOf, Scene } from "./scene.ts";
 import type { Subject } from "./subject.ts";
 
 /**
@@ -47,7 +47,7 @@ function register(runner: Runner, subject: Subject, one: Case, record: ((result:
       throw error;
     }
   };
-  runner.it(`${id}: ${title}`, body, 60_000 + 20 * subject.leaseMs);
+  runner.it(`${id}: ${title}`, body, 60_000 + 20 * subject.leaseMs + outageMsOf(subject));
 }
 
 async function runCase(subject: Subject, one: Case): Promise<void> {

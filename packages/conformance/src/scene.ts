@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import {
   isLeaseholdError,
   mayAcquire,
+  systemClock,
   type AcquireOutcome,
   type AcquireRequest,
+  type Clock,
   type Lease,
   type LeaseSnapshot,
   type LeaseStore,
@@ -14,12 +16,16 @@ import {
 } from "@leasehold/core";
 import { eventLoopTurn, waitReally } from "./real-time.ts";
 import { requestsDuring } from "./request-counter.ts";
-import type { Place, Subject, UnreliableConnection } from "./subject.ts";
+import type { GuardedText, Place, Subject, UnreliableConnection } from "./subject.ts";
 
 /** The longest that one request may take. */
 const MAX_TIMEOUT_MS = 5_000;
 /** How long a service may really take until everybody sees what it has done. */
 const PATIENCE_MS = 5_000;
+/** In how many steps a lease passes, where something is looked at all the while. */
+export const STEPS_PER_LEASE = 20;
+/** How many leases a long outage lasts: ten minutes at 15 seconds. */
+const OUTAGE_LEASES = 40;
 
 let scenes = 0;
 
@@ -35,6 +41,8 @@ export class Scene {
   readonly leaseMs: number;
   /** Long enough for a lease that has not been renewed to have run out for everybody who watched. */
   readonly lapseMs: number;
+  /** How long a long outage of the service lasts. */
+  readonly outageMs: number;
   readonly limits: RequestLimits;
 
   constructor(subject: Subject, place: Place, caseId: string) {
@@ -44,6 +52,7 @@ export class Scene {
     this.election = `conformance-${caseId}-${scenes}`;
     this.leaseMs = subject.leaseMs;
     this.lapseMs = Math.ceil(subject.leaseMs * 1.2);
+    this.outageMs = outageMsOf(subject);
     this.limits = { timeoutMs: Math.min(Math.floor(subject.leaseMs / 3), MAX_TIMEOUT_MS) };
   }
 
@@ -65,6 +74,47 @@ export class Scene {
     return connection;
   }
 
+  /** What the place's stores count time by. */
+  get clock(): Clock {
+    return this.place.clock ?? systemClock;
+  }
+
+  /** The store of one more process with clocks of its own. */
+  async connectWith(clock: Clock): Promise<LeaseStore> {
+    const store = await this.place.connectWith?.(clock);
+    assert.ok(store, "the place has no connectWith, and lacks.clocks does not say why");
+    return store;
+  }
+
+  /** The stores of `count` processes, and what cuts all of them off from the service, until it is disposed of. */
+  async connectInterruptibly(
+    count: number,
+  ): Promise<{ readonly stores: readonly LeaseStore[]; readonly interrupt: () => Promise<AsyncDisposable> }> {
+    if (!this.place.connectUnreliably) {
+      const interrupt = async (): Promise<AsyncDisposable> => {
+        const outage = await this.place.interrupt?.();
+        assert.ok(outage, "the place has neither connectUnreliably nor interrupt, and lacks.outages does not say why");
+        return outage;
+      };
+      return { stores: await this.connect(count), interrupt };
+    }
+    const { store, faults } = await this.connectUnreliably();
+    const stores = [store];
+    while (stores.length < count) stores.push((await this.connectUnreliably()).store);
+    const interrupt = async (): Promise<AsyncDisposable> => {
+      await faults.loseRequests();
+      return { [Symbol.asyncDispose]: () => faults.heal() };
+    };
+    return { stores, interrupt };
+  }
+
+  /** A text that the store's fence guards. */
+  async guard(): Promise<GuardedText> {
+    const text = await this.place.guard?.();
+    assert.ok(text, "the place has no guard, and lacks.fence does not say why");
+    return text;
+  }
+
   /** What an elector would ask of a store. */
   asking(candidateId: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
     const { election, leaseMs, limits } = this;
@@ -72,6 +122,8 @@ export class Scene {
   }
 
   async look(store: LeaseStore, options: ReadOptions = {}, election: string = this.election): Promise<LeaseSnapshot | undefined> {
+    // A store that answers without waiting would let no other case run that is under way.
+    await eventLoopTurn();
     return await store.read(election, { ...this.limits, ...options });
   }
 
@@ -135,6 +187,24 @@ export class Scene {
     await this.place.pass(Math.ceil(ms));
   }
 
+  /**
+   * Lets time pass until something has come about, a twentieth of a lease at a time.
+   * @throws if it has not after `withinMs`.
+   */
+  async until(
+    what: string,
+    happened: () => boolean,
+    withinMs: number,
+    pass: (ms: number) => Promise<void> = async (ms) => await this.pass(ms),
+  ): Promise<void> {
+    const sinceMs = this.clock.monotonicMs();
+    while (!happened()) {
+      const passedMs = Math.round(this.clock.monotonicMs() - sinceMs);
+      assert.ok(passedMs <= withinMs, `this has not come about after ${passedMs} ms: ${what}`);
+      await pass(this.leaseMs / STEPS_PER_LEASE);
+    }
+  }
+
   /** Lets time pass until the promise has settled. @throws if it has not after `limitMs`. */
   async ending<T>(promise: Promise<T>, limitMs: number = 6 * this.limits.timeoutMs): Promise<Ending<T>> {
     let ending: Ending<T> | undefined;
@@ -187,6 +257,10 @@ export class Scene {
     }, election);
     assert.equal(sent, 0, `${what} was refused only after a request`);
   }
+}
+
+export function outageMsOf({ leaseMs, outageMs = OUTAGE_LEASES * leaseMs }: Subject): number {
+  return outageMs;
 }
 
 /** Checks that an error is one of the store's, and says what has to be said. */

@@ -1,4 +1,4 @@
-import type { LeaseStore } from "@leasehold/core";
+import type { Clock, Leadership, LeaseStore } from "@leasehold/core";
 import type { Need } from "./case.ts";
 
 /** A store that is put to the test, and how to get at it. */
@@ -7,10 +7,17 @@ export interface Subject {
   readonly name: string;
   /**
    * The lease that the suite works with, in milliseconds: long enough that it never runs out just because the machine is
-   * slow, and short enough to wait for it some thirty times. Requests may take a third of it, at most 5 seconds. Where
+   * slow, and short enough to wait for it some hundred times. Requests may take a third of it, at most 5 seconds. Where
    * {@link Place.pass} really waits, 3,000 is a good choice; where it moves clocks, 15,000.
    */
   readonly leaseMs: number;
+  /**
+   * For how long the service is away in the case of the long outage, in milliseconds. Where {@link Place.pass} really waits,
+   * take as long as you like to wait, and at least four leases. @defaultValue 40 * leaseMs: ten minutes where that is 15,000
+   */
+  readonly outageMs?: number | undefined;
+  /** How many leaderships the case of a thousand terms goes through: fewer where each takes long. @defaultValue 1_000 */
+  readonly leaderships?: number | undefined;
   /** How many requests each call sends, once the store has looked at the lease. */
   readonly requests: RequestFacts;
   /**
@@ -36,16 +43,30 @@ export interface RequestFacts {
 
 /** An empty service, and the time that it shares with those who use it. */
 export interface Place extends AsyncDisposable {
+  /** By which its stores count, and so their electors do. Needed where {@link pass} moves it. @defaultValue the system's */
+  readonly clock?: Clock | undefined;
   /** The store of one more process: it shares nothing with the others but the service. Its requests always go well. */
   connect(): Promise<LeaseStore>;
+  /** The same, and its clocks are those given, which are made from the place's. Absent where `lacks.clocks` says why. */
+  connectWith?(clock: Clock): Promise<LeaseStore>;
   /**
    * Lets `ms` pass for the service and for all stores: moves their clocks, or really waits. A place that moves clocks runs
    * the timers that fall due on the way, and waits first until every request that is about to be answered has been, so
    * that no request seems slow that is not.
    */
   pass(ms: number): Promise<void>;
-  /** The store of one more process, whose network can fail. Called at most once. Absent where `lacks.faults` says why. */
+  /**
+   * The store of one more process, whose network can fail; all that are connected so share that network, and so the
+   * faults. Absent where `lacks.faults` says why.
+   */
   connectUnreliably?(): Promise<UnreliableConnection>;
+  /**
+   * From now on the service carries out nothing and answers nobody, until what this gives is disposed of. Only for a place
+   * without {@link connectUnreliably}, whose network serves as well; absent too where `lacks.outages` says why.
+   */
+  interrupt?(): Promise<AsyncDisposable>;
+  /** A text at the service that the store's fence guards. Absent where `lacks.fence` says why. */
+  guard?(): Promise<GuardedText>;
   /**
    * Puts something that is not ours where the election's lease would be: somebody's own data, or a record of a later
    * version of Leasehold (schema 2). Absent where `lacks.foreign` says why.
@@ -55,6 +76,17 @@ export interface Place extends AsyncDisposable {
   dig?(election: string): Promise<unknown>;
   /** Deletes the election's record, which Leasehold never does. Absent where `lacks.removal` says why. */
   remove?(election: string): Promise<void>;
+}
+
+/** A text that only the present leader can change: the service refuses every other. */
+export interface GuardedText {
+  /** What it is; empty at first. */
+  read(): Promise<string>;
+  /**
+   * Replaces it as the leader of that term, without asking whether that believes in itself. Resolves to whether it was
+   * replaced: false where the service refused it because of the fence.
+   */
+  write(leadership: Leadership, text: string): Promise<boolean>;
 }
 
 /** A store, and what can be done to all that it sends and receives, and to nothing that the others do. */

@@ -1,4 +1,5 @@
 import {
+  ConfigurationError,
   instantOf,
   isLeaseholdError,
   RecordLeaseStore,
@@ -7,6 +8,7 @@ import {
   type Clock,
   type Lease,
   type LeaseRecord,
+  type LeaseSnapshot,
   type LeaseStore,
   type PutOptions,
   type RecordStore,
@@ -219,20 +221,7 @@ export const mutants: readonly Mutant[] = [
       return outcome.acquired && outcome.lease.term <= (aboveTerm ?? 0) ? await store.acquire(request) : outcome;
     },
   })),
-  behaves("an acquisition whose outcome is unknown is forgotten", "lost-acquire-replies", (store, records, clock) => {
-    let inner = store;
-    return {
-      acquire: async (request) => {
-        try {
-          return await inner.acquire(request);
-        } catch (error) {
-          inner = new RecordLeaseStore(records, { clock });
-          throw error;
-        }
-      },
-      read: (election, options) => inner.read(election, options),
-    };
-  }),
+  behaves("an acquisition whose outcome is unknown is forgotten", "lost-acquire-replies", forgetful),
   behaves("a renewal takes two requests", "request-counts", (store, records) => ({
     renew: async (lease, limits) => {
       await new RecordLeaseStore(records).read(lease.election);
@@ -388,6 +377,104 @@ export const mutants: readonly Mutant[] = [
   mutant("a clock runs twice as fast", "expiry-watched", {
     store: (_, records, clock) => new RecordLeaseStore(records, { clock: faster(clock) }),
   }),
+
+  // What electors make of it.
+  behaves("a candidate's own ghost bars it", "leading-lost-reply", forgetful),
+  behaves("a win that nobody wants is kept", "leading-lost-reply", (store) => {
+    const led = new Set<Lease>();
+    return {
+      renew: async (lease, limits) => {
+        led.add(lease);
+        return await store.renew(lease, limits);
+      },
+      release: async (lease, limits) =>
+        lease.candidateId === "a" && !led.has(lease) ? "released" : await store.release(lease, limits),
+    };
+  }),
+  behaves("a renewal that hangs is taken for a good one", "leading-hanging-renewals", hopeful),
+  behaves("a renewal that fails is taken for a good one", "leading-outage", hopeful),
+  mutant("a renewal that hung is carried out after all", "leading-hanging-renewals", {
+    ignoresVersion: (record, present, ifVersion) =>
+      record.termId !== null && ifVersion !== undefined && record.term <= present.term,
+  }),
+  behaves("a store that has failed often gives up", "leading-outage", (store) => {
+    let failures = 0;
+    return {
+      read: async (election, options) => {
+        if (failures > 5) throw unavailable();
+        return await store.read(election, options).catch((error: unknown) => {
+          failures += 1;
+          throw error;
+        });
+      },
+    };
+  }),
+  behaves("an outage is said to be a mistake of the caller's", "leading-outage", (store) => ({
+    read: async (election, options) =>
+      await store.read(election, options).catch((error: unknown) => {
+        throw isStoreError(error) ? new ConfigurationError("The service cannot be reached.") : error;
+      }),
+  })),
+  mutant("contenders count by the wall clock", "leading-wall-clock-jumps", {
+    store: (_, records, clock) => new RecordLeaseStore(records, { clock: countingByTheWall(clock) }),
+  }),
+  behaves("a grant is stamped by the monotonic clock alone", "leading-suspended", (store) => ({
+    acquire: async (request) => {
+      const outcome = await store.acquire(request);
+      if (outcome.acquired) Object.assign(outcome.lease, { grantedAt: { ...outcome.lease.grantedAt, wallMs: Infinity } });
+      return outcome;
+    },
+    renew: async (lease, limits) => {
+      const outcome = await store.renew(lease, limits);
+      if (!outcome.held || !outcome.extendedAt) return outcome;
+      return { ...outcome, extendedAt: { ...outcome.extendedAt, wallMs: Infinity } };
+    },
+  })),
+  mutant("a paused leader's release frees its successor's lease", "leading-release-after-takeover", {
+    ignoresVersion: (record) => record.termId === null,
+  }),
+  mutant("a release that is said to be too late frees the successor's lease", "leading-release-after-takeover", {
+    ignoresVersion: (record) => record.termId === null,
+    store: (store) => ({
+      ...whole(store),
+      release: async (lease, limits) => {
+        await store.release(lease, limits);
+        return "not-held";
+      },
+    }),
+  }),
+  behaves("a takeover does not raise the term", "leading-stubborn-task", (store) => ({
+    acquire: async (request) => {
+      const seen = await store.read(request.election);
+      const outcome = await store.acquire(request);
+      if (outcome.acquired && seen?.state === "expired") Object.assign(outcome.lease, { term: seen.term });
+      return outcome;
+    },
+  })),
+  mutant("the fence lets everybody pass", "leading-stubborn-task", { fence: () => true }),
+  mutant("the fence checks the election alone", "leading-stale-write", { fence: (_, record) => record !== undefined }),
+  mutant("the fence is open once the lease is vacant", "leading-stale-write", {
+    fence: ({ termId }, record) => record?.termId === null || record?.termId === termId,
+  }),
+  mutant("the fence lets no leader pass", "leading-stale-write", { fence: () => false }),
+  wrong("a dead leader's lease is never old enough", "leading-cold-takeover", { get: aged(-1e9) }, { storeClock: EXACT }),
+  wrong("a dead leader's lease is old too soon", "leading-cold-takeover", { get: aged(3_000) }, { storeClock: EXACT }),
+  writes("a release forgets the term", "leading-thousand-terms", (record) =>
+    record.termId === null ? { ...record, term: 0 } : record,
+  ),
+  writes("a break forgets the term", "leading-thousand-terms", (record) =>
+    record.termId === null && record.broken ? { ...record, term: 0 } : record,
+  ),
+  wrong("a renewal makes a deleted record again", "leading-deleted-record", {
+    put: (put, get) => async (election, record, options) => {
+      const isGone = (await get(election)) === undefined;
+      return await put(election, record, isGone ? { ...options, ifVersion: undefined } : options);
+    },
+  }),
+  behaves("a deleted record is not missed", "leading-deleted-record", (store) => {
+    let last: LeaseSnapshot | undefined;
+    return { read: async (election, options) => (last = (await store.read(election, options)) ?? last) };
+  }),
 ];
 
 type Get = (election: string) => Promise<StoredRecord | undefined>;
@@ -452,23 +539,25 @@ function behaves(
 ): Mutant {
   return mutant(name, caughtBy, {
     ...service,
-    store: (store, records, clock) => {
-      const whole: LeaseStore = {
-        name: store.name,
-        capabilities: store.capabilities,
-        acquire: (request: AcquireRequest) => store.acquire(request),
-        renew: (lease: Lease, limits) => store.renew(lease, limits),
-        publish: (lease, value, limits) => store.publish(lease, value, limits),
-        release: (lease, limits) => store.release(lease, limits),
-        read: (election, options) => store.read(election, options),
-        nextLookMs: (election, retryPeriodMs) => store.nextLookMs(election, retryPeriodMs),
-        break: (election, options) => store.break(election, options),
-        transfer: (election, to, options) => store.transfer(election, to, options),
-        ...(store.watch ? { watch: (election, options) => store.watch?.(election, options) as never } : {}),
-      };
-      return { ...whole, ...change(store, records, clock) };
-    },
+    store: (store, records, clock) => ({ ...whole(store), ...change(store, records, clock) }),
   });
+}
+
+/** The store as an object of its own, for some of its calls to be replaced. */
+function whole(store: LeaseStore): LeaseStore {
+  return {
+    name: store.name,
+    capabilities: store.capabilities,
+    acquire: (request: AcquireRequest) => store.acquire(request),
+    renew: (lease: Lease, limits) => store.renew(lease, limits),
+    publish: (lease, value, limits) => store.publish(lease, value, limits),
+    release: (lease, limits) => store.release(lease, limits),
+    read: (election, options) => store.read(election, options),
+    nextLookMs: (election, retryPeriodMs) => store.nextLookMs(election, retryPeriodMs),
+    break: (election, options) => store.break(election, options),
+    transfer: (election, to, options) => store.transfer(election, to, options),
+    ...(store.watch ? { watch: (election, options) => store.watch?.(election, options) as never } : {}),
+  };
 }
 
 function changed(records: RecordStore, { get, put, watch }: Changes): RecordStore {
@@ -515,6 +604,49 @@ function firstOnly(watch: Watch): Watch {
       else options.signal.addEventListener("abort", () => resolve(), { once: true });
     });
   };
+}
+
+/** What a store does that takes no answer for a good one. */
+function hopeful(store: LeaseStore, _: RecordStore, clock: Clock): Partial<LeaseStore> {
+  return {
+    renew: async (lease, limits) =>
+      await store.renew(lease, limits).catch(() => ({ held: true, extendedAt: instantOf(clock) }) as const),
+  };
+}
+
+/** What a store does that does not remember that an acquisition of its own may have been carried out. */
+function forgetful(store: LeaseStore, records: RecordStore, clock: Clock): Partial<LeaseStore> {
+  let inner = store;
+  return {
+    acquire: async (request) => {
+      try {
+        return await inner.acquire(request);
+      } catch (error) {
+        inner = new RecordLeaseStore(records, { clock });
+        throw error;
+      }
+    },
+    read: (election, options) => inner.read(election, options),
+  };
+}
+
+function countingByTheWall(clock: Clock): Clock {
+  const aheadMs = clock.wallMs() - clock.monotonicMs();
+  return {
+    monotonicMs: () => clock.wallMs() - aheadMs,
+    wallMs: () => clock.wallMs(),
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    random: () => clock.random(),
+    randomUuid: () => clock.randomUuid(),
+  };
+}
+
+function unavailable(): StoreError {
+  return new StoreError("STORE_UNAVAILABLE", "The store has given up.", {
+    store: "records",
+    operation: "get",
+    mayHaveBeenApplied: false,
+  });
 }
 
 function faster(clock: Clock): Clock {

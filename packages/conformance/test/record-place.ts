@@ -1,6 +1,8 @@
-import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Faults, GuardedText, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
 import {
   RecordLeaseStore,
+  type Clock,
+  type Leadership,
   type LeaseRecord,
   type LeaseStore,
   type PutOptions,
@@ -19,35 +21,56 @@ export interface RecordServiceOptions {
   /** Which writes are carried out although their condition does not hold. */
   readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
   /** Changes what a process finds in front of the service. */
-  readonly records?: ((records: RecordStore, clock: VirtualClock) => RecordStore) | undefined;
+  readonly records?: ((records: RecordStore, clock: Clock) => RecordStore) | undefined;
   /** Changes the store of a process. */
-  readonly store?: ((store: LeaseStore, records: RecordStore, clock: VirtualClock) => LeaseStore) | undefined;
+  readonly store?: ((store: LeaseStore, records: RecordStore, clock: Clock) => LeaseStore) | undefined;
+  /** Whether the service carries out a guarded write. @defaultValue if term and termId are the record's */
+  readonly fence?: ((leadership: Leadership, record: LeaseRecord | undefined) => boolean) | undefined;
 }
 
 const MAX_VALUE_BYTES = 1_024;
 
 /** A service of records in this process, under a virtual clock, with a network to it that can fail. */
 export class RecordPlace implements Place {
-  readonly #clock = new VirtualClock();
+  readonly clock: VirtualClock = new VirtualClock();
   readonly #service: RecordService;
+  readonly #network: Network;
   readonly #options: RecordServiceOptions;
 
   constructor(options: RecordServiceOptions = {}) {
     this.#options = options;
-    this.#service = new RecordService(this.#clock, options);
+    this.#service = new RecordService(this.clock, options);
+    this.#network = new Network(this.#service);
   }
 
   connect(): Promise<LeaseStore> {
-    return Promise.resolve(this.#storeOver(this.#service));
+    return this.connectWith(this.clock);
+  }
+
+  connectWith(clock: Clock): Promise<LeaseStore> {
+    return Promise.resolve(this.#storeOver(this.#service, clock));
   }
 
   connectUnreliably(): Promise<UnreliableConnection> {
-    const network = new Network(this.#service);
-    return Promise.resolve({ store: this.#storeOver(network), faults: network });
+    return Promise.resolve({ store: this.#storeOver(this.#network, this.clock), faults: this.#network });
   }
 
   async pass(ms: number): Promise<void> {
-    await this.#clock.advance(ms);
+    await this.clock.advance(ms);
+  }
+
+  guard(): Promise<GuardedText> {
+    const { fence = isOf } = this.#options;
+    let present = "";
+    return Promise.resolve({
+      read: () => Promise.resolve(present),
+      write: async (leadership, text) => {
+        const stored = await this.#service.get(leadership.election);
+        const passes = fence(leadership, stored?.data as LeaseRecord | undefined);
+        if (passes) present = text;
+        return passes;
+      },
+    });
   }
 
   plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
@@ -68,11 +91,15 @@ export class RecordPlace implements Place {
     return Promise.resolve();
   }
 
-  #storeOver(service: RecordStore): LeaseStore {
+  #storeOver(service: RecordStore, clock: Clock): LeaseStore {
     const { records = (one) => one, store = (one) => one } = this.#options;
-    const seen = records(service, this.#clock);
-    return store(new RecordLeaseStore(seen, { clock: this.#clock }), seen, this.#clock);
+    const seen = records(service, clock);
+    return store(new RecordLeaseStore(seen, { clock }), seen, clock);
   }
+}
+
+function isOf({ term, termId }: Leadership, record: LeaseRecord | undefined): boolean {
+  return record?.term === term && record.termId === termId && !record.broken;
 }
 
 interface Entry {
@@ -94,7 +121,7 @@ class RecordService implements RecordStore {
   constructor(clock: VirtualClock, { storeClock, pushes, ignoresVersion }: RecordServiceOptions) {
     this.#clock = clock;
     this.#ignoresVersion = ignoresVersion;
-    this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "none", storeClock };
+    this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "atomic", storeClock };
     if (pushes) this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AcquireOutcome, Lease, LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import { seededRandom } from "../seeded-random.ts";
+import { SeededRandom } from "@leasehold/core/testing";
 import { assertStoreError, type Scene } from "../scene.ts";
 
 const OPERATIONS = 1_000;
@@ -54,7 +54,7 @@ export const countingTerms: readonly Case[] = [
 class TermLedger {
   readonly #scene: Scene;
   readonly #stores: readonly LeaseStore[];
-  readonly #random = seededRandom(SEED);
+  readonly #random = new SeededRandom(SEED);
   readonly #termIds = new Map<number, string>();
   readonly #old: Array<{ readonly store: LeaseStore; readonly lease: Lease }> = [];
   #present: { readonly store: LeaseStore; readonly lease: Lease } | undefined;
@@ -72,10 +72,10 @@ class TermLedger {
 
   async step(operation: number): Promise<void> {
     const present = this.#present;
-    const dice = this.#random();
+    const dice = this.#random.next();
     const about = `operation ${operation} of seed ${SEED}`;
-    const old = this.#old[Math.floor(this.#random() * this.#old.length)];
-    const store = this.#stores[Math.floor(this.#random() * this.#stores.length)] as LeaseStore;
+    const old = this.#old[Math.floor(this.#random.next() * this.#old.length)];
+    const store = this.#stores[Math.floor(this.#random.next() * this.#stores.length)] as LeaseStore;
     if (dice < 0.05 && old) {
       assert.equal(await old.store.release(old.lease, this.#scene.limits), "not-held", `${about}: an old term was released`);
     } else if (dice < 0.1 && old) {

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { timing, type LeaseStore } from "@leasehold/core";
+import type { Case } from "../case.ts";
+import type { Contender } from "../contender.ts";
+import { Contest } from "../contest.ts";
+import { STEPS_PER_LEASE, type Scene } from "../scene.ts";
+
+/** How many leases a renewal hangs: a minute at 15 seconds. */
+const HANG_LEASES = 4;
+
+/** What electors make of a store that cannot be reached, on the real service. */
+export const leadingThroughFaults: readonly Case[] = [
+  {
+    id: "leading-lost-reply",
+    title:
+      "a candidate whose acquisition was carried out and not answered leads, or another does, long before the lease runs out",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      // A long lease and short attempts: on a slow machine, too, it is plain whether the lease had to run out first.
+      const leaseDurationMs = 2 * scene.leaseMs;
+      const lasting = { leaseDurationMs, attemptTimeoutMs: scene.leaseMs / 6 };
+      const endings: ReadonlyArray<(a: Contender, contest: Contest) => Promise<void>> = [
+        // One reply is lost; the candidate can find out at once.
+        () => faults.heal(),
+        // All are lost, until the attempt has failed.
+        async (a, contest) => {
+          await contest.until("the attempt has failed", () => a.failures.length > 0, scene.leaseMs);
+          await faults.heal();
+        },
+        // Meanwhile it is told to stop: what it has won is nobody's.
+        async (a) => {
+          void a.stop();
+          await faults.heal();
+        },
+      ];
+      for (const end of endings) {
+        const earlier = await scene.win(other, "earlier");
+        await using contest = new Contest(scene);
+        let sentMs: number | undefined;
+        const losing = beforeItAcquires(store, async () => {
+          await faults.loseReplies();
+          sentMs = scene.clock.monotonicMs();
+        });
+        // It stands by first: all its connections are open.
+        const a = await contest.enter("a", losing, lasting);
+        await contest.pass(0.2 * scene.leaseMs);
+        await scene.leave(other, earlier);
+        await contest.until("it acquires", () => sentMs !== undefined, 0.5 * scene.leaseMs);
+        await scene.eventually("an acquisition whose reply is lost is carried out", async () => {
+          return (await scene.look(other))?.state !== "vacant";
+        });
+        await contest.enter("b", other);
+        await end(a, contest);
+        const leftMs = 0.8 * leaseDurationMs - (scene.clock.monotonicMs() - (sentMs ?? 0));
+        await contest.until("somebody leads", () => contest.leader !== undefined, leftMs);
+        await contest.leadsOn(contest.leader as Contender, scene.lapseMs);
+      }
+    },
+  },
+  {
+    id: "leading-hanging-renewals",
+    title: `a leader whose renewals hang for ${HANG_LEASES} leases tells its task while it is valid still, and is not when another leads`,
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults } = await scene.connectUnreliably();
+      const [other] = await scene.connect(1);
+      await using contest = new Contest(scene);
+      const a = await contest.enterAndLead("a", store);
+      const b = await contest.enter("b", other);
+      await contest.leadsOn(a, scene.leaseMs);
+      const held = await faults.hold();
+      await stepsDownInTime(scene, contest, a);
+      await contest.until("another leads", () => b.leads, scene.leaseMs);
+      await contest.leadsOn(b, (HANG_LEASES - 1) * scene.leaseMs);
+      // What hung arrives at last, and changes nothing.
+      await held.letGo();
+      await faults.heal();
+      await contest.leadsOn(b, scene.lapseMs);
+      assert.deepEqual(contest.terms, [a.leadership.term, b.leadership.term]);
+    },
+  },
+  {
+    id: "leading-outage",
+    title:
+      "when the service has been away for long, its leader has stepped down in time; afterwards one leads, with nobody's help",
+    needs: ["outages"],
+    async run(scene) {
+      const { stores, interrupt } = await scene.connectInterruptibly(3);
+      await using contest = new Contest(scene);
+      const [first, ...others] = stores as [LeaseStore, ...LeaseStore[]];
+      const a = await contest.enterAndLead("a", first);
+      for (const [index, store] of others.entries()) await contest.enter(`standby ${index}`, store);
+      await contest.leadsOn(a, scene.leaseMs);
+      const outage = await interrupt();
+      const sinceMs = scene.clock.monotonicMs();
+      await stepsDownInTime(scene, contest, a);
+      // Nobody need be asked now: whoever began to lead would be told of below.
+      await scene.pass(scene.outageMs - (scene.clock.monotonicMs() - sinceMs));
+      assert.deepEqual(contest.terms, [a.leadership.term], "somebody began to lead without a service");
+      await outage[Symbol.asyncDispose]();
+      await contest.until("one leads after the outage", () => contest.leader !== undefined, scene.leaseMs);
+      await contest.leadsOn(contest.leader as Contender, 2 * scene.leaseMs);
+      assert.equal(contest.terms.length, 2, "after the outage nobody but the one who led first may have led");
+    },
+  },
+];
+
+/** From now on no renewal arrives: the task hears of it by the renew deadline, and `isValid()` ends before the lease does. */
+async function stepsDownInTime(scene: Scene, contest: Contest, leader: Contender): Promise<void> {
+  const { leadership } = leader;
+  const { renewDeadlineMs, validForMs } = timing({ leaseDurationMs: scene.leaseMs });
+  // Nobody is asked whether it leads: to be asked would tell the leader what time it is.
+  await scene.until("the task is told", () => leadership.signal.aborted, renewDeadlineMs + scene.leaseMs / STEPS_PER_LEASE);
+  const heardMs = (leader.abortedMs ?? Infinity) - leader.grantedMs;
+  assert.ok(
+    heardMs < validForMs,
+    `the task was told ${heardMs} ms after the last renewal, of a lease that was valid for ${validForMs}`,
+  );
+  await contest.until("it is not valid any more", () => !leadership.isValid(), scene.leaseMs - renewDeadlineMs);
+  const overMs = scene.clock.monotonicMs() - leader.grantedMs;
+  assert.ok(overMs < scene.leaseMs, `it was valid for ${overMs} ms`);
+}
+
+/** The same store, which does something right before it sends its first acquisition. */
+function beforeItAcquires(store: LeaseStore, act: () => Promise<void>): LeaseStore {
+  let acted = false;
+  const acquire: LeaseStore["acquire"] = async (request) => {
+    if (!acted) await act();
+    acted = true;
+    return await store.acquire(request);
+  };
+  return new Proxy(store, {
+    get(target, key): unknown {
+      if (key === "acquire") return acquire;
+      const member: unknown = Reflect.get(target, key);
+      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+    },
+  });
+}

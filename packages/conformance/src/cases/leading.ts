@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { Elector, isLeaseholdError, type Leadership, type LeaseStore } from "@leasehold/core";
+import type { Case } from "../case.ts";
+import { Contest } from "../contest.ts";
+import { eventLoopTurn } from "../real-time.ts";
+import type { Scene } from "../scene.ts";
+
+const LEADERSHIPS = 1_000;
+/** Of so many leaderships one is broken. */
+const BROKEN_EVERY = 10;
+/** So many are left to expire, which takes time. */
+const EXPIRIES = 3;
+
+/** What electors make of the store: leaders, one at a time, whatever their tasks do. */
+export const leading: readonly Case[] = [
+  {
+    id: "leading-stubborn-task",
+    title: "a task that ignores its signal for two leases has a successor with a higher term, whom its end costs nothing",
+    async run(scene) {
+      const [store, other] = await scene.connect(2);
+      const text = await scene.place.guard?.();
+      await using contest = new Contest(scene);
+      const a = await contest.enterAndLead("a", store, { stubborn: true });
+      const b = await contest.enter("b", other);
+      if (text) assert.ok(await text.write(a.leadership, "by a"), "the leader's own write was refused");
+      await contest.leadsOn(a, 0.5 * scene.leaseMs);
+      const sinceMs = scene.clock.monotonicMs();
+      void a.elector.resign();
+      assert.ok(a.leadership.signal.aborted, "its task was not told");
+      // It drains for a lease, while which it renews; then the lease runs out.
+      await contest.until("another leads", () => b.leads, 2.5 * scene.leaseMs);
+      assert.equal(a.overruns, 1, "nobody was told that the task's time is up");
+      assert.ok(b.leadership.term > a.leadership.term);
+      if (text) {
+        assert.ok(await text.write(b.leadership, "by b"), "the successor's write was refused");
+        assert.equal(await text.write(a.leadership, "by a, late"), false, "a write of a term that is over got through");
+        assert.equal(await text.read(), "by b");
+      }
+      await contest.leadsOn(b, Math.max(2 * scene.leaseMs - (scene.clock.monotonicMs() - sinceMs), scene.leaseMs / 2));
+      a.settle();
+      await contest.leadsOn(b, scene.lapseMs);
+      assert.deepEqual([a.leaderships.length, b.leaderships.length], [1, 1]);
+    },
+  },
+  {
+    id: "leading-stale-write",
+    title: "a guarded write of a leader that was replaced and does not know it yet is refused by the service",
+    needs: ["fence"],
+    async run(scene) {
+      const [store, other] = await scene.connect(2);
+      const text = await scene.guard();
+      // Two contests, since an immediate break makes two that believe in themselves.
+      await using before = new Contest(scene);
+      const a = await before.enterAndLead("a", store);
+      assert.ok(await text.write(a.leadership, "by a"), "the leader's own write was refused");
+      assert.ok((await other.break(scene.election, { reason: "to be replaced", immediate: true, ...scene.limits })).broken);
+      if (store.capabilities.fence === "atomic") {
+        assert.equal(await text.write(a.leadership, "by a, broken"), false, "a write of a broken term got through");
+      }
+      await using after = new Contest(scene);
+      const b = await after.enterAndLead("b", other);
+      assert.ok(await text.write(b.leadership, "by b"), "the successor's write was refused");
+      assert.equal(await text.write(a.leadership, "by a, late"), false, "a write of a term that is over got through");
+      assert.equal(await text.read(), "by b");
+    },
+  },
+  {
+    id: "leading-cold-takeover",
+    title: "of processes that start after the leader died, and try once each, one leads soon after its lease has run out",
+    needs: ["store-clock"],
+    async run(scene) {
+      const [store] = await scene.connect(1);
+      await using contest = new Contest(scene);
+      // To the others it is the same as a death: nothing is sent from then on.
+      const a = await contest.enterAndLead("a", store, { releaseOnStop: false });
+      await contest.leadsOn(a, 0.6 * scene.leaseMs);
+      await scene.settled(a.stop());
+      const { storeClock } = store.capabilities;
+      const everyMs = scene.leaseMs / 10;
+      const boundMs =
+        scene.leaseMs + 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0) + 2 * everyMs;
+      for (let tries = 1; ; tries += 1) {
+        const [cold] = await scene.connect(1);
+        const { elected } = await scene.settled(tryOnce(scene, cold, `cold ${tries}`));
+        const sinceMs = scene.clock.monotonicMs() - a.grantedMs;
+        if (elected) {
+          assert.ok(sinceMs >= 0.95 * scene.leaseMs, `it led ${sinceMs} ms after the last renewal`);
+          break;
+        }
+        assert.ok(sinceMs <= boundMs, `after ${sinceMs} ms, of at most ${boundMs}, nobody leads`);
+        await contest.pass(everyMs);
+      }
+    },
+  },
+  {
+    id: "leading-thousand-terms",
+    title: "terms rise strictly over a thousand leaderships of three processes, which are released, broken, or left to expire",
+    async run(scene) {
+      const { leaderships = LEADERSHIPS } = scene.subject;
+      const expiredEvery = Math.floor(leaderships / (EXPIRIES + 1));
+      const stores = await scene.connect(3);
+      const terms: number[] = [];
+      const stopping = { releaseOnStop: false, ...unhurried(scene) };
+      const electors = stores.map((store, index) => electorOf(scene, store, `candidate ${index}`, stopping));
+      for (let turn = 1; turn <= leaderships; turn += 1) {
+        const elector = electors[turn % electors.length] as Elector;
+        const abort = new AbortController();
+        const expires = turn % expiredEvery === 0 && turn < leaderships;
+        // A service whose clock is moved may be behind the others' by as long as all this has really taken.
+        if (expires) await scene.pass(scene.leaseMs / 100);
+        // As `scene.look` does: else stores that answer without waiting let no other case run.
+        await eventLoopTurn();
+        const end = async ({ term }: Leadership): Promise<void> => {
+          terms.push(term);
+          if (expires) abort.abort();
+          else if (turn % BROKEN_EVERY === 0) await breakTerm(scene, stores[(turn + 1) % stores.length] as LeaseStore, term);
+        };
+        const { elected } = await elector.tryRun(end, { signal: abort.signal });
+        assert.ok(elected, `attempt ${turn} found the lease held`);
+        if (!expires) continue;
+        for (const store of stores) await scene.look(store);
+        await scene.pass(scene.lapseMs);
+      }
+      for (const [index, term] of terms.entries()) {
+        assert.ok(term > (terms[index - 1] ?? 0), `term ${term} follows term ${terms[index - 1]}`);
+      }
+    },
+  },
+  {
+    id: "leading-deleted-record",
+    title: "a leader whose record was deleted has lost; no process that knows its term leads a lower one, until minTerm says so",
+    needs: ["removal"],
+    async run(scene) {
+      const [store, other] = await scene.connect(2);
+      for (let turn = 0; turn < 3; turn += 1) await scene.leadOnce(other);
+      await using contest = new Contest(scene);
+      const a = await contest.enterAndLead("a", store);
+      const b = await contest.enter("b", other);
+      const { signal, term } = a.leadership;
+      await contest.leadsOn(a, 0.5 * scene.leaseMs);
+      await scene.place.remove?.(scene.election);
+      await contest.until("its task is told", () => signal.aborted, 0.9 * scene.leaseMs);
+      assert.ok(isLeaseholdError(signal.reason, "LEASE_LOST"), `its task was told ${String(signal.reason)}`);
+      await contest.pass(2 * scene.leaseMs);
+      assert.deepEqual(contest.terms, [term], "somebody leads who has seen a higher term");
+      for (const { failures } of [a, b]) {
+        assert.ok(isLeaseholdError(failures.at(-1), "TERM_REGRESSED"), `it was told ${String(failures.at(-1))}`);
+      }
+      const [healing] = await scene.connect(1);
+      const healer = await contest.enterAndLead("healer", healing, { minTerm: term + 1 });
+      await contest.leadsOn(healer, scene.leaseMs / 2);
+    },
+  },
+];
+
+/** A process that starts, tries to lead once, and ends. */
+async function tryOnce(scene: Scene, store: LeaseStore, candidateId: string): Promise<{ readonly elected: boolean }> {
+  return await electorOf(scene, store, candidateId, unhurried(scene)).tryRun(() => undefined);
+}
+
+function electorOf(
+  { election, clock, leaseMs: leaseDurationMs }: Scene,
+  store: LeaseStore,
+  candidateId: string,
+  options: Partial<ConstructorParameters<typeof Elector>[0]> = {},
+): Elector {
+  return new Elector({ election, clock, leaseDurationMs, ...options, store, candidateId });
+}
+
+/** Each request may take long, the first one of a process above all: who does not campaign does not try again. */
+function unhurried({ leaseMs }: Scene): Partial<ConstructorParameters<typeof Elector>[0]> {
+  return { renewIntervalMs: leaseMs / 10, renewDeadlineMs: 0.85 * leaseMs, attemptTimeoutMs: 0.37 * leaseMs };
+}
+
+async function breakTerm({ election, limits }: Scene, store: LeaseStore, ifTerm: number): Promise<void> {
+  const outcome = await store.break(election, { reason: "why not", ifTerm, immediate: true, ...limits });
+  assert.deepEqual(outcome, { broken: true, term: ifTerm });
+}
