@@ -241,6 +241,65 @@ describe("a cut", () => {
   });
 });
 
+describe("a delay", () => {
+  test("keeps both directions for that long, in order, and what is under way when it ends as well", async () => {
+    const client = new Client(proxy.port);
+    await client.ask("a", "A");
+    proxy.delay(150);
+    const sentMs = performance.now();
+    client.send("b");
+    await expect.poll(() => proxy.requestsSeen).toBe(2);
+    client.send("c");
+    await expect.poll(() => proxy.requestsSeen).toBe(3);
+    expect(service.received).toBe("a");
+    await client.ask("", "ABC");
+    expect(performance.now() - sentMs).toBeGreaterThanOrEqual(299);
+
+    client.send("d");
+    await expect.poll(() => proxy.requestsSeen).toBe(4);
+    proxy.heal();
+    await client.ask("e", "ABCDE");
+    expect(service.received).toBe("abcde");
+    const healedMs = performance.now();
+    await client.ask("f", "ABCDEF");
+    expect(performance.now() - healedMs).toBeLessThan(150);
+  });
+
+  test("does not outlive its connection", async () => {
+    const client = new Client(proxy.port);
+    await client.ask("a", "A");
+    proxy.delay(50);
+    client.send("b");
+    await expect.poll(() => proxy.requestsSeen).toBe(2);
+    proxy.cut();
+    await client.closed;
+    await delay(100);
+    expect(service.received).toBe("a");
+  });
+});
+
+describe("cut replies", () => {
+  test("end in their middle, with their connection, on new connections too, until they are healed", async () => {
+    const present = new Client(proxy.port);
+    await present.ask("a", "A");
+
+    proxy.cutReplies();
+    present.send("four");
+    await present.closed;
+    expect(present.received).toBe("AFO");
+    const next = new Client(proxy.port);
+    next.send("six");
+    await next.closed;
+    expect(next.received).toBe("S");
+    // Both were carried out.
+    expect(service.received).toBe("afoursix");
+    await expect.poll(() => service.connections.size).toBe(0);
+
+    proxy.heal();
+    await new Client(proxy.port).ask("c", "C");
+  });
+});
+
 test("stop ends connections in every state, and whoever waits", async () => {
   const client = new Client(proxy.port);
   await client.ask("a", "A");

@@ -29,6 +29,10 @@ export interface TcpFaultProxy extends AsyncDisposable {
    * pass what comes next. It does nothing after another fault of requests, `cut` or `heal`.
    */
   holdRequests(): () => void;
+  /** Keeps what either side sends from now on for so long, and then passes it on, in order. */
+  delay(ms: number): void;
+  /** Passes on half of what the service answers next, connection by connection, and breaks that connection. */
+  cutReplies(): void;
   /**
    * Breaks all present connections, with what is held on them. A new one is broken as soon as it is made, before a byte
    * has passed: to refuse it, the proxy would have to give its port away.
@@ -64,6 +68,7 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
   readonly port: number;
   requests: TcpConditions["requests"] = "pass";
   replies: TcpConditions["replies"] = "pass";
+  delayMs = 0;
   requestsSeen = 0;
   readonly #server: Server;
   readonly #targetPort: number;
@@ -103,14 +108,24 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
     };
   }
 
+  delay(ms: number): void {
+    this.delayMs = ms;
+  }
+
+  cutReplies(): void {
+    this.#begin({ replies: "cut" });
+  }
+
   cut(): void {
     this.#isCut = true;
+    this.delayMs = 0;
     this.#begin({ requests: "pass", replies: "pass" });
     for (const passage of this.#passages) passage.destroy();
   }
 
   heal(): void {
     this.#isCut = false;
+    this.delayMs = 0;
     this.#begin({ requests: "pass", replies: "pass" });
     for (const passage of this.#passages) {
       if (passage.hasLost) passage.destroy();

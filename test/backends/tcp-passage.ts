@@ -1,9 +1,13 @@
 import type { Socket } from "node:net";
+import { DelayLine } from "./delay-line.ts";
 
 /** What a proxy does with what passes it at present, and who wants to know of it. */
 export interface TcpConditions {
   readonly requests: "pass" | "lose" | "hold";
-  readonly replies: "pass" | "lose";
+  /** `cut`: half of what comes next is passed on, and the connection ends. */
+  readonly replies: "pass" | "lose" | "cut";
+  /** For how long whatever passes is kept first, in either direction. @defaultValue 0 */
+  readonly delayMs?: number | undefined;
   /** The client has sent something. */
   onRequest(): void;
   /** Something is sent on to the service. @returns what to call when the service's system has taken it */
@@ -23,6 +27,8 @@ export class TcpPassage {
   readonly #client: Socket;
   readonly #service: Socket;
   readonly #conditions: TcpConditions;
+  readonly #requestsUnderWay = new DelayLine();
+  readonly #repliesUnderWay = new DelayLine();
   #held: Sent[] = [];
   #hasLostRequests = false;
   #hasLostReplies = false;
@@ -55,12 +61,14 @@ export class TcpPassage {
   release(): void {
     const held = this.#held;
     this.#held = [];
-    for (const sent of held) this.#deliver(sent);
+    for (const sent of held) this.#pass(sent);
   }
 
-  /** Breaks both connections (the client sees a reset), with what is held. */
+  /** Breaks both connections (the client sees a reset), with what is held or delayed. */
   destroy(): void {
     this.#held = [];
+    this.#requestsUnderWay.clear();
+    this.#repliesUnderWay.clear();
     this.#client.resetAndDestroy();
     this.#service.destroy();
   }
@@ -86,19 +94,23 @@ export class TcpPassage {
       if (this.#conditions.replies === "lose") {
         this.#hasLostReplies = true;
         this.#conditions.onLostReply();
-      } else if (this.#client.writable && !this.#client.write(chunk)) {
-        this.#service.pause();
+      } else if (this.#conditions.replies === "cut") {
+        this.#cutIn(chunk);
+      } else {
+        this.#passBack(() => {
+          if (this.#client.writable && !this.#client.write(chunk)) this.#service.pause();
+        });
       }
     });
     this.#service.on("end", () => {
       if (this.#conditions.replies === "lose") this.#hasLostReplies = true;
-      else this.#client.end();
+      else this.#passBack(() => this.#client.end());
     });
     this.#service.on("error", () => {});
     this.#service.once("close", (hadError) => {
       if (this.#conditions.replies === "lose") this.#hasLostReplies = true;
       else if (hadError) this.#client.resetAndDestroy();
-      else this.#client.destroySoon();
+      else this.#passBack(() => this.#client.destroySoon());
     });
     this.#client.on("drain", () => this.#service.resume());
   }
@@ -113,8 +125,23 @@ export class TcpPassage {
         this.#held.push(sent);
         return;
       case "pass":
-        this.#deliver(sent);
+        this.#pass(sent);
     }
+  }
+
+  #pass(sent: Sent): void {
+    this.#requestsUnderWay.pass(() => this.#deliver(sent), this.#conditions.delayMs);
+  }
+
+  #passBack(deliver: () => void): void {
+    this.#repliesUnderWay.pass(deliver, this.#conditions.delayMs);
+  }
+
+  /** Not a reset, which would take back what the client has not read yet. */
+  #cutIn(reply: Buffer): void {
+    this.#held = [];
+    this.#service.removeAllListeners("data").destroy();
+    if (this.#client.writable) this.#client.end(reply.subarray(0, reply.length / 2), () => this.#client.destroy());
   }
 
   #deliver(sent: Sent): void {

@@ -100,7 +100,8 @@ export class CandidateProcess {
   }
 
   obey(command: Command): void {
-    this.#child.send(command);
+    // One that ends at this moment does not obey.
+    this.#child.send(command, () => undefined);
   }
 
   /** Sends SIGKILL or SIGTERM. */

@@ -9,6 +9,7 @@ import { Elector, isLeaseholdError, REQUEST_CHANNEL } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, StoreRequest } from "@leasehold/core";
 import { openStore } from "../stores/stores.ts";
 import type { StoreSettings } from "../stores/test-store.ts";
+import { keepRegister, type RegisterEvent, type RegisterHabits } from "./chaos/keep-register.ts";
 import { hostMs } from "./host-clock.ts";
 
 /** What a candidate is told at its start. */
@@ -29,6 +30,8 @@ export interface CandidateSettings {
   readonly task?: { readonly drainMs: number } | "ignores-its-signal" | undefined;
   /** Whether each of its leaderships writes its name into the guarded document, before all else. */
   readonly guards?: boolean | undefined;
+  /** Set: its task keeps a register in the guarded document, in place of all that is said of the task above. */
+  readonly register?: RegisterHabits | undefined;
 }
 
 export interface CandidateTiming {
@@ -40,7 +43,7 @@ export type Command =
   /** Stop the elector, as SIGTERM does. */
   | { readonly kind: "stop" }
   | { readonly kind: "resign" }
-  /** Block the event loop, inside the task. */
+  /** Block the event loop, as a task might. */
   | { readonly kind: "block"; readonly ms: number }
   /** End the task that ignores its signal. */
   | { readonly kind: "settle" }
@@ -59,17 +62,12 @@ export type CandidateEvent =
   /** It has connected, and is about to compete. */
   | { readonly event: "ready" }
   | {
-      readonly event:
-        | "standby"
-        | "startedLeading"
-        | "renewed"
-        | "stoppedLeading"
-        | "storeFailed"
-        | "renewFailed"
-        | "releaseFailed";
+      readonly event: "standby" | "startedLeading" | "renewed" | "storeFailed" | "renewFailed" | "releaseFailed";
     }
   | { readonly event: "callbackFailed" | "unhandled" | "runRejected"; readonly error: string }
   | { readonly event: "overrun"; readonly sinceSignalMs: number }
+  /** The term is over; `released`: and the store has said that it knows. */
+  | { readonly event: "stoppedLeading"; readonly term: number; readonly released: boolean }
   /** The store has confirmed a request that extends the lease; it was sent at `sentMs`. */
   | { readonly event: "granted"; readonly operation: string; readonly sentMs: number }
   /** A look has been answered. */
@@ -80,15 +78,16 @@ export type CandidateEvent =
   /** The first that was false, and when the last true one had been asked for. */
   | { readonly event: "invalid"; readonly term: number; readonly lastValidMs: number }
   /** The task's signal has aborted; at `lastUnabortedMs` it was last seen not to have. */
-  | { readonly event: "aborted"; readonly code: string; readonly lastUnabortedMs: number }
+  | { readonly event: "aborted"; readonly term: number; readonly code: string; readonly lastUnabortedMs: number }
   /** This process did not run for a while. What it saw in its first statement after that. */
   | { readonly event: "thawed"; readonly frozenMs: number; readonly valid: boolean | undefined; readonly aborted: boolean }
-  /** What the task saw in its first statement after it had blocked the event loop. */
+  /** What was to be seen in the first statement after the event loop had been blocked; `false` without a leadership. */
   | { readonly event: "unblocked"; readonly valid: boolean; readonly aborted: boolean }
   /** It stands still, with no statement between this and its write. */
   | { readonly event: "about-to-write" }
   /** How a guarded write ended: `ok`, `refused` by the service, or the error; and whether its leadership was valid then. */
   | { readonly event: "wrote"; readonly outcome: string; readonly valid: boolean }
+  | RegisterEvent
   /** How an attempt of `tryRun` went that did not lead to a leadership; nothing is said of the one that did. */
   | { readonly event: "tried"; readonly elected: false }
   /** The elector's `run` has resolved, and this process has nothing left to do. */
@@ -101,7 +100,6 @@ const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "standby",
   "startedLeading",
   "renewed",
-  "stoppedLeading",
   "renewFailed",
   "releaseFailed",
   "storeFailed",
@@ -127,7 +125,6 @@ let watched: Watched | undefined;
 let heartbeat: NodeJS.Timeout | undefined;
 let lastBeatMs = hostMs();
 let settled = Promise.withResolvers<void>();
-let blocked = Promise.withResolvers<number>();
 let frozen = Promise.withResolvers<number>();
 
 subscribe(REQUEST_CHANNEL, (message) => {
@@ -137,6 +134,7 @@ subscribe(REQUEST_CHANNEL, (message) => {
   if (LOOKS.has(operation)) say({ event: "looked" });
 });
 for (const event of EVENTS) elector.on(event, () => say({ event } as CandidateEvent));
+elector.on("stoppedLeading", ({ term, released }) => say({ event: "stoppedLeading", term, released }));
 elector.on("overrun", ({ sinceSignalMs }) => say({ event: "overrun", sinceSignalMs }));
 elector.on("callbackFailed", ({ error }) => say({ event: "callbackFailed", error: String(error) }));
 process.on("unhandledRejection", (error) => say({ event: "unhandled", error: String(error) }));
@@ -180,16 +178,11 @@ async function lead(leadership: Leadership): Promise<void> {
   frozen = Promise.withResolvers();
   void frozen.promise.then(async (ms) => {
     say({ event: "about-to-write" });
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    standStill(ms);
     await write(leadership);
   });
-  blocked = Promise.withResolvers();
-  void blocked.promise.then((ms) => {
-    for (const untilMs = hostMs() + ms; hostMs() < untilMs;);
-    const valid = leadership.isValid();
-    say({ event: "unblocked", valid, aborted: signal.aborted });
-  });
-  if (task === "ignores-its-signal") await settled.promise;
+  if (settings.register) await keepRegister({ leadership, register: guarded, isRefusal, habits: settings.register, say });
+  else if (task === "ignores-its-signal") await settled.promise;
   else {
     await aborted.promise;
     await delay(task.drainMs);
@@ -204,7 +197,7 @@ function obey(command: Command): void {
     case "resign":
       return void elector.resign();
     case "block":
-      return blocked.resolve(command.ms);
+      return block(command.ms);
     case "settle":
       return settled.resolve();
     case "write":
@@ -216,6 +209,18 @@ function obey(command: Command): void {
     case "freeze-before-write":
       return frozen.resolve(command.ms);
   }
+}
+
+function block(ms: number): void {
+  standStill(ms);
+  const { leadership } = watched ?? {};
+  const valid = leadership?.isValid() ?? false;
+  say({ event: "unblocked", valid, aborted: leadership?.signal.aborted ?? false });
+}
+
+/** Nothing else happens in this process meanwhile, and it takes no time of the other ones. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Asks nothing before it writes. */
@@ -252,7 +257,7 @@ function beat(): void {
     say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
     watched.lastValidMs = undefined;
   }
-  setImmediate(noteSignal, watched);
+  setImmediate(noteSignal, watched, beatMs);
 }
 
 /** What the heartbeat knows of the last leadership. */
@@ -267,17 +272,20 @@ interface Watched {
 function watch(leadership: Leadership): Watched {
   const { signal, term } = leadership;
   const nowMs = hostMs();
-  const begun: Watched = { leadership, lastValidMs: nowMs, lastUnabortedMs: nowMs };
-  if (asks) say({ event: "valid", term }, nowMs);
+  // It may have been frozen since it won.
+  const valid = asks && leadership.isValid();
+  const begun: Watched = { leadership, lastValidMs: valid ? nowMs : undefined, lastUnabortedMs: nowMs };
+  if (valid) say({ event: "valid", term }, nowMs);
   signal.addEventListener("abort", () => {
     const { code } = signal.reason as { code?: string };
-    say({ event: "aborted", code: code ?? String(signal.reason), lastUnabortedMs: begun.lastUnabortedMs });
+    say({ event: "aborted", term, code: code ?? String(signal.reason), lastUnabortedMs: begun.lastUnabortedMs });
   });
   return begun;
 }
 
-function noteSignal(seen: Watched | undefined): void {
-  if (seen && !seen.leadership.signal.aborted) seen.lastUnabortedMs = hostMs();
+/** @param atMs when the timers were looked at: this process may have been frozen since */
+function noteSignal(seen: Watched | undefined, atMs: number): void {
+  if (seen && !seen.leadership.signal.aborted) seen.lastUnabortedMs = Math.max(seen.lastUnabortedMs, atMs);
 }
 
 function say(event: CandidateEvent, atMs: number = hostMs()): void {

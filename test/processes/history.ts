@@ -15,7 +15,7 @@ export type LineOf<Event extends Line["event"]> = Having<Line, Event>;
 type Having<L extends Line, Event> = L extends Line ? (Event extends L["event"] ? L & { readonly event: Event } : never) : never;
 
 /** While one candidate believed that it was the leader. */
-interface Reign {
+export interface Reign {
   readonly candidateId: string;
   readonly term: number;
   readonly fromMs: number;
@@ -31,10 +31,13 @@ export type Histories = ReadonlyMap<string, readonly Line[]>;
  */
 export function worstOverlapMs(histories: Histories, nowMs: number): number {
   const all = [...histories].flatMap(([candidateId, lines]) => reigns(candidateId, lines, nowMs));
-  const overlaps = all.flatMap((one, at) =>
-    all.slice(at + 1).map((other) => Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs)),
-  );
+  const overlaps = all.flatMap((one, at) => all.slice(at + 1).map((other) => overlapMs(one, other)));
   return Math.max(Number.NEGATIVE_INFINITY, ...overlaps);
+}
+
+/** For how long both reigned at once; 0 or less is a gap between them. */
+export function overlapMs(one: Reign, other: Reign): number {
+  return Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs);
 }
 
 /** The histories merged, for people. */
@@ -50,7 +53,8 @@ export function printHistories(histories: Histories): string {
     .join("\n");
 }
 
-function reigns(candidateId: string, lines: readonly Line[], nowMs: number): Reign[] {
+/** Those of one process. A reign whose end it did not see lasts to the end of the process, or to `nowMs`. */
+export function reigns(candidateId: string, lines: readonly Line[], nowMs: number): Reign[] {
   const endMs = lines.find((line) => line.event === "exited")?.atMs ?? nowMs;
   return lines
     .filter((line) => line.event === "valid")

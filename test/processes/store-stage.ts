@@ -12,7 +12,7 @@ export const FIRST_ROUND_TRIPS_MS = 1_000;
 /** How soon a standby looks, at the latest, unless a test says otherwise. */
 const RETRY_PERIOD_MS = 500;
 
-export type StoreCandidateOptions = Partial<Pick<CandidateSettings, "elector" | "guards" | "triesEveryMs">>;
+export type StoreCandidateOptions = Partial<Pick<CandidateSettings, "elector" | "guards" | "task" | "triesEveryMs">>;
 
 /** The service of one store, for all the tests of a `describe` block. */
 export class StoreStage {

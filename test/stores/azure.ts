@@ -18,6 +18,8 @@ export const azure: TestStore = {
     return {
       settings: azureSettings(azurite.url, "leasehold"),
       place: `Azurite, in memory, ${azurite.url}`,
+      pause: () => azurite.pause(),
+      resume: () => azurite.resume(),
       [Symbol.asyncDispose]: () => azurite.stop(),
     };
   },
@@ -29,15 +31,18 @@ export const azure: TestStore = {
       store,
       document: (name) => {
         const blob = container.getBlockBlobClient(`documents/${name}`);
+        const read = async (): Promise<string> => {
+          // No leader yet, no blob yet, and perhaps no container.
+          if (!(await blob.exists())) return "";
+          // One request: `downloadToBuffer` asks for the length first, and the content may be another one by then.
+          const { readableStreamBody } = await blob.download();
+          return readableStreamBody ? await text(readableStreamBody) : "";
+        };
         return {
-          read: async () => {
-            // No leader yet, no blob yet, and perhaps no container.
-            if (!(await blob.exists())) return "";
-            // One request: `downloadToBuffer` asks for the length first, and the content may be another one by then.
-            const { readableStreamBody } = await blob.download();
-            return readableStreamBody ? await text(readableStreamBody) : "";
-          },
+          read,
           seal: (leadership) => store.seal(leadership, blob),
+          // Since the seal, nobody but this leader can write in between, and it writes one at a time.
+          update: async (leadership, change) => store.fencedUpload(leadership, blob, change(await read())),
           write: (leadership, content) => store.fencedUpload(leadership, blob, content),
         };
       },

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CreateTableCommand, DynamoDBClient, TransactionCanceledException, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand, type TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import type { Leadership } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { motoMissing, startMoto } from "../backends/moto.ts";
@@ -8,6 +8,8 @@ import type { GuardedDocument, TestStore } from "./test-store.ts";
 
 const LEASES = "leases";
 const DOCUMENTS = "documents";
+type PutItem = NonNullable<NonNullable<TransactWriteCommandInput["TransactItems"]>[number]["Put"]>;
+
 /** How long to wait before a transaction that met a renewal is sent again. */
 const CONFLICT_MS = 20;
 
@@ -27,6 +29,8 @@ export const dynamodb: TestStore = {
     return {
       settings: { store: "dynamodb", url: moto.url },
       place: `moto, in memory, ${moto.url}`,
+      pause: () => moto.pause(),
+      resume: () => moto.resume(),
       [Symbol.asyncDispose]: () => moto.stop(),
     };
   },
@@ -37,7 +41,8 @@ export const dynamodb: TestStore = {
     return Promise.resolve({
       store,
       document: (name) => documentIn(client, store, name),
-      isRefusal: (error) => reasonsOf(error).includes("ConditionalCheckFailed"),
+      // The fence is the first item of each transaction.
+      isRefusal: (error) => reasonsOf(error)[0] === "ConditionalCheckFailed",
       close: () => Promise.resolve(client.destroy()),
     });
   },
@@ -45,24 +50,34 @@ export const dynamodb: TestStore = {
 
 function documentIn(client: DynamoDBClient, store: DynamoDBLeaseStore, name: string): GuardedDocument {
   const documents = DynamoDBDocumentClient.from(client);
-  return {
-    read: async () => {
-      const { Item } = await documents.send(new GetCommand({ TableName: DOCUMENTS, Key: { name }, ConsistentRead: true }));
-      return String(Item?.["content"] ?? "");
-    },
-    write: async (leadership: Leadership, content: string) => {
-      for (;;) {
-        try {
-          const put = { Put: { TableName: DOCUMENTS, Item: { name, content } } };
-          await documents.send(new TransactWriteCommand({ TransactItems: [store.fence(leadership), put] }));
-          return;
-        } catch (error) {
-          const reasons = reasonsOf(error);
-          if (reasons.includes("ConditionalCheckFailed") || !reasons.includes("TransactionConflict")) throw error;
-        }
-        await delay(CONFLICT_MS);
+  const read = async (): Promise<string | undefined> => {
+    const { Item } = await documents.send(new GetCommand({ TableName: DOCUMENTS, Key: { name }, ConsistentRead: true }));
+    return Item?.["content"] as string | undefined;
+  };
+  const send = async (leadership: Leadership, put: object): Promise<void> => {
+    for (;;) {
+      try {
+        const items = [store.fence(leadership), { Put: { TableName: DOCUMENTS, ...put } as PutItem }];
+        await documents.send(new TransactWriteCommand({ TransactItems: items }));
+        return;
+      } catch (error) {
+        const reasons = reasonsOf(error);
+        if (reasons.includes("ConditionalCheckFailed") || !reasons.includes("TransactionConflict")) throw error;
       }
+      await delay(CONFLICT_MS);
+    }
+  };
+  return {
+    read: async () => (await read()) ?? "",
+    update: async (leadership, change) => {
+      const before = await read();
+      const unchanged =
+        before === undefined
+          ? { ConditionExpression: "attribute_not_exists(content)" }
+          : { ConditionExpression: "content = :before", ExpressionAttributeValues: { ":before": before } };
+      await send(leadership, { Item: { name, content: change(before ?? "") }, ...unchanged });
     },
+    write: (leadership, content) => send(leadership, { Item: { name, content } }),
   };
 }
 

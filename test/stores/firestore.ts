@@ -17,6 +17,8 @@ export const firestore: TestStore = {
     return {
       settings: { store: "firestore", host: server.host },
       place: `@leasehold/firestore-server, in memory, ${server.host}`,
+      pause: () => server.pause(),
+      resume: () => server.resume(),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
@@ -46,6 +48,13 @@ function documentIn(client: Firestore, store: FirestoreLeaseStore, name: string)
   };
   return {
     read: async () => String((await document.get()).get("content") ?? ""),
+    update: async (leadership, change) => {
+      await client.runTransaction(async (transaction) => {
+        await store.fence(leadership, transaction);
+        const before = await transaction.get(document);
+        transaction.set(document, { content: change(String(before.get("content") ?? "")) });
+      });
+    },
     write: (leadership, content) => write(leadership, content, 0),
     writeSlowly: write,
   };

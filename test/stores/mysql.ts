@@ -5,6 +5,9 @@ import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 import { mariaDbMissing, startMariaDb } from "../backends/mariadb.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
+/** After how long in the middle of a transaction the server gives up a client that says nothing any more. */
+const ABANDONED_S = 1;
+
 /** MySQL: MariaDB. */
 export const mysql: TestStore = {
   title: "MySQL",
@@ -21,6 +24,8 @@ export const mysql: TestStore = {
     return {
       settings: { store: "mysql", url: server.url },
       place: `MariaDB, ${server.url}`,
+      pause: () => server.pause(),
+      resume: () => server.resume(),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
@@ -58,6 +63,23 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
     }
   };
   return {
+    update: async (leadership, change) => {
+      const connection = await pool.getConnection();
+      try {
+        // The next leader waits for this transaction, even if this process is cut off in the middle of it. MariaDB's own.
+        await connection.query(`SET SESSION idle_transaction_timeout = ${ABANDONED_S}`);
+        await connection.beginTransaction();
+        await store.fence(leadership, connection);
+        const [rows] = await connection.query<RowDataPacket[]>("SELECT content FROM documents WHERE name = ? FOR UPDATE", [name]);
+        const content = change(String(rows[0]?.["content"] ?? ""));
+        await connection.query("REPLACE INTO documents (name, content) VALUES (?, ?)", [name, content]);
+        await connection.commit();
+        connection.release();
+      } catch (error) {
+        connection.destroy();
+        throw error;
+      }
+    },
     read: async () => {
       const [rows] = await pool.query<RowDataPacket[]>("SELECT content FROM documents WHERE name = ?", [name]);
       return String(rows[0]?.["content"] ?? "");

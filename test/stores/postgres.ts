@@ -5,6 +5,10 @@ import { Pool } from "pg";
 import { postgresMissing, startPostgres } from "../backends/postgres.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
+/** After how long in the middle of a transaction the server gives up a client that says nothing any more. */
+const ABANDONED_MS = 1_000;
+const UPSERT = "INSERT INTO documents VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET content = EXCLUDED.content";
+
 /** PostgreSQL: a server of its own. */
 export const postgres: TestStore = {
   title: "PostgreSQL",
@@ -21,6 +25,8 @@ export const postgres: TestStore = {
     return {
       settings: { store: "postgres", url: server.url },
       place: `a server of its own, ${server.url}`,
+      pause: () => server.pause(),
+      resume: () => server.resume(),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
@@ -45,6 +51,8 @@ function poolOf(connectionString: string): Pool {
   const pool = new Pool({ connectionString, max: 2 });
   // Of an idle connection, when the server ends first.
   pool.on("error", () => undefined);
+  // A connection that breaks under a statement says so twice, and unheard, the second time would end the process.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 
@@ -55,8 +63,7 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
       await client.query("BEGIN");
       await store.fence(leadership, client);
       if (ms > 0) await delay(ms);
-      const upsert = "INSERT INTO documents VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET content = EXCLUDED.content";
-      await client.query(upsert, [name, content]);
+      await client.query(UPSERT, [name, content]);
       await client.query("COMMIT");
       client.release();
     } catch (error) {
@@ -66,6 +73,23 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
     }
   };
   return {
+    update: async (leadership, change) => {
+      const client = await pool.connect();
+      try {
+        await client.query("BEGIN");
+        // The next leader waits for this transaction, even if this process is cut off in the middle of it.
+        await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}`);
+        await store.fence(leadership, client);
+        const select = "SELECT content FROM documents WHERE name = $1 FOR UPDATE";
+        const { rows } = await client.query<{ content: string }>(select, [name]);
+        await client.query(UPSERT, [name, change(rows[0]?.content ?? "")]);
+        await client.query("COMMIT");
+        client.release();
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+    },
     read: async () => {
       const { rows } = await pool.query<{ content: string }>("SELECT content FROM documents WHERE name = $1", [name]);
       return rows[0]?.content ?? "";

@@ -23,10 +23,23 @@ export const sqlite: TestStore = {
     const database = new DatabaseSync(path);
     database.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT");
     database.close();
+    let lock: DatabaseSync | undefined;
+    const resume = (): void => {
+      lock?.close();
+      lock = undefined;
+    };
     return {
       settings: { store: "sqlite", path },
       place: `no server, the file ${path}`,
-      [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
+      pause: async () => {
+        resume();
+        lock = await lockBoth(path);
+      },
+      resume,
+      [Symbol.asyncDispose]: async () => {
+        resume();
+        await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+      },
     };
   },
 
@@ -46,22 +59,46 @@ export const sqlite: TestStore = {
 };
 
 function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string): GuardedDocument {
-  const write = async (leadership: Leadership, content: string, ms: number): Promise<void> => {
+  const write = async (leadership: Leadership, content: string | ((before: string) => string), ms: number): Promise<void> => {
     database.exec("BEGIN IMMEDIATE");
     try {
       await store.fence(leadership, database);
       if (ms > 0) await delay(ms);
-      database.prepare("INSERT OR REPLACE INTO documents (name, content) VALUES (?, ?)").run(name, content);
+      const after = typeof content === "string" ? content : content(read());
+      database.prepare("INSERT OR REPLACE INTO documents (name, content) VALUES (?, ?)").run(name, after);
       database.exec("COMMIT");
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
   };
+  const read = (): string =>
+    String(database.prepare("SELECT content FROM documents WHERE name = ?").get(name)?.["content"] ?? "");
   return {
-    read: () =>
-      Promise.resolve(String(database.prepare("SELECT content FROM documents WHERE name = ?").get(name)?.["content"] ?? "")),
+    read: () => Promise.resolve(read()),
+    update: (leadership, change) => write(leadership, change, 0),
     write: (leadership, content) => write(leadership, content, 0),
     writeSlowly: write,
   };
+}
+
+/** Locks the file of the documents and the one of the leases, for readers too, once everybody else lets it. */
+async function lockBoth(path: string): Promise<DatabaseSync> {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.prepare("ATTACH ? AS leases").run(`${path}-leasehold`);
+    for (;;) {
+      try {
+        database.exec("BEGIN EXCLUSIVE");
+        return database;
+      } catch (error) {
+        // SQLITE_BUSY. Waiting for it in SQLite would block this process.
+        if ((error as { readonly errcode?: number }).errcode !== 5) throw error;
+      }
+      await delay(1);
+    }
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }

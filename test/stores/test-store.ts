@@ -20,6 +20,10 @@ export interface StoreService extends AsyncDisposable {
   readonly settings: StoreSettings;
   /** What runs and where, for people. */
   readonly place: string;
+  /** From now on nobody gets an answer: the service stands still. Of SQLite, which has none, the files are locked. */
+  pause(): Promise<void>;
+  /** It answers again, what it was asked meanwhile too. */
+  resume(): void;
 }
 
 /** What a process needs to find the service, as JSON. */
@@ -42,6 +46,11 @@ export interface GuardedDocument {
   read(): Promise<string>;
   /** To be called before the work, where the store's fence is `after-seal`; absent where nothing has to be. */
   seal?(leadership: Leadership): Promise<void>;
+  /**
+   * Replaces what it holds by what `change` makes of it: nobody else's write comes in between. `change` is called again
+   * where the store's SDK tries again, perhaps after a reply was lost.
+   */
+  update(leadership: Leadership, change: (content: string) => string): Promise<void>;
   /** Replaces what it holds. Whether this process believes in its leadership is not asked. */
   write(leadership: Leadership, content: string): Promise<void>;
   /** The same in a transaction that stays open for `ms` after the fence was checked; absent where none can stay open. */

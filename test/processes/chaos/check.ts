@@ -1,0 +1,73 @@
+import type { EpisodeLog, WorkerLog } from "./episode-log.ts";
+import { lateSignals, overlaps } from "./check-leaders.ts";
+import { lostWrites, staleWrites } from "./check-register.ts";
+import { gapsWithout, missingLeaders } from "./check-gaps.ts";
+import { unexpectedEnds } from "./check-ends.ts";
+
+/** What is wrong with an episode, in words, by kind: nothing at all, if all is well. */
+export interface Verdict {
+  /** Two were valid at once, or had the same term, or terms fell. */
+  readonly overlaps: readonly string[];
+  /** A worker that ran was not told that its term was over before the next one began. */
+  readonly lateSignals: readonly string[];
+  /** Something was written for a term that was over. */
+  readonly staleWrites: readonly string[];
+  /** Something was confirmed, and is not there; or what is there was never written, or twice. */
+  readonly lostWrites: readonly string[];
+  /** No leader within the bound once all faults were over. */
+  readonly missingLeaders: readonly string[];
+  /** A process ended by itself, or said something that it never should. */
+  readonly unexpected: readonly string[];
+}
+
+/** What there was to see. */
+export interface Figures {
+  readonly rounds: number;
+  /** Faults by kind; `task-failed` are those of the workers' own tasks. */
+  readonly faults: ReadonlyMap<string, number>;
+  readonly leaderChanges: number;
+  /** The longest time without a leader, faults included. */
+  readonly longestGapMs: number;
+  /** The longest time from the end of a round's faults to the next sign of a leader. */
+  readonly longestReturnMs: number;
+  readonly writes: number;
+  /** Writes that the service refused to a stale leader. */
+  readonly refused: number;
+}
+
+/** Judges an episode by what its processes have said and what the register holds. */
+export function judge(log: EpisodeLog): Verdict {
+  return {
+    overlaps: overlaps(log),
+    lateSignals: lateSignals(log),
+    staleWrites: staleWrites(log),
+    lostWrites: lostWrites(log),
+    missingLeaders: missingLeaders(log),
+    unexpected: unexpectedEnds(log),
+  };
+}
+
+/** All that is wrong. */
+export function problemsOf(verdict: Verdict): readonly string[] {
+  return Object.entries(verdict).flatMap(([kind, problems]: [string, readonly string[]]) =>
+    problems.map((problem) => `${kind}: ${problem}`),
+  );
+}
+
+export function figuresOf(log: EpisodeLog): Figures {
+  const faults = new Map<string, number>();
+  const count = (kind: string): void => void faults.set(kind, (faults.get(kind) ?? 0) + 1);
+  for (const { kind } of log.injected) count(kind);
+  const lines = log.workers.flatMap((worker: WorkerLog) => worker.lines);
+  for (const { event } of lines) if (event === "runRejected") count("task-failed");
+  const outcomes = lines.flatMap((line) => (line.event === "appended" ? [line.outcome] : []));
+  return {
+    // The first one is the election's beginning.
+    rounds: Math.max(log.healedMs.length - 1, 0),
+    faults,
+    leaderChanges: Math.max(lines.filter(({ event }) => event === "taskStarted").length - 1, 0),
+    ...gapsWithout(log),
+    writes: outcomes.filter((outcome) => outcome === "ok").length,
+    refused: outcomes.filter((outcome) => outcome === "refused").length,
+  };
+}

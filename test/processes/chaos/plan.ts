@@ -1,0 +1,82 @@
+import { SeededRandom } from "@leasehold/core/testing";
+import {
+  LINK_FAULTS,
+  PROCESS_FAULTS,
+  SEVERED,
+  STORE_FAULTS,
+  type FaultKind,
+  type LinkFault,
+  type ProcessFault,
+  type StoreFault,
+} from "./faults.ts";
+
+/** A fault that is to come. Durations are in leases. */
+export interface PlannedFault<Kind extends FaultKind = FaultKind> {
+  readonly kind: Kind;
+  /** Whom it meets: whoever leads at that moment, or a number, for one of those who can be met. */
+  readonly target: "leader" | number;
+  /** How long after the beginning of its round. */
+  readonly after: number;
+  readonly lasts: number;
+  /** For how long a slow network keeps each piece of data. */
+  readonly delay: number;
+  /** Whether a worker that is started again has another candidateId than before. */
+  readonly renames: boolean;
+}
+
+/** One round: some faults at about the same time, all of which end. */
+export interface PlannedRound {
+  /** Nothing happens for so long, in leases. */
+  readonly calm: number;
+  /** What happens to a process. */
+  readonly process?: PlannedFault<ProcessFault>;
+  /** What happens to a worker's connections, or to the store. */
+  readonly network?: PlannedFault<LinkFault | StoreFault | typeof SEVERED>;
+}
+
+export interface PlanOptions {
+  readonly rounds: number;
+  /** Whether workers reach the store through a network. */
+  readonly isNetworked: boolean;
+}
+
+/** How long a fault lasts, in leases. */
+export const LONGEST_FAULT = 2.5;
+const SHORTEST_FAULT = 0.2;
+/** The longest that a slow network keeps a piece of data, in leases. */
+export const LONGEST_DELAY = 0.2;
+/** How often a fault is meant for the leader. */
+const LEADER_BIAS = 0.8;
+/** How many workers are cut off for ever at most, in one episode: of five, three are left. */
+const MOST_SEVERED = 2;
+
+/** What is to happen: the same for the same seed, whatever happens then. */
+export function planOf(seed: number, { rounds, isNetworked }: PlanOptions): readonly PlannedRound[] {
+  const dice = new SeededRandom(seed);
+  let severed = 0;
+  return Array.from({ length: rounds }, () => {
+    const calm = dice.between(0, 0.5);
+    const process = faultOf(dice, dice.pick(PROCESS_FAULTS));
+    const disturbsStore = dice.chance(0.25);
+    const severs = dice.chance(0.1) && severed < MOST_SEVERED && isNetworked;
+    if (severs) severed += 1;
+    const store = isNetworked ? dice.pick(STORE_FAULTS) : "store-frozen";
+    const network = faultOf(dice, severs ? SEVERED : disturbsStore ? store : dice.pick(LINK_FAULTS));
+    // One, the other, or both.
+    const which = dice.next();
+    const hasNetwork = severs || ((isNetworked || disturbsStore) && which < 0.8);
+    return { calm, ...(which >= 0.5 || !hasNetwork ? { process } : {}), ...(hasNetwork ? { network } : {}) };
+  });
+}
+
+function faultOf<Kind extends FaultKind>(dice: SeededRandom, kind: Kind): PlannedFault<Kind> {
+  const [isLeader, other] = [dice.chance(LEADER_BIAS), dice.next()];
+  return {
+    kind,
+    target: isLeader ? "leader" : Math.floor(other * 60),
+    after: dice.between(0, 0.5),
+    lasts: dice.between(SHORTEST_FAULT, LONGEST_FAULT),
+    delay: dice.between(0.02, LONGEST_DELAY),
+    renames: dice.chance(0.25),
+  };
+}
