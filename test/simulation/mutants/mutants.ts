@@ -220,7 +220,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "win-after-abort-kept",
     rule: "6",
     bug: "a lease that is won after the caller aborted is not released",
-    within: 1_000,
+    within: 3_000,
     patches: [
       {
         file: ELECTOR,

@@ -22,7 +22,9 @@ export class SimulatedRecords implements SimulatedStore {
   readonly #world: VirtualClock;
   readonly #service: SimulatedRecordService;
   readonly #storeClock: RecordStoreCapabilities["storeClock"];
-  /** When the present nonce was written, by the true time. */
+  /** The present record; undefined before the first, and while it is spoilt. */
+  #record: LeaseRecord | undefined;
+  /** When its nonce was written, by the true time. */
   #nonceAtMs = 0;
 
   constructor(world: VirtualClock, options: SimulatedRecordServiceOptions) {
@@ -30,6 +32,7 @@ export class SimulatedRecords implements SimulatedStore {
     this.#service = new SimulatedRecordService(world, options);
     this.#storeClock = options.storeClock;
     this.#service.onAccepted = ({ before, record, atMs }) => {
+      this.#record = record;
       if (before?.nonce !== record.nonce) this.#nonceAtMs = atMs;
       if (record.termId !== null && record.termId !== before?.termId) {
         this.view.granted({ term: record.term, termId: record.termId });
@@ -39,10 +42,6 @@ export class SimulatedRecords implements SimulatedStore {
 
   get held(): boolean {
     return typeof this.#record?.termId === "string";
-  }
-
-  get #record(): LeaseRecord | undefined {
-    return this.#service.record(ELECTION) as LeaseRecord | undefined;
   }
 
   connect(process: ProcessClock, network: Network): StoreAccess {
@@ -75,12 +74,14 @@ export class SimulatedRecords implements SimulatedStore {
   }
 
   corrupt(): (() => void) | undefined {
-    const sound = this.#service.record(ELECTION);
+    const sound = this.#record;
     if (sound === undefined) return undefined;
+    this.#record = undefined;
     this.#service.overwrite(ELECTION, { schema: 1, term: "seven" });
     return () => {
       // Whoever puts it back does not know how old it was; nobody had it for that long.
       this.#service.overwrite(ELECTION, sound);
+      this.#record = sound;
       this.#nonceAtMs = this.#world.monotonicMs();
     };
   }
