@@ -63,6 +63,8 @@ export class Candidate {
   thawed: { readonly atMs: number; readonly slept: boolean } | undefined;
   /** Whether its supervisor has settled. */
   stopped = false;
+  /** Whether it was told to stop; it may be frozen, and not have heard of it. */
+  told = false;
   /** The last term that it led, or 0. */
   term = 0;
   /** How many tasks are pending. */

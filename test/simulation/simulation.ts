@@ -311,6 +311,7 @@ class Simulation implements Witness {
     const seat = this.#seats.indexOf(victim);
     if (!victim || seat < 0) return;
     this.note(victim.id, "is told to stop");
+    victim.told = true;
     victim.clock.deliver(() => victim.stopping.abort(new Error("told to stop")));
     if (restartAfterMs === undefined) return;
     // What has not stopped by then is killed.
@@ -323,10 +324,11 @@ class Simulation implements Witness {
   #break(immediate: boolean): void {
     this.note("operator", immediate ? "breaks at once" : "breaks");
     const { store } = this.#operator();
+    // Until it is known which term it has hit, it may be any.
+    if (immediate) this.#exemptTerm = Infinity;
     const exempt = (): void => {
       if (immediate) this.#exemptTerm = this.#highestTerm;
     };
-    exempt();
     void store.break(ELECTION, { reason: "why not", immediate }).then(exempt, exempt);
   }
 
@@ -444,7 +446,12 @@ class Simulation implements Witness {
     if (!leader || others.length === 0 || (!dies && !this.#releases(leader))) return;
     this.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
     if (dies) leader.clock.kill();
-    else leader.stopping.abort(new Error("told to stop"));
+    else {
+      leader.told = true;
+      leader.stopping.abort(new Error("told to stop"));
+      // Its task's time to drain comes on top.
+      await this.#until(() => leader.pending === 0, this.#nowMs + (LONGEST_TASK_STEP_LEASES * this.#leaseMs) / SLOWEST_RATE);
+    }
     const led = leader.elector.timing;
     // By the leader's lease and renewals, and by the others' looks and requests.
     const promised = others.map(({ elector: { timing } }) =>
@@ -468,7 +475,10 @@ class Simulation implements Witness {
     const running = [...this.#everyone].filter(({ clock, stopped }) => clock.alive && !stopped);
     const leader = this.#leader()?.candidate;
     this.note("world", "everybody is told to stop, the leader first");
-    const stop = ({ stopping }: Candidate): void => stopping.abort(new Error("told to stop"));
+    const stop = (candidate: Candidate): void => {
+      candidate.told = true;
+      candidate.stopping.abort(new Error("told to stop"));
+    };
     if (leader) stop(leader);
     // The others are about to take over, or to try.
     await this.#until(() => false, this.#nowMs + this.#random.next() * 1.5 * this.#plan.timing.retryPeriodMs);
@@ -481,8 +491,8 @@ class Simulation implements Witness {
     }
   }
 
-  #competes({ clock, stopping }: Candidate): boolean {
-    return clock.alive && !stopping.signal.aborted;
+  #competes({ clock, told }: Candidate): boolean {
+    return clock.alive && !told;
   }
 
   #releases(candidate: Candidate): boolean {

@@ -132,18 +132,20 @@ export class RecordLeaseStore implements LeaseStore {
       renewIntervalMs: request.renewIntervalMs,
     };
     const grantedAt = instantOf(this.#clock);
+    // What was seen last may change while the request is under way.
+    const ifVersion = sighting?.version;
     try {
       const version = await this.#put(election, record, sighting, request);
       if (version !== undefined) return { acquired: true, lease: this.#hold(record, version, grantedAt, election) };
     } catch (error) {
       if (!isUnknown(error)) throw error;
-      return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, error as Error);
+      return await this.#resolveAcquire(record, ifVersion, grantedAt, request, error as Error);
     }
     // The race is lost, unless the network has delivered our write twice and the second one's answer has come.
     const known = this.#known(election, useStoreClock);
     const winner = this.#sightings.get(election)?.record.termId;
     if (known && winner !== record.termId) return { acquired: false, current: known };
-    return await this.#resolveAcquire(record, sighting?.version, grantedAt, request, undefined);
+    return await this.#resolveAcquire(record, ifVersion, grantedAt, request, undefined);
   }
 
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
@@ -393,12 +395,11 @@ export class RecordLeaseStore implements LeaseStore {
       this.#saw(election, { data: record, version: outcome.version }, sentAt);
       return outcome.version;
     }
-    if (outcome.current) this.#saw(election, outcome.current, sentAt);
-    else {
-      // The service did not say what took the place of what we remember.
-      const sighting = this.#sightings.get(election);
-      if (sighting?.version === ifVersion) sighting?.outdate();
-    }
+    const sighting = this.#sightings.get(election);
+    const isContested = sighting?.isContested(sentAt, outcome.current) ?? false;
+    if (outcome.current && !isContested) this.#saw(election, outcome.current, sentAt);
+    // The service did not say what took the place of what we remember, or nobody can tell whether that is the latest.
+    else if (isContested || sighting?.version === ifVersion) sighting?.outdate();
     return undefined;
   }
 
@@ -467,8 +468,9 @@ export class RecordLeaseStore implements LeaseStore {
     const ageMs = sighting.ageMs(useStoreClock);
     const vacant = record.termId === null || (this.#abandoned.get(election)?.has(record.termId) ?? false);
     const state = vacant ? "vacant" : leaseState(record, ageMs);
-    // A vacated record's nonce is as old as the release; an expired one's as old as the last renewal.
-    const freeForMs = vacant ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
+    // A vacated record's nonce is as old as the release; any other's as old as the last renewal, and nobody else knows
+    // of a term that was abandoned here.
+    const freeForMs = record.termId === null ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
     const reserved = record.transfer !== undefined && freeForMs < record.transfer.timeoutMs;
     return {
       election,

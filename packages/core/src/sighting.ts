@@ -28,6 +28,8 @@ export class Sighting {
   /** The nonce was written after this: the last reading that showed another one was sent then. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
+  /** Whether the present version was pushed, rather than read. */
+  #wasPushed = false;
   /** When a push was last taken in, by the monotonic clock. */
   #pushedMs = -Infinity;
   /** Bounds of the nonce's age by the store's clock: at least `min` when the reply was in, at most `max` when it was asked for. */
@@ -120,7 +122,7 @@ export class Sighting {
     } else {
       this.#pushedMs = nowMs;
     }
-    if (reading.version !== this.#version) this.#pastVersions = [...this.#pastVersions, this.#version].slice(-PAST_VERSIONS);
+    this.#notePast(reading);
     this.#record = reading.record;
     this.#version = reading.version;
     this.#outdated = false;
@@ -145,6 +147,16 @@ export class Sighting {
   /** How long until the look that should find the next renewal. */
   nextRenewalLookMs(): number {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
+  }
+
+  /** What is read comes in order, and what is pushed does; between the two nobody can tell which is the older. */
+  #notePast({ version, sentAt }: Reading): void {
+    const isPushed = sentAt === undefined;
+    if (version !== this.#version) {
+      const past = this.#pastVersions.filter((one) => one !== version);
+      this.#pastVersions = isPushed === this.#wasPushed ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
+    }
+    this.#wasPushed = isPushed;
   }
 
   #noteStoreAge(reading: Reading): void {

@@ -86,11 +86,13 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
       ? renewIntervalMs
       : attemptTimeoutMs;
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
+  // A look that a push overtakes is repeated.
+  const lookAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
   const report = {
     ...decided,
     // A standby may see the last renewal, or the expiry, a look late; then it looks once more and acquires.
-    crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + 2 * attemptTimeoutMs,
-    politeHandoverMs: (pushes ? 0 : retryPeriodMs) + 2 * attemptTimeoutMs,
+    crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + lookAndAcquireMs,
+    politeHandoverMs: (pushes ? 0 : retryPeriodMs) + lookAndAcquireMs,
     outageToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
     pauseToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
     timeToStopMs: validForMs - renewDeadlineMs,

@@ -33,6 +33,22 @@ async function transferring(
 }
 
 describe("rule 16: transfer", () => {
+  test("leaves a holder whose release has failed waiting for the named candidate like everybody else", async () => {
+    await holder.release(lease, LIMITS);
+    const records = service.connect("d");
+    const leaving = new RecordLeaseStore(records, { clock });
+    const mine = await win(leaving, "d");
+    await transferring();
+    await leaving.renew(mine, LIMITS);
+    records.failAll({ kind: "unavailable" });
+    await expect(leaving.release(mine, LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    records.heal();
+    await clock.advance(LEASE_MS - 1_000);
+
+    await expect(leaving.read(ELECTION)).resolves.toMatchObject({ state: "vacant", reservedFor: "b" });
+    await expect(leaving.acquire(acquiring("d"))).resolves.toMatchObject({ acquired: false });
+  });
+
   test("tells the holder at its next renewal, and never moves the nonce that rivals time", async () => {
     const { nonce } = service.record(ELECTION)!;
 

@@ -1,4 +1,13 @@
-import { RecordLeaseStore, type Lease, type LeaseSnapshot } from "@leasehold/core";
+import {
+  RecordLeaseStore,
+  StoreError,
+  type Lease,
+  type LeaseRecord,
+  type LeaseSnapshot,
+  type PutOutcome,
+  type RecordStore,
+  type StoredRecord,
+} from "@leasehold/core";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { LEASE_MS, RENEW_INTERVAL_MS } from "./election-world.ts";
@@ -98,4 +107,107 @@ test("looks settle however often something is pushed", async () => {
   for (let writes = 0; writes < 60 && pending; writes += 1) await world.runUntil(holder.publish(lease, `${writes}`, LIMITS));
 
   expect(pending).toBe(false);
+});
+
+describe("pushes that lag behind what is read", () => {
+  /** A store whose service shows, pushes and answers what the test says. */
+  function scripted() {
+    const clock = new VirtualClock();
+    const held: LeaseRecord = {
+      schema: 1,
+      term: 5,
+      termId: "t5",
+      candidateId: "a",
+      nonce: "n1",
+      leaseDurationMs: LEASE_MS,
+      renewIntervalMs: RENEW_INTERVAL_MS,
+    };
+    const stored = (version: number, change: Partial<LeaseRecord> = {}): StoredRecord => ({
+      version: `v${version}`,
+      data: { ...held, nonce: `n${version}`, ...change },
+    });
+    const service = { present: stored(1), putReply: Promise.withResolvers<PutOutcome>() };
+    const sent: LeaseRecord[] = [];
+    const queue: StoredRecord[] = [];
+    let wake = Promise.withResolvers<void>();
+    const records: RecordStore = {
+      name: "scripted",
+      capabilities: { maxValueBytes: 100, fence: "none", storeClock: undefined, pushes: "every-write" },
+      get: () => Promise.resolve(service.present),
+      put: (_, record) => {
+        sent.push(record);
+        return service.putReply.promise;
+      },
+      async *watch() {
+        for (;;) {
+          await wake.promise;
+          wake = Promise.withResolvers();
+          for (let next = queue.shift(); next; next = queue.shift()) yield next;
+        }
+      },
+    };
+    const store = new RecordLeaseStore(records, { clock });
+    const states: Array<string | undefined> = [];
+    const watch = async (): Promise<void> => {
+      for await (const snapshot of store.watch!(ELECTION, { signal: new AbortController().signal })) states.push(snapshot?.state);
+    };
+    void watch();
+    const push = async (next: StoredRecord): Promise<void> => {
+      queue.push(next);
+      wake.resolve();
+      await clock.advance(10);
+    };
+    const asking = { candidateId: "b", leaseDurationMs: LEASE_MS, renewIntervalMs: RENEW_INTERVAL_MS, timeoutMs: 2_000 };
+    const acquire = async (): Promise<unknown> => store.acquire({ election: ELECTION, ...asking });
+    return { clock, service, store, stored, states, push, sent, acquire };
+  }
+
+  test("the newest one counts, although a look has shown it before one that is older", async () => {
+    const { service, store, stored, states, push } = scripted();
+    await push(stored(1));
+    const released = stored(3, { termId: null });
+    service.present = released;
+    await store.read(ELECTION);
+    await push(stored(2));
+    await push(released);
+
+    expect(states.at(-1)).toBe("vacant");
+    expect(store.nextLookMs(ELECTION, 2_000)).toBeLessThanOrEqual(2_000);
+  });
+
+  test("an acquisition that failed meanwhile is still known as abandoned when it arrives", async () => {
+    const { clock, service, store, stored, push, sent, acquire } = scripted();
+    service.present = stored(1, { termId: null });
+    await store.read(ELECTION);
+    const acquiring = acquire();
+    const failed = expect(acquiring).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await clock.advance(10);
+    await push(stored(0));
+    service.putReply.reject(
+      new StoreError("STORE_TIMEOUT", "lost", { store: "scripted", operation: "put", mayHaveBeenApplied: true }),
+    );
+    await failed;
+    await store.read(ELECTION);
+    service.present = { version: "v2", data: sent[0] };
+
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 6 });
+  });
+
+  test("what a refused write has met does not take the place of what was pushed since", async () => {
+    const { clock, service, store, stored, states, push, acquire } = scripted();
+    service.present = stored(1, { termId: null });
+    await store.read(ELECTION);
+    const acquiring = acquire();
+    await clock.advance(10);
+    const won = stored(2, { term: 6, termId: "t6", candidateId: "c" });
+    const left = stored(3, { term: 6, termId: null, candidateId: "c" });
+    await push(won);
+    await push(left);
+    service.present = left;
+    service.putReply.resolve({ stored: false, current: won });
+
+    await expect(acquiring).resolves.toMatchObject({ acquired: false, current: { state: "vacant", term: 6 } });
+    expect(states.at(-1)).toBe("vacant");
+    expect(store.nextLookMs(ELECTION, 2_000)).toBeLessThanOrEqual(2_000);
+  });
 });
