@@ -15,6 +15,8 @@ export interface Witness {
   stoppedEarly(candidate: Candidate): void;
   /** A task was started while another one is pending in the same process. */
   startedSecondTask(candidate: Candidate): void;
+  /** It was told that its lease is another's. */
+  lost(candidate: Candidate): void;
   /** Its elector gave up with this error, though nothing told it to. */
   gaveUp(candidate: Candidate, error: unknown): void;
   note(actor: string, what: string): void;
@@ -67,6 +69,8 @@ export class Candidate {
   told = false;
   /** The last term that it led, or 0. */
   term = 0;
+  /** When its task was last heard of, by its own clock. */
+  checkpointMs = 0;
   /** How many tasks are pending. */
   pending = 0;
   /** When it sent its last request, by the true time. */
@@ -114,6 +118,10 @@ export class Candidate {
       for (const event of EVENTS) this.elector.on(event, (details) => witness.note(candidateId, describe(event, details)));
     }
     this.elector.on("startedLeading", ({ term }) => (this.term = term));
+    this.elector.on("ending", ({ reason }) => {
+      const { reason: why } = reason as { readonly reason?: string };
+      if (why === "taken" || why === "missing") witness.lost(this);
+    });
     this.elector.on("stoppedLeading", () => {
       if (this.pending > 0) witness.stoppedEarly(this);
     });
@@ -179,7 +187,7 @@ export class Candidate {
         if (signal.aborted && (character !== "deaf" || isOver || this.#options.witness.calm)) break;
         if (!this.#options.witness.calm && isOver && character === "short") return;
         if (!this.#options.witness.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
-        if (character !== "silent" || this.#options.witness.calm) leadership.checkpoint();
+        if (character !== "silent" || this.#options.witness.calm) this.#checkpoint(leadership);
         this.#act(leadership);
         await this.#pause(random.between(0.05, 0.3), character === "deaf" ? undefined : signal);
       }
@@ -192,12 +200,18 @@ export class Candidate {
     const { witness } = this.#options;
     this.pending += 1;
     if (this.pending > 1) witness.startedSecondTask(this);
+    this.checkpointMs = this.clock.monotonicMs();
     witness.leads(this, leadership);
     try {
       await work();
     } finally {
       this.pending -= 1;
     }
+  }
+
+  #checkpoint(leadership: Leadership): void {
+    leadership.checkpoint();
+    this.checkpointMs = this.clock.monotonicMs();
   }
 
   /** What a leader does now and then. It does not ask first whether it still leads: that is what the fence is for. */

@@ -69,7 +69,8 @@ export class Link {
     if (this.#cutAfterWriteMs !== undefined && WRITES.has(request.operation)) {
       this.interrupt({ kind: "partition", side: "both", untilMs: nowMs + this.#cutAfterWriteMs });
       this.#cutAfterWriteMs = undefined;
-      return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
+      const slowMs = this.#inTime(random.between(0.1, SLOW_LEASES) * this.#plan.timing.leaseDurationMs);
+      return { arrivals: [{ afterMs: there, replyAfterMs: random.chance(0.5) ? slowMs : back }] };
     }
     const passage = this.#interrupted(request, { there, back });
     if (passage) return passage;

@@ -70,6 +70,8 @@ class Simulation implements Witness {
   readonly #views = new Set<View>();
   /** Puts a spoilt record back. */
   #heal: (() => void) | undefined;
+  /** What is put back may be older than what some have seen, and reserved for somebody. */
+  #wasSpoilt = false;
   #violation: Violation | undefined;
   #calm = false;
   #steps = 0;
@@ -88,16 +90,25 @@ class Simulation implements Witness {
     this.#random = new SeededRandom(plan.seed ^ 0x51f15eed);
     this.#store = openStore(plan.store, this.#world, plan.serviceRate, this.#random);
     this.#seats = plan.candidates.map(() => undefined);
-    this.#store.view.granted = ({ term, termId }) => {
+    this.#store.view.granted = ({ term, termId, candidateId, reservedFor }) => {
       this.#terms += 1;
+      if (reservedFor !== undefined && reservedFor !== candidateId && !this.#wasSpoilt) {
+        this.#violate("reservation-holds", `${candidateId} acquires term ${term}, which is reserved for ${reservedFor}`);
+      }
       this.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
       if (term <= this.#highestTerm) this.#violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
       this.#highestTerm = Math.max(this.#highestTerm, term);
     };
+    this.#store.view.wroteBroken = (term) => this.#violate("break-holds", `term ${term} was broken`);
     this.#store.view.wrote = ({ term, entry }) => {
       this.note("service", `accepts the write '${entry}' of term ${term}`);
       if (term < this.#highestWritten)
         this.#violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
+      // On a blob the fence is the term that wrote last; elsewhere it is the one that leads.
+      const isOver = term < this.#highestTerm || !this.#store.held;
+      if (isOver && this.#plan.store !== "blob" && !this.#heal) {
+        this.#violate("fence", `a write of term ${term}, which was over`);
+      }
       this.#highestWritten = Math.max(this.#highestWritten, term);
     };
   }
@@ -137,9 +148,16 @@ class Simulation implements Witness {
 
   leads(candidate: Candidate, leadership: Leadership): void {
     this.#views.add({ candidate, leadership });
+    if (this.#plan.asks && !leadership.isValid()) {
+      this.#violate("starts-valid", `${candidate.id} in term ${leadership.term}`);
+    }
     leadership.signal.addEventListener("abort", () =>
       this.note(candidate.id, `signal of term ${leadership.term} aborts (${String(leadership.signal.reason)})`),
     );
+  }
+
+  lost(candidate: Candidate): void {
+    if (candidate.elector.isLeader) this.#violate("loss-is-final", `${candidate.id} in term ${candidate.term}`);
   }
 
   stoppedEarly(candidate: Candidate): void {
@@ -351,6 +369,7 @@ class Simulation implements Witness {
     if (this.#heal) return;
     const restore = this.#store.corrupt();
     if (!restore) return;
+    this.#wasSpoilt = true;
     this.note("service", `the record is spoilt for ${Math.round(forMs)} ms`);
     const heal = (): void => {
       if (this.#heal !== heal) return;
@@ -526,6 +545,11 @@ class Simulation implements Witness {
       if (leadership.signal.aborted && !isValid) {
         if (this.#plan.asks) this.#views.delete(view);
         continue;
+      }
+      const { stallTimeoutMs = Infinity } = candidate.elector.timing;
+      const silentMs = candidate.clock.monotonicMs() - candidate.checkpointMs;
+      if (silentMs > stallTimeoutMs + NOTICES_WITHIN_MS && !leadership.signal.aborted && this.#hasHadTime(candidate)) {
+        this.#violate("stall-ends", `${candidate.id} in term ${leadership.term}`);
       }
       if (isExempt) continue;
       const isBarred = this.#heal !== undefined || this.#nowMs < this.#store.barredUntilMs(leadership.termId);

@@ -22,6 +22,8 @@ export interface Mutant {
   readonly stores?: readonly StoreKind[] | undefined;
 }
 
+const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
+
 const CLOCK = "packages/core/src/clock.ts";
 const ELECTOR = "packages/core/src/elector.ts";
 const ENGINE = "packages/core/src/record-lease-store.ts";
@@ -393,5 +395,86 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     stores: ["blob"],
+  },
+  {
+    name: "late-win-leads",
+    rule: "6",
+    bug: "a lease that is won after its renew deadline is led on",
+    within: 1_000,
+    patches: [
+      {
+        file: ELECTOR,
+        find: "    if (holderElapsedMs(this.#clock, lease.grantedAt) < renewDeadlineMs) return lease;",
+        replace: "    if (renewDeadlineMs > 0) return lease;",
+      },
+    ],
+  },
+  {
+    name: "renewal-undoes-what-administrators-write",
+    rule: "6, 15",
+    bug: "a renewal that met another write is sent again over it",
+    within: 500,
+    patches: [
+      {
+        file: ENGINE,
+        find: "    Object.assign(holding, { record, version, certain: true });\n    return undefined;",
+        replace: "    Object.assign(holding, { version, certain: true });\n    return undefined;",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "stall-ignored",
+    rule: "8",
+    bug: "a silent task keeps its leadership",
+    within: 1_500,
+    patches: [
+      {
+        file: TENURE,
+        find: "        if (silentMs < stallTimeoutMs) return this.#watchStall();",
+        replace: "        if (silentMs >= 0) return this.#watchStall();",
+      },
+    ],
+  },
+  {
+    name: "taken-is-not-over",
+    rule: "10",
+    bug: "a holder that is told that its lease is another's goes on until it would have run out",
+    within: 1_000,
+    patches: [
+      {
+        file: TENURE,
+        find: "      if (outcome.barredUntilExpiry) this.#closeRenewal",
+        replace: '      if (outcome.barredUntilExpiry || outcome.reason === "taken") this.#closeRenewal',
+      },
+    ],
+  },
+  {
+    name: "fence-survives-release",
+    rule: "fence",
+    bug: "the fence stays open for a term that was released",
+    within: 1_000,
+    patches: [
+      {
+        file: ENGINE,
+        find: "    const fenceChanges = fence.term",
+        replace: "    const fenceChanges = fence.termId === null ? false : fence.term",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "reservation-ignored",
+    rule: "16",
+    bug: "anybody acquires while only the candidate of a transfer may",
+    within: 500,
+    patches: [
+      {
+        file: "packages/core/src/lease-store.ts",
+        find: "  return free && (snapshot.reservedFor === undefined",
+        replace: "  return free && (snapshot.reservedFor !== candidateId",
+      },
+    ],
+    stores: RECORDS,
   },
 ];

@@ -23,7 +23,7 @@ type HttpResponse = Awaited<ReturnType<HttpClient["sendRequest"]>>;
 
 /** Blob Storage as its own SDK talks to it: the real `BlobLeaseStore`, under a lease that the service itself ends. */
 export class SimulatedBlobs implements SimulatedStore {
-  readonly view: ServiceView = { granted: () => {}, wrote: () => {} };
+  readonly view: ServiceView = { granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
   readonly #world: VirtualClock;
   readonly #service: AzureService;
   readonly #rate: number;
@@ -100,7 +100,8 @@ export class SimulatedBlobs implements SimulatedStore {
       const [termId, leaseId] = [metadata["leasehold_termid"] ?? "", request.headers.get("x-ms-lease-id") ?? ""];
       if (this.#leaseIds.has(termId)) return;
       this.#leaseIds.set(termId, leaseId);
-      this.view.granted({ term: Number(metadata["leasehold_term"]), termId });
+      const candidateId = decodeURIComponent(metadata["leasehold_candidate"] ?? "");
+      this.view.granted({ term: Number(metadata["leasehold_term"]), termId, candidateId });
     }
     if (name === REGISTER && comp === null && request.method === "PUT") {
       const term = Number(Object.entries(metadata).find(([key]) => /fence_term$/i.test(key))?.[1]);

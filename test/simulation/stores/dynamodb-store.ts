@@ -11,7 +11,7 @@ import {
 
 /** DynamoDB as its own SDK talks to it: the real `DynamoDBLeaseStore`, whose store time is bounded by `Date` headers alone. */
 export class SimulatedDynamoDB implements SimulatedStore {
-  readonly view: ServiceView = { granted: () => {}, wrote: () => {} };
+  readonly view: ServiceView = { granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
   readonly #world: VirtualClock;
   readonly #service: SimulatedService;
   readonly #hostOffsetMs: () => number;
@@ -24,7 +24,7 @@ export class SimulatedDynamoDB implements SimulatedStore {
     this.#service.onUpdated = (before, item) => {
       const termId = item["termId"]?.S;
       if (termId !== undefined && termId !== before?.["termId"]?.S) {
-        this.view.granted({ term: Number(item["term"]?.N), termId });
+        this.view.granted({ term: Number(item["term"]?.N), termId, candidateId: item["candidateId"]?.S ?? "" });
       }
     };
   }

@@ -18,7 +18,7 @@ import {
 
 /** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
 export class SimulatedRecords implements SimulatedStore {
-  readonly view: ServiceView = { granted: () => {}, wrote: () => {} };
+  readonly view: ServiceView = { granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
   readonly #world: VirtualClock;
   readonly #service: SimulatedRecordService;
   readonly #storeClock: RecordStoreCapabilities["storeClock"];
@@ -32,11 +32,13 @@ export class SimulatedRecords implements SimulatedStore {
     this.#service = new SimulatedRecordService(world, options);
     this.#storeClock = options.storeClock;
     this.#service.onAccepted = ({ before, record, atMs }) => {
+      if (before?.termId === record.termId && before.broken && !record.broken) this.view.wroteBroken(record.term);
+      if (record.termId !== null && record.termId !== before?.termId) {
+        const { term, termId, candidateId } = record;
+        this.view.granted({ term, termId, candidateId: candidateId ?? "", reservedFor: this.#reservedFor(before, atMs) });
+      }
       this.#record = record;
       if (before?.nonce !== record.nonce) this.#nonceAtMs = atMs;
-      if (record.termId !== null && record.termId !== before?.termId) {
-        this.view.granted({ term: record.term, termId: record.termId });
-      }
     };
   }
 
@@ -52,6 +54,7 @@ export class SimulatedRecords implements SimulatedStore {
       write: ({ term, termId }, entry) =>
         carry(this.#world, process, network({ operation: "write" }), () => {
           if (!this.#service.admits(ELECTION, { term, termId })) throw new Error("The service refuses the write.");
+          if (this.#record?.broken) this.view.wroteBroken(term);
           this.view.wrote({ term, entry });
         }),
     };
@@ -61,6 +64,12 @@ export class SimulatedRecords implements SimulatedStore {
     const record = this.#record;
     if (record?.termId !== termId) return -Infinity;
     return this.#nonceAtMs + record.leaseDurationMs / FASTEST_RATE;
+  }
+
+  /** Whose turn it is: from the release on, or, if the lease was left to expire, from its end. */
+  #reservedFor({ transfer, termId, leaseDurationMs }: Partial<LeaseRecord> = {}, atMs: number): string | undefined {
+    const freeAtMs = this.#nonceAtMs + (termId ? (leaseDurationMs ?? 0) / FASTEST_RATE : 0);
+    return transfer && atMs < freeAtMs + transfer.timeoutMs / FASTEST_RATE ? transfer.candidateId : undefined;
   }
 
   failure(how: RequestFailure, operation: string, retryAfterMs: number): Error {
@@ -79,10 +88,8 @@ export class SimulatedRecords implements SimulatedStore {
     this.#record = undefined;
     this.#service.overwrite(ELECTION, { schema: 1, term: "seven" });
     return () => {
-      // Whoever puts it back does not know how old it was; nobody had it for that long.
       this.#service.overwrite(ELECTION, sound);
       this.#record = sound;
-      this.#nonceAtMs = this.#world.monotonicMs();
     };
   }
 

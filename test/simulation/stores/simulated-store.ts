@@ -17,10 +17,21 @@ export interface StoreAccess {
   write(leadership: Leadership, entry: string): Promise<void>;
 }
 
+/** A term that begins. */
+export interface Grant {
+  readonly term: number;
+  readonly termId: string;
+  readonly candidateId: string;
+  /** For whom it was reserved at that moment by a transfer, by the fastest of clocks. */
+  readonly reservedFor?: string | undefined;
+}
+
 /** What can be seen of the service from outside, all of it at once. */
 export interface ServiceView {
   /** A new term was named, to be led by whoever holds this termId. */
-  granted: (grant: { readonly term: number; readonly termId: string }) => void;
+  granted: (grant: Grant) => void;
+  /** The holder of a broken term wrote as if it were not. */
+  wroteBroken: (term: number) => void;
   /** A guarded write was accepted. */
   wrote: (write: { readonly term: number; readonly entry: string }) => void;
 }
