@@ -67,8 +67,9 @@ export class SimulatedRecords implements SimulatedStore {
   }
 
   /** Whose turn it is: from the release on, or, if the lease was left to expire, from its end. */
-  #reservedFor({ transfer, termId, leaseDurationMs }: Partial<LeaseRecord> = {}, atMs: number): string | undefined {
-    const freeAtMs = this.#nonceAtMs + (termId ? (leaseDurationMs ?? 0) / FASTEST_RATE : 0);
+  #reservedFor(before: LeaseRecord | undefined, atMs: number): string | undefined {
+    const { transfer, termId, leaseDurationMs = 0 } = before ?? {};
+    const freeAtMs = this.#nonceAtMs + (termId ? leaseDurationMs / FASTEST_RATE : 0);
     return transfer && atMs < freeAtMs + transfer.timeoutMs / FASTEST_RATE ? transfer.candidateId : undefined;
   }
 
