@@ -9,18 +9,26 @@ import {
   isMisuse,
   LeadershipEndedError,
   TermRegressedError,
+  UnsupportedError,
   type StoreError,
 } from "./errors.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
-import { mayAcquire, type Lease, type LeaseSnapshot, type LeaseStore, type LeaseStoreCapabilities } from "./lease-store.ts";
+import {
+  mayAcquire,
+  type Lease,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+  type Reservation,
+} from "./lease-store.ts";
 import { Listeners } from "./listeners.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
-import { checkName, checkValue } from "./names.ts";
+import { checkName, checkReservation, checkValue } from "./names.ts";
 import { checkStore, leaderOf, Observer } from "./observer.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
 import { releaseInTime, Tenure } from "./tenure.ts";
-import { decideTiming, timing, type Timing, type TimingOptions, type TimingReport } from "./timing.ts";
+import { decideTiming, duration, timing, type Timing, type TimingOptions, type TimingReport } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
 export const OVERRUN_EXIT_CODE = 70;
@@ -52,6 +60,21 @@ export interface ElectorOptions extends TimingOptions {
    * @defaultValue 'store-clock' where that clock is exact, else 'observed'; `tryRun` always uses the clock there is
    */
   readonly expiry?: "observed" | "store-clock" | undefined;
+  /**
+   * Who sends renewals: a timer, or the task itself when it calls `leadership.renew()`, in a process whose timers cannot
+   * be relied on (a function). The task's signal aborts at `renewDeadlineMs` either way. @defaultValue 'scheduled'
+   */
+  readonly renewal?: "scheduled" | "manual" | undefined;
+  /**
+   * How long after an acquisition nobody else may acquire, even if the lease is released before: keeps a late twin from
+   * doing a quick task again. At most `leaseDurationMs`. @defaultValue 0
+   */
+  readonly minimumHoldMs?: number | undefined;
+  /**
+   * The group that this candidate is of, and for how long its terms keep the election to that group.
+   * @defaultValue none: whoever comes first
+   */
+  readonly reservation?: Reservation | undefined;
   /** The least term that this candidate may lead: how an administrator heals a record that was lost or restored. */
   readonly minTerm?: number | undefined;
   /** Called when this candidate starts to lead, right before the task. */
@@ -119,7 +142,12 @@ export class Elector {
       throw new ConfigurationError(`onOverrun is ${JSON.stringify(options.onOverrun)}; it must be 'report' or 'exit'.`);
     }
     checkExpiry(options.expiry, options.store.capabilities);
+    if (options.renewal !== undefined && options.renewal !== "scheduled" && options.renewal !== "manual") {
+      throw new ConfigurationError(`renewal is ${JSON.stringify(options.renewal)}; it must be 'scheduled' or 'manual'.`);
+    }
+    if (options.reservation) checkReservations(options.reservation, options.store);
     this.#timing = decideTiming(options, options.store.capabilities);
+    checkHold(options.minimumHoldMs, this.#timing.leaseDurationMs);
     this.#listeners = new Listeners((callback, error) => {
       if (callback !== "callbackFailed") this.#listeners.emit("callbackFailed", { election: this.election, callback, error });
     });
@@ -333,7 +361,8 @@ export class Elector {
     expiry: "observed" | "store-clock",
     signal: AbortSignal | undefined,
   ): Promise<Lease | undefined> {
-    if (!mayAcquire(snapshot, this.candidateId) || signal?.aborted) return undefined;
+    const { reservation } = this.#options;
+    if (!mayAcquire(snapshot, this.candidateId, reservation?.group) || signal?.aborted) return undefined;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = this.#timing;
     // Not given the signal: once it is sent, only its answer tells whether there is anything to release.
     const outcome = await this.#store.acquire({
@@ -345,6 +374,7 @@ export class Elector {
       minTerm: this.#options.minTerm,
       aboveTerm: highestTermSeen(this.#store, this.election),
       expiry,
+      reservation,
       timeoutMs: attemptTimeoutMs,
     });
     if (!outcome.acquired) {
@@ -376,6 +406,8 @@ export class Elector {
       lease,
       timing: this.#timing,
       releaseOnStop: this.#options.releaseOnStop ?? true,
+      renewal: this.#options.renewal ?? "scheduled",
+      minimumHoldMs: this.#options.minimumHoldMs ?? 0,
       hooks: {
         renewed: () => this.#listeners.emit("renewed", { election, term }),
         renewFailed: (error) => this.#listeners.emit("renewFailed", { election, term, error }),
@@ -480,6 +512,20 @@ export class Elector {
 
 function checkTask(call: string, task: unknown): void {
   if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
+}
+
+/** A reservation without a clock to judge it by would keep a whole group out for ever, or for no time. */
+function checkReservations(reservation: Reservation, { name, capabilities }: LeaseStore): void {
+  checkReservation(reservation);
+  if (capabilities.reservation) return;
+  throw new UnsupportedError(`${name} has no clock to judge a reservation by; leave 'reservation' out, or use another store.`);
+}
+
+function checkHold(minimumHoldMs: number | undefined, leaseDurationMs: number): void {
+  if (minimumHoldMs === undefined || duration("minimumHoldMs", minimumHoldMs, 0) <= leaseDurationMs) return;
+  throw new ConfigurationError(
+    `minimumHoldMs is ${minimumHoldMs}, longer than the lease itself (leaseDurationMs ${leaseDurationMs}); raise leaseDurationMs.`,
+  );
 }
 
 function checkExpiry(expiry: string | undefined, { storeClock, expiry: judge }: LeaseStoreCapabilities): void {

@@ -117,8 +117,8 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
-/** Why a leadership ended without its lease being lost. */
-export type EndReason = "resigned" | "released" | "stalled" | "transferred";
+/** Why a leadership ended without its lease being lost. `out-of-time`: the platform is about to end this function. */
+export type EndReason = "resigned" | "released" | "stalled" | "transferred" | "completed" | "out-of-time";
 
 /** The leadership was given up on purpose: the reason of `leadership.signal` after `resign()`, a stall or a transfer, and what `assertValid()` throws after it. */
 export class LeadershipEndedError extends LeaseholdError {

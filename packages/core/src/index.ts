@@ -36,18 +36,21 @@ export {
   type LeaseState,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type OccurrenceOptions,
   type ReadOptions,
+  type ReleaseOptions,
   type ReleaseOutcome,
   type RenewOutcome,
   type RequestLimits,
+  type Reservation,
   type TransferOptions,
   type TransferOutcome,
   type WatchOptions,
 } from "./lease-store.ts";
 export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
-export { checkBreak, checkName, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
+export { checkBreak, checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
 export { Observer, type ObserverOptions } from "./observer.ts";
-export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
+export { RecordLeaseStore, type OccurrenceStoreOptions, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 export {
   LEASE_RECORD_FIELDS,
   type Fence,

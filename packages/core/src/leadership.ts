@@ -35,11 +35,24 @@ export interface Leadership {
   /** Says that the work is alive; with `stallTimeoutMs` set, a longer silence gives the leadership up. */
   checkpoint(): void;
   /**
+   * Renews the lease, unless the last renewal was sent less than `renewIntervalMs` ago: with `renewal: 'manual'` it is
+   * the task that keeps its lease. A renewal that fails and may yet succeed is an event, and no error: call again.
+   * @throws {LeaseLostError | LeadershipEndedError} unless `isValid()`, now or after the renewal.
+   */
+  renew(): Promise<void>;
+  /**
    * Changes the value that observers read, without changing the term.
    * @throws {ConfigurationError} for a value the store cannot hold; a `StoreError` if it may not have been written;
    *   {LeaseLostError} if the lease turns out to be lost.
    */
   publish(value: string): Promise<void>;
+  /**
+   * Ends this term because what it was for is done: nobody can lead it again. For stores of occurrences; it succeeds as
+   * long as nobody has taken over, even once this leadership is not valid any more.
+   * @throws {LeaseLostError} if somebody has. {UnsupportedError} for an election, which goes on. A `StoreError` if it is
+   *   not known to be recorded.
+   */
+  complete(): Promise<void>;
 }
 
 /** A leadership held by hand. It is pending until it is disposed of: the lease is renewed, and nothing else starts on that elector. */

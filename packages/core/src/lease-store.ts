@@ -29,7 +29,7 @@ export interface LeaseStore {
   publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome>;
 
   /** Frees this very term and no other. Doing it twice, or late, harms nobody. */
-  release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome>;
+  release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome>;
 
   /** Called when a term is over without having been released: what the store does for it may stop. Sends nothing. */
   forget?(lease: Lease): void;
@@ -57,6 +57,13 @@ export interface LeaseStore {
    * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
    */
   transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
+
+  /**
+   * Where this service keeps the occurrences of a schedule, if it can: a store whose elections are the occurrences of
+   * `election`. Each can be claimed like any lease, its term being the number of the attempt, and be completed, once and
+   * for good. Unlike an election's record, an occurrence's may be deleted `retentionMs` after its last write.
+   */
+  occurrences?(election: string, options: OccurrenceOptions): LeaseStore;
 }
 
 /** What a store can do. Where a rule depends on it, the elector reads it here. */
@@ -84,6 +91,10 @@ export interface LeaseStoreCapabilities {
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
   /** The store's own clock as a judge of age: how far it is trusted, and whether it is exact enough for electors too. */
   readonly storeClock: { readonly toleranceMs: number; readonly exact: boolean } | undefined;
+  /** How late the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to judge it. */
+  readonly reservation?: { readonly toleranceMs: number } | undefined;
+  /** Whether terms can end with {@link ReleaseOptions.done}: true for a store of occurrences, false for one of elections. */
+  readonly completion?: boolean | undefined;
 }
 
 /** Bounds of one call. */
@@ -106,6 +117,31 @@ export interface AcquireRequest extends RequestLimits {
   readonly aboveTerm?: number | undefined;
   /** Which of the two ways to know that a lease has expired may be used; see {@link ReadOptions}. */
   readonly expiry?: "observed" | "store-clock" | undefined;
+  /** The candidate's group, and for how long it keeps the election to its own members. */
+  readonly reservation?: Reservation | undefined;
+}
+
+/**
+ * Keeps an election, while nobody holds its lease, to the candidates of one group. It counts from the last sign of life
+ * of a holder of that group (its acquisition; where renewals and releases change the record, those too), by the store's
+ * clock. It decides whose turn it is; what keeps two from leading at once is the lease.
+ */
+export interface Reservation {
+  /** Named like an election. */
+  readonly group: string;
+  readonly durationMs: number;
+}
+
+export interface ReleaseOptions extends RequestLimits {
+  /** Nobody may acquire for so long after the release. */
+  readonly holdMs?: number | undefined;
+  /** What was led is done, and nobody may lead it again; see {@link LeaseStoreCapabilities.completion}. */
+  readonly done?: boolean | undefined;
+}
+
+export interface OccurrenceOptions {
+  /** How long an occurrence is kept after its last write, at least. */
+  readonly retentionMs: number;
 }
 
 /** A lease as its holder knows it. Only the store that gave it out can renew or release it. */
@@ -180,6 +216,12 @@ export interface LeaseSnapshot {
   readonly leaseDurationMs?: number | undefined;
   /** Only this candidate may acquire at present, by a transfer. */
   readonly reservedFor?: string | undefined;
+  /** Only candidates of this group may acquire at present, by a reservation. */
+  readonly reservedForGroup?: string | undefined;
+  /** Nobody may acquire for so long more: the lease was released before its minimum hold was over. */
+  readonly heldBackMs?: number | undefined;
+  /** An occurrence that is done: nobody may acquire it again. */
+  readonly done?: true | undefined;
   /** Why an administrator broke it. */
   readonly endingReason?: string | undefined;
 }
@@ -219,9 +261,12 @@ export interface TransferOptions {
  */
 export type TransferOutcome = "accepted" | "expired" | "lost";
 
-/** Whether a candidate may try: nobody holds the lease, and it is not reserved for somebody else. */
-export function mayAcquire(snapshot: LeaseSnapshot | undefined, candidateId: string): boolean {
+/** Whether a candidate may try: nobody holds the lease, and it is neither reserved for somebody else, nor held back, nor done. */
+export function mayAcquire(snapshot: LeaseSnapshot | undefined, candidateId: string, group?: string): boolean {
   if (!snapshot) return true;
-  const free = snapshot.state === "vacant" || snapshot.state === "expired";
-  return free && (snapshot.reservedFor === undefined || snapshot.reservedFor === candidateId);
+  const { state, reservedFor, reservedForGroup, heldBackMs, done } = snapshot;
+  if (done || heldBackMs !== undefined || (state !== "vacant" && state !== "expired")) return false;
+  // What an administrator orders goes before whose turn it is.
+  if (reservedFor !== undefined) return reservedFor === candidateId;
+  return reservedForGroup === undefined || reservedForGroup === group;
 }

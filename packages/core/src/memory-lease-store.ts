@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from "./clock.ts";
+import { checkName } from "./names.ts";
 import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
 
@@ -7,8 +8,20 @@ import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, RecordStoreCapab
  * share it. Nothing outlives the process and nothing is seen outside it, so it never elects among processes.
  */
 export class MemoryLeaseStore extends RecordLeaseStore {
+  readonly #clock: Clock | undefined;
+  readonly #occurrences = new Map<string, MemoryRecordStore>();
+
   constructor(options: RecordLeaseStoreOptions = {}) {
     super(new MemoryRecordStore(options.clock), options);
+    this.#clock = options.clock;
+  }
+
+  /** Kept for as long as this store is. */
+  occurrences(election: string): RecordLeaseStore {
+    checkName("election", election);
+    const records = this.#occurrences.get(election) ?? new MemoryRecordStore(this.#clock);
+    this.#occurrences.set(election, records);
+    return new RecordLeaseStore(records, { clock: this.#clock, occurrences: true });
   }
 }
 

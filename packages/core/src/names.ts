@@ -11,7 +11,7 @@ const MAX_REASON_BYTES = 500;
  * Names are compared by code point, never normalized.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
-export function checkName(what: "election" | "candidateId", name: unknown): asserts name is string {
+export function checkName(what: "election" | "candidateId" | "group", name: unknown): asserts name is string {
   if (typeof name !== "string") throw new ConfigurationError(`${what} must be a string, not ${describe(name)}.`);
   if (name === "") throw new ConfigurationError(`${what} is empty; give it 1 to ${MAX_NAME_BYTES} bytes.`);
   checkText(what, name, MAX_NAME_BYTES);
@@ -51,6 +51,14 @@ export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?
     throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
   checkText("reason", reason, MAX_REASON_BYTES);
   checkTerm("ifTerm", ifTerm);
+}
+
+/** @throws {ConfigurationError} unless the group has a name and the duration is one. */
+export function checkReservation({ group, durationMs }: { readonly group: unknown; readonly durationMs: unknown }): void {
+  checkName("group", group);
+  // No timer waits for it, so that it may be months.
+  if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs >= 1) return;
+  throw new ConfigurationError(`reservation.durationMs is ${String(durationMs)}; it must be a number of milliseconds from 1.`);
 }
 
 /** The number of bytes of `text` in UTF-8. */

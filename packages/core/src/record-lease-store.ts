@@ -1,5 +1,12 @@
 import { instantOf, systemClock, sleep, type Clock, type Instant } from "./clock.ts";
-import { ConfigurationError, ForeignRecordError, isLeaseholdError, StoreError, TermRegressedError } from "./errors.ts";
+import {
+  ConfigurationError,
+  ForeignRecordError,
+  isLeaseholdError,
+  StoreError,
+  TermRegressedError,
+  UnsupportedError,
+} from "./errors.ts";
 import {
   mayAcquire,
   type AcquireOutcome,
@@ -12,6 +19,7 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
+  type ReleaseOptions,
   type ReleaseOutcome,
   type RenewOutcome,
   type RequestLimits,
@@ -19,7 +27,7 @@ import {
   type TransferOutcome,
   type WatchOptions,
 } from "./lease-store.ts";
-import { checkBreak, checkName, checkTerm, checkValue } from "./names.ts";
+import { checkBreak, checkName, checkReservation, checkTerm, checkValue } from "./names.ts";
 import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
@@ -35,6 +43,12 @@ const TRANSFER_LOOK_MS = 500;
 export interface RecordLeaseStoreOptions {
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
+}
+
+/** What a provider adds to its users' options where its records are occurrences. */
+export interface OccurrenceStoreOptions extends RecordLeaseStoreOptions {
+  /** The records are occurrences: they may be completed, and expire. */
+  readonly occurrences?: boolean | undefined;
 }
 
 /** A record as it was last found in the store. */
@@ -53,6 +67,8 @@ interface Holding {
   toldNonce: string;
   /** False while the last write's outcome is unknown: the next call reads first. */
   certain: boolean;
+  /** The nonces of the releases sent: one of them in the store means that it has arrived. */
+  readonly releases: Set<string>;
 }
 
 /**
@@ -69,6 +85,8 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #records: RecordStore;
   readonly #clock: Clock;
   readonly #sightings = new Map<string, Sighting>();
+  /** The elections that had no record when this process last looked. */
+  readonly #absent = new Set<string>();
   readonly #holdings = new WeakMap<Lease, Holding>();
   /**
    * By election and termId: terms of this process on which nobody leads (any more), because the reply to their
@@ -77,7 +95,7 @@ export class RecordLeaseStore implements LeaseStore {
    */
   readonly #abandoned = new Map<string, Map<string, string | undefined>>();
 
-  constructor(records: RecordStore, options: RecordLeaseStoreOptions = {}) {
+  constructor(records: RecordStore, options: OccurrenceStoreOptions = {}) {
     const complete =
       typeof records?.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object";
     if (!complete)
@@ -96,6 +114,8 @@ export class RecordLeaseStore implements LeaseStore {
       fence: records.capabilities.fence,
       transfer: { drain: "full" },
       storeClock: records.capabilities.storeClock,
+      reservation: records.capabilities.storeClock && { toleranceMs: records.capabilities.storeClock.toleranceMs },
+      completion: options.occurrences ?? false,
     };
     if (records.watch) this.watch = (election, watching) => this.#watch(election, watching);
   }
@@ -108,13 +128,15 @@ export class RecordLeaseStore implements LeaseStore {
     duration("leaseDurationMs", request.leaseDurationMs);
     duration("renewIntervalMs", request.renewIntervalMs);
     checkTerm("minTerm", request.minTerm);
+    if (request.reservation) checkReservation(request.reservation);
     // What this process saw last is good enough to try on, unless it is known to be old: the write is conditional on its version.
     const remembered = this.#sightings.get(election);
     const usable = remembered && !remembered.outdated && remembered.record.term >= (request.aboveTerm ?? 0);
-    const sighting = usable ? remembered : await this.#look(election, request);
+    const absent = this.#absent.has(election) && !request.aboveTerm;
+    const sighting = usable || absent ? remembered : await this.#look(election, request);
     const useStoreClock = request.expiry === "store-clock" || this.#clockIsExact;
     const current = sighting && this.#snapshot(election, sighting, useStoreClock);
-    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };
+    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };
 
     const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);
     if (term <= (request.aboveTerm ?? 0)) {
@@ -130,6 +152,7 @@ export class RecordLeaseStore implements LeaseStore {
       nonce: this.#clock.randomUuid(),
       leaseDurationMs: request.leaseDurationMs,
       renewIntervalMs: request.renewIntervalMs,
+      ...(request.reservation ? { reservation: request.reservation } : {}),
     };
     const grantedAt = instantOf(this.#clock);
     // What was seen last may change while the request is under way.
@@ -157,16 +180,27 @@ export class RecordLeaseStore implements LeaseStore {
     return await this.#write(lease, limits, (record) => ({ ...record, value }));
   }
 
-  async release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome> {
+  async release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome> {
+    const { holdMs, done } = options;
     const holding = this.#holding(lease);
+    if (done && !this.capabilities.completion) {
+      throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election: lease.election });
+    }
     // Whatever becomes of the request, nobody leads on this term any more.
     this.#abandon(lease.election, lease.termId, holding.version);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
-      if (!holding.certain && (await this.#reconcile(lease, holding, limits))) return "not-held";
+      if (!holding.certain && (await this.#reconcile(lease, holding, options))) {
+        return holding.releases.has(holding.record.nonce) ? "released" : "not-held";
+      }
       holding.certain = false;
-      const vacated = vacate(holding.record, this.#clock.randomUuid());
-      if ((await this.#put(lease.election, vacated, holding, limits)) !== undefined) return "released";
+      const vacated: LeaseRecord = {
+        ...vacate(holding.record, this.#clock.randomUuid()),
+        ...(holdMs === undefined || holdMs <= 0 ? {} : { holdMs }),
+        ...(done ? { done } : {}),
+      };
+      holding.releases.add(vacated.nonce);
+      if ((await this.#put(lease.election, vacated, holding, options)) !== undefined) return "released";
     }
     throw this.#conflict("release", lease.election);
   }
@@ -207,12 +241,17 @@ export class RecordLeaseStore implements LeaseStore {
       const sighting = await this.#look(election, limits);
       const record = sighting?.record;
       ifTerm ??= record?.term;
-      if (!sighting || !record || record.termId === null || record.term !== ifTerm) {
+      const vacant = record?.termId === null && record.reservation === undefined;
+      if (!sighting || !record || vacant || record.term !== ifTerm) {
         return { broken: false, current: this.#known(election, false) };
       }
-      const broken: LeaseRecord = options.immediate
-        ? { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason: options.reason } }
-        : { ...record, broken: { reason: options.reason } };
+      // Nobody leads, and what is broken is the reservation.
+      const broken: LeaseRecord =
+        record.termId === null
+          ? { ...record, reservation: undefined }
+          : options.immediate
+            ? { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason: options.reason } }
+            : { ...record, broken: { reason: options.reason } };
       if ((await this.#put(election, broken, sighting, limits)) !== undefined) return { broken: true, term: record.term };
     }
     throw this.#conflict("break", election);
@@ -286,6 +325,7 @@ export class RecordLeaseStore implements LeaseStore {
     if (!sighting) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
     if (record.termId !== lease.termId) {
+      if (holding.releases.has(record.nonce)) Object.assign(holding, { record, version });
       return lost(
         "taken",
         false,
@@ -395,6 +435,7 @@ export class RecordLeaseStore implements LeaseStore {
       this.#saw(election, { data: record, version: outcome.version }, sentAt);
       return outcome.version;
     }
+    this.#absent.delete(election);
     const sighting = this.#sightings.get(election);
     const isContested = sighting?.isContested(sentAt, outcome.current) ?? false;
     if (outcome.current && !isContested) this.#saw(election, outcome.current, sentAt);
@@ -433,8 +474,10 @@ export class RecordLeaseStore implements LeaseStore {
   #saw(election: string, stored: StoredRecord | undefined, sentAt?: Instant): Sighting | undefined {
     const known = this.#sightings.get(election);
     if (known?.overtook(sentAt)) return known;
+    this.#absent.delete(election);
     if (!stored) {
       this.#sightings.delete(election);
+      this.#absent.add(election);
       return undefined;
     }
     const record = parseLeaseRecord(stored.data);
@@ -472,6 +515,9 @@ export class RecordLeaseStore implements LeaseStore {
     // of a term that was abandoned here.
     const freeForMs = record.termId === null ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
     const reserved = record.transfer !== undefined && freeForMs < record.transfer.timeoutMs;
+    const heldBackMs = record.termId === null ? (record.holdMs ?? 0) - ageMs[0] : 0;
+    const { reservation, done } = record;
+    const groupReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
     return {
       election,
       state,
@@ -481,6 +527,9 @@ export class RecordLeaseStore implements LeaseStore {
       ageMs,
       leaseDurationMs: record.leaseDurationMs,
       ...(reserved ? { reservedFor: record.transfer?.candidateId } : {}),
+      ...(groupReserved ? { reservedForGroup: reservation.group } : {}),
+      ...(heldBackMs > 0 ? { heldBackMs } : {}),
+      ...(done ? { done } : {}),
       ...(record.broken ? { endingReason: record.broken.reason } : {}),
     };
   }
@@ -495,7 +544,14 @@ export class RecordLeaseStore implements LeaseStore {
       leaseDurationMs,
       grantedAt,
     };
-    this.#holdings.set(lease, { record, version, sent: new Map([[nonce, grantedAt]]), toldNonce: nonce, certain: true });
+    this.#holdings.set(lease, {
+      record,
+      version,
+      sent: new Map([[nonce, grantedAt]]),
+      toldNonce: nonce,
+      certain: true,
+      releases: new Set(),
+    });
     return lease;
   }
 
@@ -525,9 +581,9 @@ function leaseState(record: LeaseRecord, [min, max]: readonly [number, number]):
   return record.broken || record.transfer ? "ending" : "held";
 }
 
-/** The record of a term that nobody holds any more. What a transfer reserves outlives the holder. */
-function vacate({ broken: _, value: __, ...record }: LeaseRecord, nonce: string): LeaseRecord {
-  return { ...record, termId: null, nonce };
+/** The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it. */
+function vacate({ broken, value: _, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
+  return { ...record, termId: null, nonce, ...(reservation && !broken ? { reservation } : {}) };
 }
 
 function lost(

@@ -1,4 +1,4 @@
-import type { LeaseStoreCapabilities } from "./lease-store.ts";
+import type { LeaseStoreCapabilities, Reservation } from "./lease-store.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
@@ -92,6 +92,12 @@ export interface LeaseRecord {
   readonly broken?: { readonly reason: string } | undefined;
   /** The holder of this term is asked to drain; afterwards only `candidateId` may acquire, for `timeoutMs`. */
   readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
+  /** Vacated early: nobody may acquire before this long after the nonce. */
+  readonly holdMs?: number | undefined;
+  /** Whose turn it is until so long after the nonce, once nobody holds the lease. */
+  readonly reservation?: Reservation | undefined;
+  /** What this record stands for is done: nobody may acquire any more. Only ever set on an occurrence. */
+  readonly done?: true | undefined;
 }
 
 /** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
@@ -106,6 +112,9 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "renewIntervalMs",
   "broken",
   "transfer",
+  "holdMs",
+  "reservation",
+  "done",
 ];
 
 /** The fence that belongs to a record: closed once the term is vacated or broken. */
@@ -128,6 +137,9 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
     ["renewIntervalMs", isDuration(record.renewIntervalMs)],
     ["broken", record.broken === undefined || isNote(record.broken, { reason: (v) => typeof v === "string" })],
     ["transfer", record.transfer === undefined || isNote(record.transfer, { candidateId: isText, timeoutMs: isDuration })],
+    ["holdMs", record.holdMs === undefined || isDuration(record.holdMs)],
+    ["reservation", record.reservation === undefined || isNote(record.reservation, { group: isText, durationMs: isDuration })],
+    ["done", record.done === undefined || record.done === true],
   ];
   const bad = checks.find(([, good]) => !good);
   return bad ? { problem: `its ${bad[0]} is not valid` } : (data as LeaseRecord);

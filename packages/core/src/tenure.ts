@@ -4,6 +4,7 @@ import {
   isLeaseholdError,
   LeadershipEndedError,
   LeaseLostError,
+  UnsupportedError,
   type LossReason,
   type StoreError,
 } from "./errors.ts";
@@ -41,6 +42,8 @@ export interface TenureOptions {
   readonly lease: Lease;
   readonly timing: Timing;
   readonly releaseOnStop: boolean;
+  readonly renewal: "scheduled" | "manual";
+  readonly minimumHoldMs: number;
   readonly hooks: TenureHooks;
 }
 
@@ -59,6 +62,8 @@ export class Tenure {
   readonly #lease: Lease;
   readonly #timing: Timing;
   readonly #releaseOnStop: boolean;
+  readonly #renewal: "scheduled" | "manual";
+  readonly #minimumHoldMs: number;
   readonly #hooks: TenureHooks;
   readonly #controller = new AbortController();
   readonly #disposed = Promise.withResolvers<void>();
@@ -77,10 +82,14 @@ export class Tenure {
   #settling = false;
   #renewable = true;
   #overran = false;
+  /** What became of the request to complete, if it was sent. */
+  #completion: "unknown" | "confirmed" | undefined;
   #checkpointMs: number;
   /** The holder's requests, one at a time, so that a late renewal cannot follow a release. */
   #requests: Promise<unknown> = Promise.resolve();
   #publishing: Promise<void> = Promise.resolve();
+  /** The renewal under way that the task asked for. */
+  #renewing: Promise<void> | undefined;
   #failures = 0;
 
   #renewTimer: Timer | undefined;
@@ -94,6 +103,8 @@ export class Tenure {
     this.#lease = options.lease;
     this.#timing = options.timing;
     this.#releaseOnStop = options.releaseOnStop;
+    this.#renewal = options.renewal;
+    this.#minimumHoldMs = options.minimumHoldMs;
     this.#hooks = options.hooks;
     this.#grantedAt = options.lease.grantedAt;
     this.#checkpointMs = this.#clock.monotonicMs();
@@ -153,13 +164,13 @@ export class Tenure {
     this.#checkClock();
     const reason = this.endReason;
     const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
-    const mayRelease = !this.#over && (!this.#stopping || this.#releaseOnStop);
+    const mayRelease = (!this.#over || this.#completion === "unknown") && (!this.#stopping || this.#releaseOnStop);
     // Before the request goes out: from then on a rival may hold the lease.
     this.#over ??= reason ?? released;
     this.#settling = true;
     this.end(released);
     this.#cancelTimers();
-    const isReleased = mayRelease && (await this.#release());
+    const isReleased = this.#completion === "confirmed" || (mayRelease && (await this.#release()));
     if (!isReleased) this.#store.forget?.(this.#lease);
     this.#hooks.finished(reason, isReleased);
     this.#finished.resolve();
@@ -167,7 +178,15 @@ export class Tenure {
 
   async #release(): Promise<boolean> {
     // Settled before validUntil: release. After it, never.
-    const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs: () => this.#requestTimeoutMs() };
+    const heldMs = this.#clock.monotonicMs() - this.#lease.grantedAt.monotonicMs;
+    const holdMs = this.#minimumHoldMs - heldMs;
+    const release: TimelyRelease = {
+      clock: this.#clock,
+      store: this.#store,
+      lease: this.#lease,
+      timeoutMs: () => this.#requestTimeoutMs(),
+      ...(holdMs > 0 ? { holdMs } : {}),
+    };
     return await this.#exclusively(() => releaseInTime(release)).catch((error: unknown) => {
       this.#hooks.releaseFailed(error);
       return false;
@@ -191,7 +210,7 @@ export class Tenure {
       this.end(
         this.#lostError(
           "renew-deadline",
-          `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${this.#timing.renewDeadlineMs}).`,
+          `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${this.#timing.renewDeadlineMs})${this.#renewal === "manual" ? "; its task is to renew it more often" : ""}.`,
         ),
       );
     }
@@ -283,7 +302,7 @@ export class Tenure {
 
   #renewAt(monotonicMs: number): void {
     this.#renewTimer?.cancel();
-    if (!this.#renewable || this.#over) return;
+    if (!this.#renewable || this.#over || this.#renewal === "manual") return;
     this.#renewTimer = this.#clock.setTimer(() => void this.#renew(), Math.max(monotonicMs - this.#clock.monotonicMs(), 0));
   }
 
@@ -307,6 +326,17 @@ export class Tenure {
       this.#renewAt(this.#clock.monotonicMs() + this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
       this.#failures += 1;
     }
+  }
+
+  async #renewIfDue(): Promise<void> {
+    this.#assertValid();
+    if (this.#renewable && this.#clock.monotonicMs() >= this.#grantedAt.monotonicMs + this.#timing.renewIntervalMs) {
+      this.#renewing ??= this.#renew().finally(() => {
+        this.#renewing = undefined;
+      });
+      await this.#renewing;
+    }
+    this.#assertValid();
   }
 
   /**
@@ -394,6 +424,23 @@ export class Tenure {
     this.#assertValid();
   }
 
+  async #complete(): Promise<void> {
+    const { election } = this.#lease;
+    if (!this.#store.capabilities.completion)
+      throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
+    this.#stopRenewing();
+    // Before the request goes out, as for a release.
+    this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");
+    this.#completion = "unknown";
+    const { attemptTimeoutMs } = this.#timing;
+    const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs: () => attemptTimeoutMs, done: true };
+    if (!(await this.#exclusively(() => releaseInTime(release)))) {
+      // Without the reason of the signal as its cause: it tells more than that the task has stopped.
+      throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");
+    }
+    this.#completion = "confirmed";
+  }
+
   #isValid(): boolean {
     this.#checkClock();
     return this.#over === undefined;
@@ -428,7 +475,9 @@ export class Tenure {
       checkpoint: () => {
         this.#checkpointMs = this.#clock.monotonicMs();
       },
+      renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
+      complete: () => this.#complete(),
       release,
       [Symbol.asyncDispose]: release,
     };
@@ -441,18 +490,20 @@ export interface TimelyRelease {
   readonly store: LeaseStore;
   readonly lease: Lease;
   readonly timeoutMs: () => number;
+  readonly holdMs?: number;
+  readonly done?: boolean;
 }
 
 /**
  * Releases a lease, trying once more after a failure while there is time. Returns whether it was released.
  * @throws what the last try threw.
  */
-export async function releaseInTime({ clock, store, lease, timeoutMs }: TimelyRelease): Promise<boolean> {
+export async function releaseInTime({ clock, store, lease, timeoutMs, ...options }: TimelyRelease): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     const limitMs = timeoutMs();
     if (limitMs <= 0) return false;
     try {
-      return (await store.release(lease, { timeoutMs: limitMs })) === "released";
+      return (await store.release(lease, { ...options, timeoutMs: limitMs })) === "released";
     } catch (error) {
       if (tries === RELEASE_TRIES || timeoutMs() <= 0) throw error;
       const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;

@@ -88,7 +88,6 @@ describe("diagnostics", () => {
     const brief = requests.map(({ operation, outcome, durationMs }) => `${operation} ${outcome} ${durationMs}`);
     expect(brief).toEqual([
       "get ok 30",
-      "get ok 30",
       "put ok 30",
       "put STORE_THROTTLED 15",
       "put STORE_TIMEOUT 2500",

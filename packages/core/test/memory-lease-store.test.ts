@@ -75,6 +75,8 @@ describe("MemoryLeaseStore", () => {
       fence: "none",
       transfer: { drain: "full" },
       storeClock: { toleranceMs: 0, exact: true },
+      reservation: { toleranceMs: 0 },
+      completion: false,
     });
   });
 

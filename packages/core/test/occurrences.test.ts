@@ -1,0 +1,153 @@
+import {
+  Elector,
+  MemoryLeaseStore,
+  RecordLeaseStore,
+  UnsupportedError,
+  type LeaderTask,
+  type TryRunOutcome,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+
+const TICK = "nightly@2026-11-20T10:00:00.000Z";
+
+let clock: VirtualClock;
+let service: RecordService;
+let records: FaultyRecordStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  service = new RecordService(clock);
+  records = service.connect("a");
+});
+
+function occurrences(of = records): RecordLeaseStore {
+  return new RecordLeaseStore(of, { clock, occurrences: true });
+}
+
+function attempt<T>(task: LeaderTask<T>, store = occurrences()): Promise<TryRunOutcome<T>> {
+  return new Elector({ store, election: TICK, clock }).tryRun(task);
+}
+
+describe("an occurrence", () => {
+  test("that is completed is never led again, whoever asks and however late", async () => {
+    await attempt((leadership) => leadership.complete());
+    expect(service.record(TICK)).toMatchObject({ term: 1, termId: null, done: true });
+    await clock.advance(100 * LEASE_MS);
+
+    await expect(attempt(() => "again")).resolves.toEqual({ elected: false });
+    await expect(attempt(() => "again", occurrences(service.connect("b")))).resolves.toEqual({ elected: false });
+  });
+
+  test("costs three requests from claim to completion, and nothing after it", async () => {
+    await attempt((leadership) => leadership.complete());
+
+    expect(service.log.map(({ operation }) => operation)).toEqual(["get", "put", "put"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("that was attempted in vain is open for the next attempt, which has the next number", async () => {
+    await expect(attempt(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
+
+    await expect(attempt(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
+  });
+
+  test("is over for its leadership once it is completed", async () => {
+    await attempt(async (leadership) => {
+      await leadership.complete();
+      expect(leadership.isValid()).toBe(false);
+      expect(() => leadership.assertValid()).toThrow("it is done");
+      await expect(leadership.renew()).rejects.toThrow("it is done");
+    });
+  });
+
+  test("can be completed after its lease, as long as nobody has taken over", async () => {
+    const outcome = attempt(async (leadership) => {
+      records.failAll({ kind: "unavailable" });
+      await clock.advance(2 * LEASE_MS);
+      records.heal();
+      expect(leadership.isValid()).toBe(false);
+      await leadership.complete();
+    });
+
+    await expect(outcome).resolves.toMatchObject({ elected: true });
+    expect(service.record(TICK)).toMatchObject({ done: true });
+  });
+
+  test("that somebody else has taken over cannot be completed any more, and stays theirs", async () => {
+    const rival = occurrences(service.connect("b"));
+    await rival.read(TICK);
+    const outcome = attempt(async (leadership) => {
+      records.failAll({ kind: "unavailable" });
+      await rival.read(TICK);
+      await clock.advance(2 * LEASE_MS);
+      await win(rival, "b", { election: TICK });
+      records.heal();
+      await leadership.complete();
+    });
+
+    await expect(outcome).rejects.toMatchObject({ code: "LEASE_LOST", reason: "taken" });
+    expect(service.record(TICK)).toMatchObject({ term: 2, candidateId: "b" });
+  });
+
+  test("whose completion had no reply is found done, and is done once", async () => {
+    const outcome = attempt(async (leadership) => {
+      records.failNext("put", { kind: "unanswered" });
+      await leadership.complete();
+      return "worked";
+    });
+
+    await expect(clock.runUntil(outcome)).resolves.toMatchObject({ elected: true, result: "worked" });
+    expect(service.record(TICK)).toMatchObject({ term: 1, done: true });
+  });
+
+  test("whose completion is not known to have arrived fails, and is open for another attempt", async () => {
+    const outcome = attempt(async (leadership) => {
+      records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
+      await leadership.complete();
+    });
+
+    await expect(clock.runUntil(outcome)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(attempt(({ term }) => term)).resolves.toMatchObject({ result: 2 });
+  });
+});
+
+describe("a first claim", () => {
+  test("that another has come before, since this process looked, is looked at again before the next one", async () => {
+    const store = occurrences();
+    await expect(store.read(TICK)).resolves.toBeUndefined();
+    await win(occurrences(service.connect("b")), "b", { election: TICK });
+
+    await expect(store.acquire(acquiring("a", { election: TICK }))).resolves.toMatchObject({
+      acquired: false,
+      current: { holder: "b", term: 1 },
+    });
+    await expect(store.acquire(acquiring("a", { election: TICK }))).resolves.toMatchObject({ acquired: false });
+    expect(service.record(TICK)).toMatchObject({ candidateId: "b" });
+  });
+});
+
+describe("an election", () => {
+  test("cannot be completed: it goes on", async () => {
+    const outcome = attempt((leadership) => leadership.complete(), new RecordLeaseStore(records, { clock }));
+
+    await expect(outcome).rejects.toThrow(UnsupportedError);
+    expect(service.record(TICK)).not.toHaveProperty("done");
+    await expect(attempt(() => "next", new RecordLeaseStore(records, { clock }))).resolves.toMatchObject({ elected: true });
+  });
+});
+
+describe("MemoryLeaseStore.occurrences", () => {
+  test("keeps those of two elections apart, and each for as long as the store", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    const occurrences = store.occurrences(ELECTION);
+    await occurrences.release(await win(occurrences, "a", { election: TICK }), { ...LIMITS, done: true });
+
+    await expect(store.occurrences(ELECTION).read(TICK)).resolves.toMatchObject({ done: true });
+    await expect(store.occurrences("other").read(TICK)).resolves.toBeUndefined();
+    await expect(store.read(TICK)).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,121 @@
+import { ConfigurationError, Elector, MemoryRecordStore, RecordLeaseStore, UnsupportedError, type Lease } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService } from "./faulty-record-store.ts";
+
+const RESERVED_MS = 150_000;
+const WEST = { group: "west", durationMs: RESERVED_MS };
+const EAST = { group: "east", durationMs: RESERVED_MS };
+
+let clock: VirtualClock;
+let records: MemoryRecordStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  records = new MemoryRecordStore(clock);
+});
+
+/** A store as a process that has just started has it: it has seen nothing. */
+function coldStore(): RecordLeaseStore {
+  return new RecordLeaseStore(records, { clock });
+}
+
+function elector(store: RecordLeaseStore, reservation?: typeof WEST): Elector {
+  return new Elector({ store, election: ELECTION, reservation, clock });
+}
+
+/** The holder of group west works for a second and releases. */
+async function leadInWest(): Promise<Lease> {
+  const store = coldStore();
+  const lease = await win(store, "w", { reservation: WEST });
+  await clock.advance(1_000);
+  await store.release(lease, LIMITS);
+  return lease;
+}
+
+describe("a reservation", () => {
+  test("keeps a free election to its group, cold processes included, until so long after the release", async () => {
+    await leadInWest();
+    await clock.advance(RESERVED_MS - 1);
+
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toEqual({ elected: false });
+    await expect(elector(coldStore()).tryRun(() => "nobody's")).resolves.toEqual({ elected: false });
+    await expect(elector(coldStore(), WEST).tryRun(() => "west")).resolves.toMatchObject({ elected: true, result: "west" });
+  });
+
+  test("ends by the store's clock alone, for a process that has seen nothing", async () => {
+    await leadInWest();
+    await clock.advance(RESERVED_MS);
+
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
+    // Now it is the other one's.
+    await expect(elector(coldStore(), WEST).tryRun(() => "west")).resolves.toEqual({ elected: false });
+  });
+
+  test("does not let two of a group lead at once", async () => {
+    await win(coldStore(), "w1", { reservation: WEST });
+
+    await expect(coldStore().acquire(acquiring("w2", { reservation: WEST }))).resolves.toMatchObject({ acquired: false });
+  });
+
+  test("counts from the last sign of life of a holder that crashed", async () => {
+    const store = coldStore();
+    const lease = await win(store, "w", { reservation: WEST });
+    await clock.advance(5_000);
+    await store.renew(lease, LIMITS);
+    await clock.advance(RESERVED_MS - 1);
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toEqual({ elected: false });
+    await clock.advance(1);
+
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
+  });
+
+  test("is ended by an administrator's break, of a free election and of a held one", async () => {
+    await leadInWest();
+    const admin = coldStore();
+
+    await expect(admin.break(ELECTION, { reason: "west is down", ifTerm: 1 })).resolves.toEqual({ broken: true, term: 1 });
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
+
+    await clock.advance(RESERVED_MS);
+    await win(coldStore(), "w", { reservation: WEST });
+    await admin.break(ELECTION, { reason: "west is down again" });
+    await clock.advance(LEASE_MS);
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true });
+  });
+
+  test("does not come back with the release of a term that was broken", async () => {
+    const store = coldStore();
+    const lease = await win(store, "w", { reservation: WEST });
+    await coldStore().break(ELECTION, { reason: "west is down" });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
+  });
+
+  test("gives way to an administrator's transfer", async () => {
+    const lease = await leadInWest();
+    const transferred = coldStore().transfer(ELECTION, "e", { ifTerm: lease.term });
+    await clock.settle();
+
+    await expect(coldStore().acquire(acquiring("e", { reservation: EAST }))).resolves.toMatchObject({ acquired: true });
+    await clock.advance(1_000);
+    await expect(transferred).resolves.toBe("accepted");
+  });
+
+  test("is refused where no clock can judge it, and where it is none, before any request", () => {
+    const timeless = new RecordService(clock).connect("a");
+    const blind = new RecordLeaseStore(timeless, { clock });
+    const makeBlind = (): Elector => new Elector({ store: blind, election: ELECTION, reservation: WEST, clock });
+    expect(makeBlind).toThrow(UnsupportedError);
+    for (const reservation of [
+      { group: "", durationMs: 1 },
+      { group: "west", durationMs: 0 },
+      { group: "west", durationMs: Number.NaN },
+    ]) {
+      expect(() => elector(coldStore(), reservation)).toThrow(ConfigurationError);
+    }
+  });
+});
