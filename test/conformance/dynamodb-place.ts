@@ -122,7 +122,7 @@ export class DynamoDBPlace implements Place {
   async #guard(): Promise<GuardedText> {
     const documents = DynamoDBDocumentClient.from(this.#direct);
     const leases = await this.connect();
-    const key = { election: `guarded-${randomUUID()}` };
+    const key = { election: `guarded-${randomUUID()}`, entry: "lease" };
     return {
       read: async () => (await this.#itemOf(key.election))?.["text"]?.S ?? "",
       write: async (leadership, text) => {
@@ -154,8 +154,11 @@ export class DynamoDBPlace implements Place {
       new CreateTableCommand({
         TableName,
         BillingMode: "PAY_PER_REQUEST",
-        AttributeDefinitions: [{ AttributeName: "election", AttributeType: "S" }],
-        KeySchema: [{ AttributeName: "election", KeyType: "HASH" }],
+        AttributeDefinitions: ["election", "entry"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+        KeySchema: [
+          { AttributeName: "election", KeyType: "HASH" },
+          { AttributeName: "entry", KeyType: "RANGE" },
+        ],
       }),
     );
     for (;;) {
@@ -182,5 +185,5 @@ function operationOf({ headers }: ReceivedRequest): string {
 }
 
 function keyOf(election: string): Record<string, AttributeValue> {
-  return { election: { S: election } };
+  return { election: { S: election }, entry: { S: "lease" } };
 }

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { timing } from "@leasehold/core";
+import { Interrupted, onInterruption } from "../interruption.ts";
 import { testStore } from "../stores/stores.ts";
 import type { StoreSettings } from "../stores/test-store.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
@@ -21,23 +22,12 @@ const LEDGER = "ledger";
 const UNIT_OF_WORK = 1 / 15;
 const RETRY_PERIOD = 2 / 15;
 const WATCHDOG_MS = 110_000;
-const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Durations of the demo that its lease sets. */
 interface Pace {
   readonly leaseDurationMs: number;
   readonly retryPeriodMs: number;
   readonly unitOfWorkMs: number;
-}
-
-/** Somebody ended the demo before its end. */
-class Interrupted extends Error {
-  readonly exitCode: number;
-
-  constructor(signal: keyof typeof SIGNAL_EXIT_CODES) {
-    super(`The demo was ended by ${signal}.`);
-    this.exitCode = SIGNAL_EXIT_CODES[signal];
-  }
 }
 
 process.exitCode = await main(process.argv.slice(2));
@@ -62,12 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const stop = new AbortController();
-  for (const signal of Object.keys(SIGNAL_EXIT_CODES) as (keyof typeof SIGNAL_EXIT_CODES)[]) {
-    // Not `once`: a second Ctrl-C must not end this process while it cleans up.
-    process.on(signal, () => stop.abort(new Interrupted(signal)));
-  }
-  // The reader of a pipe may leave: `npm run demo | head`.
-  process.stdout.on("error", (error) => stop.abort(error));
+  onInterruption("The demo", (reason) => stop.abort(reason));
   const watchdog = setTimeout(() => stop.abort(new Error(`It did not end within ${WATCHDOG_MS / 1_000} s.`)), WATCHDOG_MS);
   try {
     return (await run(commandLine, stop)) ? 0 : 1;

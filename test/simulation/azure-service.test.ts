@@ -2,7 +2,7 @@
  * The simulated Blob Storage answers as Microsoft's emulator does: both are sent the same requests at the same times, and
  * after each of them they must have given the same answer, and show the same blob.
  */
-import { AnonymousCredential, ContainerClient, newPipeline, type StoragePipelineOptions } from "@azure/storage-blob";
+import type { ContainerClient } from "@azure/storage-blob";
 import { SeededRandom } from "@leasehold/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -17,7 +17,8 @@ import {
 } from "../../packages/azure-blob/src/azure-blob-errors.ts";
 import { startAzurite, type Azurite } from "../backends/azurite.ts";
 import { containerClient } from "../backends/fresh-container.ts";
-import { AzureService, type AzureReply, type AzureRequest, type LeaseState } from "./stores/azure-service.ts";
+import { containerOn } from "./stores/azure-http.ts";
+import { AzureService, type LeaseState } from "./stores/azure-service.ts";
 
 const SEEDS = Array.from({ length: 35 }, (_, index) => index + 1);
 const STEPS = 30;
@@ -340,7 +341,7 @@ async function setAzuriteTo(timeMs: number): Promise<void> {
 /** The simulated service, whose time passes where a step waits, and stands still otherwise. */
 class Simulated {
   readonly #service = new AzureService(() => this.#nowMs);
-  readonly #side = new Side(containerOn(this.#service));
+  readonly #side = new Side(containerOn((request) => this.#service.answer(request)));
   #nowMs: number;
   #look: Look | undefined;
 
@@ -477,31 +478,4 @@ function isOfAnExisting(error: Error): boolean {
   } catch {
     return false;
   }
-}
-
-type HttpClient = NonNullable<StoragePipelineOptions["httpClient"]>;
-type HttpRequest = Parameters<HttpClient["sendRequest"]>[0];
-type HttpResponse = Awaited<ReturnType<HttpClient["sendRequest"]>>;
-
-/** A container of the simulated service, which has only one. */
-function containerOn(service: AzureService): ContainerClient {
-  const sendRequest: HttpClient["sendRequest"] = async (request) => responseOf(request, service.answer(azureRequestOf(request)));
-  const pipeline = newPipeline(new AnonymousCredential(), { httpClient: { sendRequest }, retryOptions: { maxTries: 1 } });
-  return new ContainerClient("http://storage.invalid/account/container", pipeline);
-}
-
-function azureRequestOf(request: HttpRequest): AzureRequest {
-  const metadata = request.headers
-    .headersArray()
-    .filter(({ name }) => name.startsWith("x-ms-meta-"))
-    .map(({ name, value }) => [name.slice("x-ms-meta-".length), value]);
-  const header = (name: string): string | undefined =>
-    name === "metadata" ? JSON.stringify(Object.fromEntries(metadata)) : request.headers.get(name);
-  return { method: request.method, url: request.url, header };
-}
-
-/** A response with the parts that the SDK looks at. */
-function responseOf(request: HttpRequest, { status, headers }: AzureReply): HttpResponse {
-  const like = { get: (name: string) => headers[name.toLowerCase()], toJson: () => headers };
-  return { request, status, headers: like, bodyAsText: "" } as unknown as HttpResponse;
 }

@@ -1,4 +1,5 @@
 /** `npm run chaos`: see `command-line.ts` for what it takes, and `episode.ts` for what it does. */
+import { Interrupted, onInterruption } from "../../interruption.ts";
 import { STORE_NAMES, testStore, type StoreName } from "../../stores/stores.ts";
 import { figuresOf, judge, problemsOf } from "./check.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
@@ -9,17 +10,6 @@ import { Tally } from "./tally.ts";
 
 /** How many rounds an election lasts before the next one begins, with all its workers anew. */
 const ROUNDS = 8;
-const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-
-/** Somebody ended this before its end. */
-class Interrupted extends Error {
-  readonly exitCode: number;
-
-  constructor(signal: keyof typeof SIGNAL_EXIT_CODES) {
-    super(`It was ended by ${signal}.`);
-    this.exitCode = SIGNAL_EXIT_CODES[signal];
-  }
-}
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -65,12 +55,7 @@ async function main(args: readonly string[]): Promise<number> {
 function interruption(): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
-  for (const signal of Object.keys(SIGNAL_EXIT_CODES) as Array<keyof typeof SIGNAL_EXIT_CODES>) {
-    // Not `once`: a second Ctrl-C must not end this process while it cleans up.
-    process.on(signal, () => reject(new Interrupted(signal)));
-  }
-  // The reader of a pipe may leave: `npm run chaos | head`.
-  process.stdout.on("error", reject);
+  onInterruption("It", reject);
   return promise;
 }
 

@@ -23,6 +23,8 @@ export interface AzureRequest {
   readonly method: string;
   readonly url: string;
   readonly header: (name: string) => string | undefined;
+  /** From its headers; the names are in lower case. */
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface AzureReply {
@@ -109,14 +111,14 @@ export class AzureService {
     const written = blob ?? { metadata: {}, etag: "", contentLength: 0, modifiedMs: 0, lease: undefined };
     this.#blobs.set(name, written);
     written.contentLength = Number(request.header("content-length") ?? 0);
-    this.#change(written, metadataOf(request));
+    this.#change(written, request.metadata);
     return { status: 201, headers: { etag: written.etag } };
   }
 
   #setMetadata(blob: Blob, request: AzureRequest): AzureReply {
     const refused = this.#refusal(blob, request);
     if (refused) return refused;
-    this.#change(blob, metadataOf(request));
+    this.#change(blob, request.metadata);
     return { status: 200, headers: { etag: blob.etag } };
   }
 
@@ -197,10 +199,6 @@ export class AzureService {
     blob.etag = `"0x${this.#changes.toString(16)}"`;
     blob.modifiedMs = this.#nowMs();
   }
-}
-
-function metadataOf({ header }: AzureRequest): Readonly<Record<string, string>> {
-  return JSON.parse(header("metadata") ?? "{}") as Record<string, string>;
 }
 
 function failure(status: number, code: string): AzureReply {

@@ -1,11 +1,10 @@
-import { AnonymousCredential, ContainerClient, newPipeline, type StoragePipelineOptions } from "@azure/storage-blob";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
+import { containerOn, type SentRequest } from "./azure-http.ts";
 import { AzureService, type AzureReply } from "./azure-service.ts";
 import { ELECTION, type RequestFailure, type ServiceView, type SimulatedStore, type StoreAccess } from "./simulated-store.ts";
 
 const REGISTER = "register";
-const METADATA = "x-ms-meta-";
 
 /** An answer of the service that says that something is wrong, where a connection would break elsewhere. */
 class ErrorReply extends Error {
@@ -16,10 +15,6 @@ class ErrorReply extends Error {
     this.reply = reply;
   }
 }
-
-type HttpClient = NonNullable<StoragePipelineOptions["httpClient"]>;
-type HttpRequest = Parameters<HttpClient["sendRequest"]>[0];
-type HttpResponse = Awaited<ReturnType<HttpClient["sendRequest"]>>;
 
 /** Blob Storage as its own SDK talks to it: the real `BlobLeaseStore`, under a lease that the service itself ends. */
 export class SimulatedBlobs implements SimulatedStore {
@@ -43,7 +38,7 @@ export class SimulatedBlobs implements SimulatedStore {
   }
 
   connect(process: ProcessClock, network: Network): StoreAccess {
-    const client = containerOn({ sendRequest: (request) => this.#carry(process, network, request) });
+    const client = containerOn((request) => this.#carry(process, network, request));
     const store = new BlobLeaseStore({ container: client, clock: process });
     const register = client.getBlobClient(REGISTER);
     return {
@@ -76,28 +71,25 @@ export class SimulatedBlobs implements SimulatedStore {
     return () => this.#service.overwrite(ELECTION, sound);
   }
 
-  async #carry(process: ProcessClock, network: Network, request: HttpRequest): Promise<HttpResponse> {
+  async #carry(process: ProcessClock, network: Network, request: SentRequest): Promise<AzureReply> {
     const url = new URL(request.url);
     const name = url.pathname.split("/").slice(3).join("/");
-    const action = request.headers.get("x-ms-lease-action") ?? url.searchParams.get("comp") ?? request.method.toLowerCase();
+    const action = request.header("x-ms-lease-action") ?? url.searchParams.get("comp") ?? request.method.toLowerCase();
     const operation = name === REGISTER ? `register ${action}` : name === ELECTION ? action : `note ${action}`;
-    const header = (named: string): string | undefined =>
-      named === "metadata" ? JSON.stringify(metadataOf(request)) : request.headers.get(named);
-    const reply = await carry(this.#world, process, network({ operation }), () => {
-      const answer = this.#service.answer({ method: request.method, url: request.url, header });
+    return carry(this.#world, process, network({ operation }), () => {
+      const answer = this.#service.answer(request);
       if (answer.status < 300) this.#accepted(name, url.searchParams.get("comp"), request);
       return answer;
     }).catch((error: unknown) => {
       if (error instanceof ErrorReply) return error.reply;
       throw error;
     });
-    return responseOf(request, reply);
   }
 
-  #accepted(name: string, comp: string | null, request: HttpRequest): void {
-    const metadata = metadataOf(request);
+  #accepted(name: string, comp: string | null, request: SentRequest): void {
+    const { metadata } = request;
     if (name === ELECTION && comp === "metadata") {
-      const [termId, leaseId] = [metadata["leasehold_termid"] ?? "", request.headers.get("x-ms-lease-id") ?? ""];
+      const [termId, leaseId] = [metadata["leasehold_termid"] ?? "", request.header("x-ms-lease-id") ?? ""];
       if (this.#leaseIds.has(termId)) return;
       this.#leaseIds.set(termId, leaseId);
       const candidateId = decodeURIComponent(metadata["leasehold_candidate"] ?? "");
@@ -105,27 +97,7 @@ export class SimulatedBlobs implements SimulatedStore {
     }
     if (name === REGISTER && comp === null && request.method === "PUT") {
       const term = Number(Object.entries(metadata).find(([key]) => /fence_term$/i.test(key))?.[1]);
-      this.view.wrote({ term, entry: typeof request.body === "string" ? request.body : "" });
+      this.view.wrote({ term, entry: request.body });
     }
   }
-}
-
-function containerOn(httpClient: HttpClient): ContainerClient {
-  // The SDK waits in real time before it tries again, which no run here lasts long enough for.
-  const pipeline = newPipeline(new AnonymousCredential(), { httpClient, retryOptions: { maxTries: 1 } });
-  return new ContainerClient("http://storage.invalid/account/leases", pipeline);
-}
-
-function metadataOf(request: HttpRequest): Record<string, string> {
-  const metadata: Record<string, string> = {};
-  for (const { name, value } of request.headers.headersArray()) {
-    if (name.toLowerCase().startsWith(METADATA)) metadata[name.slice(METADATA.length).toLowerCase()] = value;
-  }
-  return metadata;
-}
-
-/** A response with the parts that the SDK looks at. */
-function responseOf(request: HttpRequest, { status, headers }: AzureReply): HttpResponse {
-  const like = { get: (name: string) => headers[name.toLowerCase()], toJson: () => headers };
-  return { request, status, headers: like, bodyAsText: "" } as unknown as HttpResponse;
 }

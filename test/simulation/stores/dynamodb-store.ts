@@ -41,7 +41,7 @@ export class SimulatedDynamoDB implements SimulatedStore {
       write: (leadership, entry) => {
         const { ConditionCheck } = store.fence(leadership);
         return carry(this.#world, process, network({ operation: "write" }), () => {
-          if (!this.#service.admits(ELECTION, ConditionCheck)) throw new Error("The service refuses the write.");
+          if (!this.#service.admits(ConditionCheck)) throw new Error("The service refuses the write.");
           this.view.wrote({ term: leadership.term, entry });
         });
       },
