@@ -50,6 +50,14 @@ export default defineConfig({
       {
         ...fromSource,
         test: {
+          name: "functions",
+          include: ["packages/functions/test/**/*.test.ts"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
           name: "sql",
           include: ["packages/sql/test/**/*.test.ts"],
           testTimeout: 30_000,

@@ -67,7 +67,7 @@ interface Holding {
   toldNonce: string;
   /** False while the last write's outcome is unknown: the next call reads first. */
   certain: boolean;
-  /** The nonces of the releases sent: one of them in the store means that it has arrived. */
+  /** The nonces of releases whose outcome is not known: one of them in the store means that it has arrived. */
   readonly releases: Set<string>;
 }
 
@@ -191,7 +191,9 @@ export class RecordLeaseStore implements LeaseStore {
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
       if (!holding.certain && (await this.#reconcile(lease, holding, options))) {
-        return holding.releases.has(holding.record.nonce) ? "released" : "not-held";
+        const arrived = holding.releases.has(holding.record.nonce) && (holding.record.done ?? false) === (done ?? false);
+        holding.releases.clear();
+        return arrived ? "released" : "not-held";
       }
       holding.certain = false;
       const vacated: LeaseRecord = {
@@ -200,7 +202,9 @@ export class RecordLeaseStore implements LeaseStore {
         ...(done ? { done } : {}),
       };
       holding.releases.add(vacated.nonce);
-      if ((await this.#put(lease.election, vacated, holding, options)) !== undefined) return "released";
+      if ((await this.#put(lease.election, vacated, holding, options)) === undefined) continue;
+      holding.releases.clear();
+      return "released";
     }
     throw this.#conflict("release", lease.election);
   }

@@ -428,6 +428,7 @@ export class Tenure {
     const { election } = this.#lease;
     if (!this.#store.capabilities.completion)
       throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
+    if (this.#completion === "confirmed") return;
     this.#stopRenewing();
     // Before the request goes out, as for a release.
     this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");

@@ -104,6 +104,20 @@ describe("an occurrence", () => {
     expect(service.record(TICK)).toMatchObject({ term: 1, done: true });
   });
 
+  test("can be completed twice by its own leader, and not once it was given up", async () => {
+    await attempt(async (leadership) => {
+      await leadership.complete();
+      await leadership.complete();
+    });
+    const store = occurrences();
+    const lease = await win(store, "a", { election: "another" });
+    records.failNext("put", { kind: "unanswered" });
+    await expect(clock.runUntil(store.release(lease, LIMITS))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+
+    await expect(store.release(lease, { ...LIMITS, done: true })).resolves.toBe("not-held");
+    expect(service.record("another")).not.toHaveProperty("done");
+  });
+
   test("whose completion is not known to have arrived fails, and is open for another attempt", async () => {
     const outcome = attempt(async (leadership) => {
       records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });

@@ -1,0 +1,81 @@
+import {
+  Elector,
+  isLeaseholdError,
+  LeadershipEndedError,
+  sleep,
+  type Clock,
+  type ElectorOptions,
+  type LeaderTask,
+  type LeaseStore,
+  type StoreError,
+  type TryRunOutcome,
+} from "@leasehold/core";
+
+/** How often a delivery asks a store that fails: one lost reply is no outage, and the time of an invocation is short. */
+const TRIES = 2;
+/** The wait between the two, where the service asks for none; and the longest, if it asks for more. */
+const RETRY_MS = 100;
+const RETRY_MAX_MS = 1_000;
+
+export interface AttemptOptions extends Omit<ElectorOptions, "store" | "clock" | "candidateId"> {
+  readonly store: LeaseStore;
+  readonly clock: Clock;
+  readonly candidateId: string | undefined;
+  /** When the signal aborts, by the monotonic clock. */
+  readonly endMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export type AttemptOutcome<T> = TryRunOutcome<T> | { readonly elected: false; readonly unavailable: Error };
+
+/**
+ * Runs the task as leader, if this invocation can lead at once, and gives the leadership up before it settles. Whatever
+ * the task throws is thrown, also once its signal has aborted: work that was cut short is not done.
+ */
+export async function attempt<T>(options: AttemptOptions, task: LeaderTask<T>): Promise<AttemptOutcome<T>> {
+  const { clock, election, endMs, signal } = options;
+  const ending = new AbortController();
+  const outOfTime = (): void =>
+    ending.abort(new LeadershipEndedError(election, term, "out-of-time", "its platform is about to end it."));
+  const onAbort = (): void => ending.abort(signal?.reason);
+  let term = 0;
+  let failure: { readonly error: unknown } | undefined;
+  let started = false;
+  const run: LeaderTask<T> = async (leadership) => {
+    started = true;
+    term = leadership.term;
+    try {
+      return await task(leadership);
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
+  };
+  const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 0));
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const outcome = await new Elector(options).tryRun(run, { signal: ending.signal });
+        if (failure) throw failure.error;
+        return outcome as TryRunOutcome<T>;
+      } catch (error) {
+        if (started || !isOutage(error)) throw error;
+        const waitMs = Math.min(Math.max((error as StoreError).retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);
+        if (tries === TRIES || ending.signal.aborted) return { elected: false, unavailable: error };
+        await sleep(clock, waitMs, ending.signal);
+      }
+    }
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Whether the store may be back later: a passing failure, and no mistake in the configuration. */
+function isOutage(error: unknown): error is Error {
+  return (["STORE_TIMEOUT", "STORE_THROTTLED", "STORE_UNAVAILABLE", "STORE_CONFLICT"] as const).some((code) =>
+    isLeaseholdError(error, code),
+  );
+}

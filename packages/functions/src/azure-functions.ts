@@ -1,0 +1,75 @@
+import type { InvocationContext, Timer } from "@azure/functions";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import type { FunctionLeadership } from "./function-leadership.ts";
+import { gate } from "./gate.ts";
+import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
+
+export interface AzureFunctionOptions {
+  /**
+   * `functionTimeout` of host.json, in milliseconds, which a function is not told.
+   * @defaultValue the app setting AzureFunctionsJobHost__functionTimeout, else 300_000, the default of a consumption plan
+   */
+  readonly functionTimeoutMs?: number | undefined;
+}
+
+/** https://learn.microsoft.com/azure/azure-functions/functions-host-json#functiontimeout */
+const TIMEOUT_SETTING = "AzureFunctionsJobHost__functionTimeout";
+const DEFAULT_TIMEOUT_MS = 300_000;
+/** A function without a timeout is taken to need a day at most. */
+const UNLIMITED_MS = 86_400_000;
+
+/**
+ * Wraps a handler of the v4 model's `app.timer` so that it runs only where its invocation leads. Its candidateId names
+ * the function and the invocation.
+ *
+ * An occurrence is `scheduleStatus.next` of the timer, which is when this very invocation was due
+ * (https://github.com/Azure/azure-functions-dotnet-worker/issues/954), and the function's name. A timer without a
+ * monitor (`useMonitor: false`, or several times a minute) does not tell: pass `occurrence`.
+ *
+ * @example
+ * ```ts
+ * app.timer("nightlyBilling", {
+ *   schedule: "0 0 3 * * *",
+ *   handler: onlyAsLeader({ store, election: "nightly-billing" }, async (timer, context, leadership) => {
+ *     await billEverybody({ signal: leadership.signal });
+ *   }),
+ * });
+ * ```
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, when the function is loaded.
+ */
+export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElected, Trigger = Timer>(
+  options: OnlyAsLeaderOptions<[trigger: Trigger, context: InvocationContext], Store, Standby> & AzureFunctionOptions,
+  handler: (trigger: Trigger, context: InvocationContext, leadership: FunctionLeadership<Store>) => Result | Promise<Result>,
+): (trigger: Trigger, context: InvocationContext) => Promise<Result | Standby> {
+  const timeoutMs = options?.functionTimeoutMs ?? settingMs(process.env[TIMEOUT_SETTING]);
+  const gated = gate<[Trigger, InvocationContext], Store, Result, Standby>(
+    {
+      remainingMs: () => timeoutMs,
+      candidateId: (_, { functionName, invocationId }) => `${functionName}-${invocationId}`,
+      occurrence: scheduledOccurrence,
+    },
+    options,
+    handler,
+  );
+  return (trigger, context) => gated(trigger, context);
+}
+
+function scheduledOccurrence(trigger: unknown, { functionName }: InvocationContext): Occurrence {
+  const { scheduleStatus } = (trigger ?? {}) as Partial<Timer>;
+  return { name: functionName, scheduledMs: scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next") };
+}
+
+/** A setting such as 00:10:00, or 1.00:00:00 for a day, or -1 for none. */
+function settingMs(setting: string | undefined): number {
+  if (setting === undefined) return DEFAULT_TIMEOUT_MS;
+  if (setting === "-1") return UNLIMITED_MS;
+  const parts = /^(?:(\d+)\.)?(\d{1,2}):(\d{2}):(\d{2})$/.exec(setting);
+  if (!parts) {
+    throw new ConfigurationError(
+      `The app setting ${TIMEOUT_SETTING} is ${JSON.stringify(setting)}; it looks like 00:10:00. Set it right, or pass functionTimeoutMs.`,
+    );
+  }
+  const [, days = "0", hours = "0", minutes = "0", seconds = "0"] = parts;
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000 + Number(seconds) * 1_000;
+}

@@ -1,0 +1,52 @@
+import type { Leadership, LeaseStore } from "@leasehold/core";
+import { UnsupportedError } from "@leasehold/core";
+import type { ClaimedOccurrence } from "./occurrence.ts";
+
+/** The store's own `fence`, without its first argument, the leadership; `undefined` where the store has none. */
+export type FenceOf<Store> = Store extends { fence: (leadership: never, ...rest: infer Rest) => infer Result }
+  ? (...rest: Rest) => Result
+  : undefined;
+
+/**
+ * What a wrapped handler gets beside its own arguments: the leadership of this invocation. It is over as soon as the
+ * handler has settled, in an instance that stays warm as well, and after any freeze longer than the lease.
+ */
+export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership, "checkpoint"> {
+  /**
+   * Says that the work is alive and, unless renewals are sent in the background, renews the lease where that is due.
+   * Call it between two pieces of work that is longer than the lease.
+   * @throws the signal's reason, once it has aborted. {LeaseLostError} if the lease is lost.
+   */
+  checkpoint(): Promise<void>;
+  /** Makes a write of yours depend on this leadership: what the store's `fence` does, and takes beside the leadership. */
+  readonly fence: FenceOf<Store>;
+  /** Which occurrence of the schedule this is, where the gate is `oncePerTick`; its attempt's number is the term. */
+  readonly occurrence?: ClaimedOccurrence | undefined;
+}
+
+/** @param store the one that the leadership was won on; that of the occurrences has a fence of its own, if any. */
+export function functionLeadership<Store>(
+  leadership: Leadership,
+  store: LeaseStore,
+  renewsByHand: boolean,
+  occurrence: ClaimedOccurrence | undefined,
+): FunctionLeadership<Store> {
+  const { fence } = store as { fence?: (leadership: Leadership, ...rest: unknown[]) => unknown };
+  const fenced = {
+    ...leadership,
+    async checkpoint() {
+      leadership.signal.throwIfAborted();
+      leadership.checkpoint();
+      if (renewsByHand) await leadership.renew();
+      leadership.signal.throwIfAborted();
+    },
+    fence(...rest: unknown[]): unknown {
+      if (fence) return fence.call(store, fenced, ...rest);
+      throw new UnsupportedError(`${store.name} has no fence for ${occurrence ? "occurrences" : "elections"}.`, {
+        election: leadership.election,
+      });
+    },
+    ...(occurrence ? { occurrence } : {}),
+  };
+  return fenced as unknown as FunctionLeadership<Store>;
+}

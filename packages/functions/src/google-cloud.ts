@@ -1,0 +1,129 @@
+import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
+import type { LeaseStore } from "@leasehold/core";
+import type { FunctionLeadership } from "./function-leadership.ts";
+import { gate } from "./gate.ts";
+import { HeldResponse } from "./held-response.ts";
+import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
+
+export interface GoogleCloudOptions {
+  /** How long the service or the job may take, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's task 600_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What Cloud Run gives a function, and a job's task, unless told otherwise. */
+const DEFAULT_FUNCTION_TIMEOUT_MS = 60_000;
+const DEFAULT_TASK_TIMEOUT_MS = 600_000;
+const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
+
+/**
+ * Wraps an HTTP handler of the Functions Framework so that it runs only where its invocation leads. The response is
+ * sent once the lease is given up, unless it is streamed. A delivery that does not lead is answered with 200 and what
+ * `onStandby` returns, as JSON, so that Cloud Scheduler does not deliver it again.
+ *
+ * An occurrence is what Cloud Scheduler says in `X-CloudScheduler-ScheduleTime` and `X-CloudScheduler-JobName`.
+ * Google's timeouts are not told to a function that was deployed as a service: pass `timeoutMs`.
+ *
+ * @example
+ * ```ts
+ * http("nightlyBilling", onlyAsLeaderOnHttp({ store, election: "nightly-billing" }, async (request, response, leadership) => {
+ *   await billEverybody({ signal: leadership.signal });
+ *   response.sendStatus(204);
+ * }));
+ * ```
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, when the function is loaded.
+ */
+export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElected>(
+  options: OnlyAsLeaderOptions<[request: Request, response: Response], Store, Standby> & GoogleCloudOptions,
+  handler: (request: Request, response: Response, leadership: FunctionLeadership<Store>) => unknown,
+): (request: Request, response: Response) => Promise<void> {
+  const timeoutMs = options?.timeoutMs ?? runTimeoutMs();
+  const held = new WeakMap<Response, HeldResponse>();
+  const gated = gate<[Request, Response], Store, typeof ANSWERED_BY_HANDLER, Standby>(
+    {
+      remainingMs: () => timeoutMs,
+      candidateId: ({ executionId }) => candidateId(executionId),
+      occurrence: scheduledByCloudScheduler,
+    },
+    options,
+    async (request, response, leadership): Promise<typeof ANSWERED_BY_HANDLER> => {
+      // Whoever waits for a response that is held back to be sent would wait for ever.
+      const letGo = (): void => held.get(response)?.letGo();
+      leadership.signal.addEventListener("abort", letGo, { once: true });
+      try {
+        await handler(request, response, leadership);
+        return ANSWERED_BY_HANDLER;
+      } finally {
+        leadership.signal.removeEventListener("abort", letGo);
+      }
+    },
+  );
+  return async (request, response) => {
+    const answer = new HeldResponse(response);
+    held.set(response, answer);
+    try {
+      const standby = await gated(request, response);
+      if (standby !== ANSWERED_BY_HANDLER && !answer.isGiven) response.status(200).json(standby ?? null);
+    } finally {
+      answer.letGo();
+    }
+  };
+}
+
+/**
+ * Wraps a CloudEvent handler of the Functions Framework so that it runs only where its invocation leads. An occurrence
+ * is the event itself, by its id and time: a redelivery has the same, a second region's event has not; pass `occurrence`
+ * to tell by what the event carries.
+ *
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, when the function is loaded.
+ */
+export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result, Standby = NotElected>(
+  options: OnlyAsLeaderOptions<[event: CloudEvent<Data>], Store, Standby> & GoogleCloudOptions,
+  handler: (event: CloudEvent<Data>, leadership: FunctionLeadership<Store>) => Result | Promise<Result>,
+): (event: CloudEvent<Data>) => Promise<Result | Standby> {
+  const timeoutMs = options?.timeoutMs ?? runTimeoutMs();
+  const gated = gate<[CloudEvent<Data>], Store, Result, Standby>(
+    { remainingMs: () => timeoutMs, candidateId: ({ id }) => candidateId(id), occurrence: theEventItself },
+    options,
+    handler,
+  );
+  // One parameter in so many words: the framework takes a function of two for one with a callback.
+  return (event) => gated(event);
+}
+
+/**
+ * Wraps what a Cloud Run job does so that it runs only where its execution leads; call the result once, and pass as
+ * `signal` what your process aborts on SIGTERM. An execution is not told for when it was scheduled: the gate
+ * `oncePerTick` needs `occurrence`.
+ *
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work.
+ */
+export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = NotElected>(
+  options: OnlyAsLeaderOptions<[], Store, Standby> & GoogleCloudOptions,
+  work: (leadership: FunctionLeadership<Store>) => Result | Promise<Result>,
+): () => Promise<Result | Standby> {
+  const timeoutMs = options?.timeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
+  const { CLOUD_RUN_EXECUTION: execution, CLOUD_RUN_TASK_INDEX: task = "0", CLOUD_RUN_TASK_ATTEMPT: tries = "0" } = process.env;
+  const name = execution && { candidateId: () => `${execution}-${task}-${tries}` };
+  return gate<[], Store, Result, Standby>({ remainingMs: () => timeoutMs, ...name }, options, work);
+}
+
+function runTimeoutMs(): number {
+  const seconds = Number(process.env["CLOUD_RUN_TIMEOUT_SECONDS"]);
+  return seconds > 0 ? seconds * 1_000 : DEFAULT_FUNCTION_TIMEOUT_MS;
+}
+
+/** https://cloud.google.com/run/docs/container-contract#env-vars */
+function candidateId(id: string | undefined): string | undefined {
+  return id && `${process.env["K_REVISION"] ?? "function"}-${id}`;
+}
+
+/** https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations.jobs#HttpTarget */
+function scheduledByCloudScheduler(request: Request): Occurrence {
+  const scheduledMs = scheduledMsOf(request.get("x-cloudscheduler-scheduletime"), "The header X-CloudScheduler-ScheduleTime");
+  return { name: request.get("x-cloudscheduler-jobname") ?? "", scheduledMs };
+}
+
+function theEventItself({ id, time }: CloudEvent<unknown>): Occurrence {
+  return { name: id, scheduledMs: scheduledMsOf(time, "The event's time") };
+}

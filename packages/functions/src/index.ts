@@ -1,0 +1,13 @@
+export type { CatchUp } from "./catch-up.ts";
+export type { FenceOf, FunctionLeadership } from "./function-leadership.ts";
+export type { LeaderHandler } from "./gate.ts";
+export type { ClaimedOccurrence, Occurrence } from "./occurrence.ts";
+export { onlyAsLeader, type AnyPlatformOptions } from "./only-as-leader.ts";
+export type {
+  ExclusiveOptions,
+  GateOptions,
+  NotElected,
+  OncePerTickOptions,
+  OnlyAsLeaderOptions,
+  StickyOptions,
+} from "./options.ts";

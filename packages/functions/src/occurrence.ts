@@ -1,0 +1,48 @@
+import { checkName, ConfigurationError } from "@leasehold/core";
+
+/** One occurrence of a schedule: every delivery of it, in whichever region, names the same two. */
+export interface Occurrence {
+  /** The schedule's name, the same everywhere. */
+  readonly name: string;
+  /** When it was due, in milliseconds since the Unix epoch: not when it was delivered. */
+  readonly scheduledMs: number;
+}
+
+/** An occurrence that this invocation has claimed. */
+export interface ClaimedOccurrence extends Occurrence {
+  /** What it is called in the store. */
+  readonly id: string;
+  /** 1 for the first attempt; the term of its leadership. */
+  readonly attempt: number;
+  /** Whether it was missed, and this invocation was delivered for a later one. */
+  readonly caughtUp: boolean;
+}
+
+/** The last instant that an ISO 8601 text of four digits' years can name. */
+const MAX_MS = 253_402_300_799_999;
+
+/** What an occurrence is called in the store, such as `nightly@2026-11-20T03:00:00.000Z`. @throws {ConfigurationError} unless it is one. */
+export function occurrenceId({ name, scheduledMs }: Occurrence): string {
+  if (typeof scheduledMs !== "number" || !(scheduledMs >= 0 && scheduledMs <= MAX_MS)) {
+    throw new ConfigurationError(
+      `The occurrence's scheduledMs is ${String(scheduledMs)}; it must be the milliseconds from 1970 to when it was due.`,
+    );
+  }
+  if (typeof name !== "string" || name === "") {
+    throw new ConfigurationError(`The occurrence's name is ${JSON.stringify(name) ?? "missing"}; give the schedule's name.`);
+  }
+  // oxlint-disable-next-line eslint/no-restricted-globals -- writes a text, and reads no clock
+  const id = `${name}@${new Date(scheduledMs).toISOString()}`;
+  checkName("election", id);
+  return id;
+}
+
+/** The instant that a text names. @throws {ConfigurationError} saying what to do, if it names none. */
+export function scheduledMsOf(text: unknown, where: string): number {
+  // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
+  const ms = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(ms)) return ms;
+  throw new ConfigurationError(
+    `${where} is ${JSON.stringify(text) ?? "missing"}, not the time at which this was due. Pass 'occurrence', a function that takes the handler's arguments and returns { name, scheduledMs }.`,
+  );
+}

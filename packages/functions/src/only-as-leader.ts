@@ -1,0 +1,38 @@
+import type { LeaseStore } from "@leasehold/core";
+import { gate, type LeaderHandler } from "./gate.ts";
+import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
+
+/** For platforms of which this package knows nothing. */
+export interface AnyPlatformOptions<Args extends readonly unknown[]> {
+  /** How long until the platform ends an invocation, in milliseconds. */
+  readonly remainingMs: number | ((...args: Args) => number);
+  /** How a person finds the invocation again. @defaultValue `<host>-<pid>-<random>` */
+  readonly candidateId?: ((...args: Args) => string) | undefined;
+}
+
+/**
+ * Wraps a handler so that it runs only where its invocation leads; the wrapped one resolves at once where another does.
+ * The lease is given up before it settles, also when the handler throws, and the error reaches the caller.
+ *
+ * @example
+ * ```ts
+ * const nightly = onlyAsLeader({ store, election: "nightly-billing", remainingMs: 60_000 }, async (leadership) => {
+ *   for (const account of await dueAccounts()) {
+ *     await leadership.checkpoint();
+ *     await bill(account, { signal: leadership.signal });
+ *   }
+ * });
+ * ```
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any delivery.
+ */
+export function onlyAsLeader<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby = NotElected>(
+  options: OnlyAsLeaderOptions<Args, Store, Standby> & AnyPlatformOptions<Args>,
+  handler: LeaderHandler<Args, Store, Result>,
+): (...args: Args) => Promise<Result | Standby> {
+  const { remainingMs, candidateId } = (options ?? {}) as typeof options;
+  const platform = {
+    remainingMs: (...args: Args) => (typeof remainingMs === "function" ? remainingMs(...args) : remainingMs),
+    ...(candidateId ? { candidateId } : {}),
+  };
+  return gate(platform, options, handler);
+}

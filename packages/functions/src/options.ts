@@ -1,0 +1,179 @@
+import {
+  checkName,
+  ConfigurationError,
+  duration,
+  UnsupportedError,
+  type Clock,
+  type Leader,
+  type LeaseStore,
+  type Reservation,
+} from "@leasehold/core";
+import { checkCatchUp, type CatchUp } from "./catch-up.ts";
+import type { Occurrence } from "./occurrence.ts";
+
+/** What every gate takes. `Args`: the handler's own arguments. */
+export interface GateOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> {
+  /** Where the election is held. Make it once, outside the handler, so that a warm instance keeps its connections. */
+  readonly store: Store;
+  /** The name that invocations compete for, the same in every region. */
+  readonly election: string;
+  /** Returns what a delivery that does not lead returns; may throw, to have its platform deliver again. @defaultValue `{ elected: false, leader }` */
+  readonly onStandby?: ((leader: Leader | undefined, ...args: Args) => Standby | Promise<Standby>) | undefined;
+  /**
+   * What happens when the store cannot be reached, so that nobody may lead: the error goes to the platform, which may
+   * deliver again, or the delivery counts as one that does not lead. Misconfiguration is always thrown.
+   * @defaultValue 'throw'
+   */
+  readonly onUnavailable?: "throw" | "skip" | undefined;
+  /** How long before its platform ends the invocation the signal aborts. @defaultValue a tenth of its time, at most 5_000 */
+  readonly shutdownMarginMs?: number | undefined;
+  /**
+   * How long others wait if this invocation dies. Shorter than the invocation, it has to be renewed by `checkpoint()`.
+   * @defaultValue as long as the invocation may last and a margin, or the longest that the store takes; 15_000 with renewals in the background
+   */
+  readonly leaseDurationMs?: number | undefined;
+  /** Nobody else runs before so long after this invocation began, however quick it was: a twin that comes late finds it taken. @defaultValue 0 */
+  readonly minimumHoldMs?: number | undefined;
+  /** Who renews a lease that is shorter than the work: the handler, by `await leadership.checkpoint()`, or a timer while it runs. @defaultValue 'checkpoint' */
+  readonly renewal?: "checkpoint" | "background" | undefined;
+  /** What others read while this invocation leads. */
+  readonly value?: string | undefined;
+  /** Aborts the leadership's signal as well: pass what your process aborts on SIGTERM. */
+  readonly signal?: AbortSignal | undefined;
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** Run if no other invocation is running; else skip. */
+export interface ExclusiveOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends GateOptions<
+  Args,
+  Store,
+  Standby
+> {
+  readonly gate?: "exclusive" | undefined;
+}
+
+/** The invocations of one group (a region) lead tick after tick; another takes over once ticks were missed. */
+export interface StickyOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends GateOptions<
+  Args,
+  Store,
+  Standby
+> {
+  readonly gate: "sticky";
+  /** What stays the leader, for instance the region's name. */
+  readonly group: string;
+  /** The time from one tick to the next; the longest, if it varies. */
+  readonly periodMs: number;
+  /** How many ticks in a row the leading group must have missed before another takes over. @defaultValue 2 */
+  readonly missedTicks?: number | undefined;
+}
+
+/** Each occurrence of the schedule is done once, however often and wherever it is delivered. */
+export interface OncePerTickOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends Omit<
+  GateOptions<Args, Store, Standby>,
+  "minimumHoldMs"
+> {
+  readonly gate: "oncePerTick";
+  /** Which occurrence a delivery is of. @defaultValue what the platform's event says */
+  readonly occurrence?: ((...args: Args) => Occurrence) | undefined;
+  /** How long it is remembered that an occurrence is done: longer than any late delivery. From a day. @defaultValue 7 days */
+  readonly retentionMs?: number | undefined;
+  /** What to do about occurrences that nobody has done. @defaultValue nothing: missed is missed */
+  readonly catchUp?: CatchUp | undefined;
+}
+
+export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> =
+  | ExclusiveOptions<Args, Store, Standby>
+  | StickyOptions<Args, Store, Standby>
+  | OncePerTickOptions<Args, Store, Standby>;
+
+/** What a delivery that does not lead returns by default. */
+export interface NotElected {
+  readonly elected: false;
+  /** Who leads, if anybody is known to. */
+  readonly leader?: Leader | undefined;
+}
+
+const DAY_MS = 86_400_000;
+export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS;
+const DEFAULT_MISSED_TICKS = 2;
+
+type AnyOptions = OnlyAsLeaderOptions<never, LeaseStore, unknown>;
+
+/** @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery. */
+export function checkOptions(options: AnyOptions): void {
+  const { store, election, gate = "exclusive" } = (options ?? {}) as AnyOptions;
+  if (typeof store?.acquire !== "function" || typeof store.capabilities !== "object") {
+    throw new ConfigurationError("onlyAsLeader needs a store: a LeaseStore, for instance new DynamoDBLeaseStore({ tableName }).");
+  }
+  checkName("election", election);
+  oneOf("onUnavailable", options.onUnavailable, ["throw", "skip"]);
+  oneOf("renewal", options.renewal, ["checkpoint", "background"]);
+  for (const name of ["leaseDurationMs", "shutdownMarginMs"] as const) {
+    if (options[name] !== undefined) duration(name, options[name], name === "shutdownMarginMs" ? 0 : 1);
+  }
+  if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
+    throw new ConfigurationError("onStandby must be a function from the leader, if there is one, to what is returned.");
+  }
+  if (options.gate === "sticky") checkSticky(options);
+  else if (options.gate === "oncePerTick") checkOncePerTick(options);
+  else oneOf("gate", gate, ["exclusive", "sticky", "oncePerTick"]);
+}
+
+/**
+ * How long a group keeps the election after its last sign of life. Half a period more than the ticks that it may miss: a
+ * tick that comes late is not missed.
+ */
+export function reservationOf(options: {
+  readonly group: string;
+  readonly periodMs: number;
+  readonly missedTicks?: number | undefined;
+}): Reservation {
+  const { group, periodMs, missedTicks = DEFAULT_MISSED_TICKS } = options;
+  return { group, durationMs: (missedTicks + 0.5) * periodMs };
+}
+
+function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
+  const { group, periodMs, missedTicks = DEFAULT_MISSED_TICKS, store } = options;
+  checkName("group", group);
+  duration("periodMs", periodMs);
+  if (!Number.isInteger(missedTicks) || missedTicks < 1) {
+    throw new ConfigurationError(`missedTicks is ${String(missedTicks)}; it must be a whole number from 1.`);
+  }
+  const { reservation } = store.capabilities;
+  if (!reservation) {
+    throw new UnsupportedError(
+      `${store.name} has no clock to judge by whether a group has missed its ticks: the gate 'sticky' needs one.`,
+      { election: options.election },
+    );
+  }
+  if (reservation.toleranceMs < periodMs / 2) return;
+  throw new ConfigurationError(
+    `periodMs is ${periodMs}, and ${store.name} tells times to ${reservation.toleranceMs} ms: use a period of more than ${2 * reservation.toleranceMs} ms.`,
+  );
+}
+
+function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
+  const { store, election, occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
+  if (typeof store.occurrences !== "function") {
+    throw new UnsupportedError(`${store.name} cannot keep occurrences: the gate 'oncePerTick' needs a store that can.`, {
+      election,
+    });
+  }
+  if (duration("retentionMs", retentionMs) < DAY_MS) {
+    throw new ConfigurationError(
+      `retentionMs is ${retentionMs}; platforms deliver again for up to a day, so it must be at least ${DAY_MS}.`,
+    );
+  }
+  if (occurrence !== undefined && typeof occurrence !== "function") {
+    throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
+  }
+  if (catchUp !== undefined) checkCatchUp(catchUp);
+  // What the store itself refuses.
+  store.occurrences(election, { retentionMs });
+}
+
+function oneOf(name: string, value: unknown, words: readonly string[]): void {
+  if (value === undefined || words.includes(value as string)) return;
+  throw new ConfigurationError(`${name} is ${JSON.stringify(value)}; it must be '${words.join("' or '")}'.`);
+}

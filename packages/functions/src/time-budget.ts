@@ -1,0 +1,59 @@
+import { ConfigurationError, SAFETY_MARGIN, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
+
+/** How much longer than the invocation its leadership is valid: the platform ends an invocation a little late. */
+const LATE_END_MS = 1_000;
+/** The lease of an invocation that renews in the background: what an elector takes by default. */
+const BACKGROUND_LEASE_MS = 15_000;
+/** The longest that a handler gets, by default, to stop before its platform ends it. */
+const SHUTDOWN_MARGIN_MS = 5_000;
+/** The longest wait for one reply. */
+const MAX_ATTEMPT_MS = 5_000;
+
+export interface TimeBudgetOptions {
+  readonly leaseDurationMs?: number | undefined;
+  readonly minimumHoldMs?: number | undefined;
+  readonly shutdownMarginMs?: number | undefined;
+  readonly renewal?: "checkpoint" | "background" | undefined;
+}
+
+/** The durations of one invocation. */
+export interface TimeBudget {
+  /** After so long the signal aborts. */
+  readonly workMs: number;
+  readonly timing: TimingOptions;
+}
+
+/**
+ * Sizes the lease of an invocation that its platform ends in `remainingMs`: long enough that the leadership is valid for
+ * all of it without a renewal, or the longest that the store takes, which the handler then has to renew.
+ * @throws {ConfigurationError} if there is no time to work in.
+ */
+export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capabilities: LeaseStoreCapabilities): TimeBudget {
+  const marginMs = options.shutdownMarginMs ?? Math.min(SHUTDOWN_MARGIN_MS, remainingMs / 10);
+  const workMs = remainingMs - marginMs;
+  if (!(workMs > 0)) {
+    throw new ConfigurationError(
+      `The platform ends this invocation in ${Math.round(remainingMs)} ms, and shutdownMarginMs is ${Math.round(marginMs)}: no time is left to work in. Raise the function's timeout or lower shutdownMarginMs.`,
+    );
+  }
+  const drainTimeoutMs = Math.max(marginMs, 1);
+  if (options.renewal === "background") {
+    const leaseDurationMs =
+      options.leaseDurationMs ?? fit(Math.max(BACKGROUND_LEASE_MS, options.minimumHoldMs ?? 0), capabilities);
+    return { workMs, timing: { leaseDurationMs, drainTimeoutMs } };
+  }
+  const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 0);
+  const leaseDurationMs = options.leaseDurationMs ?? fit(neededMs, capabilities);
+  const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);
+  const renewIntervalMs = leaseDurationMs / 3;
+  // Time to stop before the leadership is over, where the lease and not the platform ends it.
+  const renewDeadlineMs = validForMs - Math.min(Math.max(marginMs, 1), validForMs / 10);
+  const attemptTimeoutMs = Math.min(MAX_ATTEMPT_MS, (renewDeadlineMs - renewIntervalMs) / 2);
+  return { workMs, timing: { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs } };
+}
+
+/** The shortest lease that the store takes and that is as long, or its longest. */
+function fit(neededMs: number, { minLeaseMs, maxLeaseMs, leaseGranularityMs }: LeaseStoreCapabilities): number {
+  const roundedMs = Math.ceil(neededMs / leaseGranularityMs) * leaseGranularityMs;
+  return Math.min(Math.max(roundedMs, minLeaseMs), maxLeaseMs);
+}

@@ -1,0 +1,343 @@
+import {
+  ConfigurationError,
+  MemoryLeaseStore,
+  MemoryRecordStore,
+  RecordLeaseStore,
+  StoreError,
+  type LeaseStore,
+  type StoreErrorCode,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const ELECTION = "nightly-billing";
+/** What the platform gives an invocation. */
+const TIMEOUT_MS = 60_000;
+
+let clock: VirtualClock;
+let records: MemoryRecordStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  records = new MemoryRecordStore(clock);
+});
+
+/** The store as another instance has it. */
+function cold(): LeaseStore {
+  return new RecordLeaseStore(records, { clock });
+}
+
+async function record(): Promise<unknown> {
+  return (await records.get(ELECTION))?.data;
+}
+
+describe("exclusive", () => {
+  test("runs the handler with its own arguments and the leadership, returns its result, and has released by then", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock },
+      (event: string, leadership: FunctionLeadership) => ({ event, term: leadership.term, valid: leadership.isValid() }),
+    );
+
+    await expect(wrapped("tick")).resolves.toEqual({ event: "tick", term: 1, valid: true });
+    expect(await record()).toMatchObject({ term: 1, termId: null });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("skips where another invocation runs, and says who", async () => {
+    const working = Promise.withResolvers<void>();
+    const options = { election: ELECTION, remainingMs: TIMEOUT_MS, clock, candidateId: () => "first" };
+    const first = onlyAsLeader({ ...options, store: cold(), value: "http://a" }, () => working.promise)();
+    await clock.settle();
+
+    const second = onlyAsLeader({ election: ELECTION, remainingMs: TIMEOUT_MS, clock, store: cold() }, () => "ran");
+
+    await expect(second()).resolves.toEqual({
+      elected: false,
+      leader: { candidateId: "first", term: 1, state: "held", value: "http://a" },
+    });
+    working.resolve();
+    await first;
+    await expect(second()).resolves.toBe("ran");
+  });
+
+  test("returns what onStandby says, from the leader and the handler's arguments", async () => {
+    const working = Promise.withResolvers<void>();
+    const first = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, () => working.promise)();
+    await clock.settle();
+    const second = onlyAsLeader(
+      {
+        store: cold(),
+        election: ELECTION,
+        remainingMs: TIMEOUT_MS,
+        clock,
+        onStandby: (leader, event: string) => `${event} is for term ${leader?.term}`,
+      },
+      (_event: string) => "ran",
+    );
+
+    await expect(second("tick")).resolves.toBe("tick is for term 1");
+    working.resolve();
+    await first;
+  });
+
+  test("releases when the handler throws, and the error reaches the platform", async () => {
+    const failing = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, () => {
+      throw new Error("disk full");
+    });
+
+    await expect(failing()).rejects.toThrow("disk full");
+    expect(await record()).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("sends nothing while the handler works, and the leadership lasts as long as the invocation may", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    let version: string | undefined;
+    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async (leadership) => {
+      const before = await store.read(ELECTION);
+      await clock.advance(TIMEOUT_MS - 5_001);
+      expect(leadership.signal.aborted).toBe(false);
+      expect(leadership.remainingMs()).toBeGreaterThan(5_000);
+      version = (await store.read(ELECTION))?.ageMs?.[0] === (before?.ageMs?.[0] ?? 0) + TIMEOUT_MS - 5_001 ? "same" : "renewed";
+    });
+
+    await wrapped();
+    expect(version).toBe("same");
+  });
+
+  test("aborts the signal shutdownMarginMs before the platform ends the invocation, while the leadership is still valid", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, shutdownMarginMs: 2_000, clock },
+      async (leadership) => {
+        await clock.advance(TIMEOUT_MS - 2_001);
+        expect(leadership.signal.aborted).toBe(false);
+        await clock.advance(1);
+        expect(leadership.signal.reason).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "out-of-time", term: 1 });
+        expect(leadership.isValid()).toBe(true);
+        return "in time";
+      },
+    );
+
+    await expect(wrapped()).resolves.toBe("in time");
+    expect(await record()).toMatchObject({ termId: null });
+  });
+
+  test("gives an error to the platform also when it is the signal's own: work cut short is not done", async () => {
+    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async ({ signal }) => {
+      await clock.advance(TIMEOUT_MS - 4_000);
+      signal.throwIfAborted();
+    });
+
+    await expect(wrapped()).rejects.toMatchObject({ code: "LEADERSHIP_ENDED", reason: "out-of-time" });
+  });
+
+  test("aborts with the caller's own signal", async () => {
+    const stopping = new AbortController();
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, signal: stopping.signal, clock },
+      ({ signal }) => {
+        stopping.abort("SIGTERM");
+        return signal.reason as string;
+      },
+    );
+
+    await expect(wrapped()).resolves.toBe("SIGTERM");
+    await expect(wrapped()).rejects.toBe("SIGTERM");
+  });
+
+  test("leaves nothing valid behind in a warm instance, frozen or not", async () => {
+    let kept: FunctionLeadership | undefined;
+    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) => {
+      kept = leadership;
+    });
+    await wrapped();
+
+    expect(kept!.isValid()).toBe(false);
+    expect(kept!.signal.aborted).toBe(true);
+    expect(() => kept!.assertValid()).toThrow(/has ended/);
+    await expect(kept!.checkpoint()).rejects.toThrow(/has ended/);
+  });
+
+  test("finds itself invalid after a freeze in the middle of its work", async () => {
+    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) => {
+      // Only the wall clock goes on while an instance is frozen.
+      clock.jumpWall(3_600_000);
+      return leadership.isValid();
+    });
+
+    await expect(wrapped()).resolves.toBe(false);
+  });
+
+  test("leaves the next tick to another when it dies, as soon as its lease has run out", async () => {
+    const dead = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock },
+      () => new Promise(() => undefined),
+    );
+    dead().catch(() => undefined);
+    await clock.settle();
+    const next = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, ({ term }) => term);
+    // (60 s + 1 s) / 0.9
+    const { leaseDurationMs } = (await record()) as { leaseDurationMs: number };
+    expect(leaseDurationMs).toBeCloseTo(67_778, -1);
+
+    await expect(next()).resolves.toMatchObject({ elected: false });
+    await clock.advance(leaseDurationMs);
+    await expect(next()).resolves.toBe(2);
+  });
+});
+
+describe("minimumHoldMs", () => {
+  test("makes a late twin skip although the first was quick", async () => {
+    const options = { election: ELECTION, remainingMs: TIMEOUT_MS, minimumHoldMs: 30_000, clock };
+    await onlyAsLeader({ ...options, store: cold() }, () => "first")();
+    await clock.advance(29_999);
+    const twin = onlyAsLeader({ ...options, store: cold() }, () => "twin");
+
+    await expect(twin()).resolves.toEqual({ elected: false });
+    await clock.advance(1);
+    await expect(twin()).resolves.toBe("twin");
+  });
+
+  test("longer than the invocation makes the lease as long", async () => {
+    await onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: 1_000, minimumHoldMs: 50_000, clock }, () => "quick")();
+
+    expect(await record()).toMatchObject({ holdMs: 50_000 });
+  });
+});
+
+describe("renewal", () => {
+  test("by checkpoint(), of a lease shorter than the work", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, clock },
+      async (leadership) => {
+        for (let piece = 0; piece < 50; piece += 1) {
+          await clock.advance(10_000);
+          await leadership.checkpoint();
+        }
+        return leadership.isValid();
+      },
+    );
+
+    await expect(wrapped()).resolves.toBe(true);
+  });
+
+  test("that is left out aborts the signal, and says what to do", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, clock },
+      async (leadership) => {
+        await clock.advance(13_499);
+        expect(leadership.isValid()).toBe(true);
+        return String(leadership.signal.reason);
+      },
+    );
+
+    await expect(wrapped()).resolves.toMatch(/its task is to renew it more often/);
+  });
+
+  test("in the background, on request, and only while the handler works", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, renewal: "background", clock },
+      async (leadership) => {
+        await clock.advance(9 * TIMEOUT_MS);
+        return leadership.isValid();
+      },
+    );
+
+    await expect(wrapped()).resolves.toBe(true);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("a store that cannot be reached", () => {
+  /** Fails the first requests it gets. */
+  function failing(times: number, code: StoreErrorCode = "STORE_UNAVAILABLE"): LeaseStore {
+    let left = times;
+    const store = cold();
+    const read = store.read.bind(store);
+    store.read = async (election, options) => {
+      left -= 1;
+      if (left < 0) return await read(election, options);
+      throw new StoreError(code, "no answer", { store: "memory", operation: "get", election, mayHaveBeenApplied: false });
+    };
+    return store;
+  }
+  const options = { election: ELECTION, remainingMs: TIMEOUT_MS };
+
+  test("is asked once more, since one lost reply is no outage", async () => {
+    const wrapped = onlyAsLeader({ ...options, store: failing(1), clock }, () => "ran");
+
+    await expect(clock.runUntil(wrapped())).resolves.toBe("ran");
+  });
+
+  test("fails closed: the error reaches the platform, and the handler does not run", async () => {
+    const wrapped = onlyAsLeader({ ...options, store: failing(2), clock }, () => "ran");
+
+    await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("counts as not leading on request, with what onStandby says", async () => {
+    const skipping = onlyAsLeader({ ...options, store: failing(2), clock, onUnavailable: "skip" }, () => "ran");
+    await expect(clock.runUntil(skipping())).resolves.toEqual({ elected: false });
+
+    const saying = onlyAsLeader(
+      {
+        ...options,
+        store: failing(2),
+        clock,
+        onUnavailable: "skip",
+        onStandby: (leader) => `led by ${leader?.candidateId ?? "nobody"}`,
+      },
+      () => "ran",
+    );
+    await expect(clock.runUntil(saying())).resolves.toBe("led by nobody");
+  });
+
+  test("for want of permission is thrown even then: that is no outage", async () => {
+    const wrapped = onlyAsLeader({ ...options, store: failing(9, "STORE_DENIED"), clock, onUnavailable: "skip" }, () => "ran");
+
+    await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_DENIED" });
+  });
+
+  test("by the handler itself is the handler's error, and it is not run twice", async () => {
+    let runs = 0;
+    const other = failing(1);
+    const wrapped = onlyAsLeader({ ...options, store: cold(), clock, onUnavailable: "skip" }, async () => {
+      runs += 1;
+      await other.read("something else");
+    });
+
+    await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(runs).toBe(1);
+  });
+});
+
+describe("what cannot work", () => {
+  const store = new MemoryLeaseStore();
+  const good = { store, election: ELECTION, remainingMs: TIMEOUT_MS };
+
+  test.each([
+    ["no options", undefined],
+    ["no store", { ...good, store: undefined }],
+    ["no election", { ...good, election: "" }],
+    ["an unknown gate", { ...good, gate: "once" }],
+    ["an unknown onUnavailable", { ...good, onUnavailable: "ignore" }],
+    ["an unknown renewal", { ...good, renewal: "sometimes" }],
+    ["a negative margin", { ...good, shutdownMarginMs: -1 }],
+    ["a lease of no time", { ...good, leaseDurationMs: 0 }],
+    ["an onStandby that is no function", { ...good, onStandby: "skip" }],
+  ])("%s is refused when the function is loaded", (_, options) => {
+    expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
+  });
+
+  test("a handler that is none", () => {
+    expect(() => onlyAsLeader(good, undefined as unknown as () => string)).toThrow("needs a handler");
+  });
+
+  test("no time left to work in is an error that says so, before any request", async () => {
+    const wrapped = onlyAsLeader({ ...good, remainingMs: 500, shutdownMarginMs: 1_000 }, () => "ran");
+
+    await expect(wrapped()).rejects.toThrow(/ends this invocation in 500 ms, and shutdownMarginMs is 1000/);
+    await expect(store.read(ELECTION)).resolves.toBeUndefined();
+  });
+});
