@@ -62,6 +62,9 @@ export interface LeaseStore {
    * Where this service keeps the occurrences of a schedule, if it can: a store whose elections are the occurrences of
    * `election`. Each can be claimed like any lease, its term being the number of the attempt, and be completed, once and
    * for good. Unlike an election's record, an occurrence's may be deleted `retentionMs` after its last write.
+   *
+   * A new store each time, which remembers what it has seen for as long as it is used: a process that lives long does
+   * not gather every occurrence there ever was.
    */
   occurrences?(election: string, options: OccurrenceOptions): LeaseStore;
 }

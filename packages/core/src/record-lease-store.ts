@@ -586,7 +586,7 @@ function leaseState(record: LeaseRecord, [min, max]: readonly [number, number]):
 }
 
 /** The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it. */
-function vacate({ broken, value: _, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
+function vacate({ broken, value: _, holdMs: __, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
   return { ...record, termId: null, nonce, ...(reservation && !broken ? { reservation } : {}) };
 }
 

@@ -43,7 +43,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
 };
 
 /** A table that was made for something else says so at every request. */
-const KEY_ADVICE = " The table's partition key must be the string 'election', and it must have no sort key.";
+const KEY_ADVICE = " The table's partition key must be the string 'election', and its sort key the string 'entry'.";
 
 /** What of an SDK's error matters here. */
 interface Failure {
@@ -64,7 +64,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
   const notSent = name === "CredentialsProviderError" || (socketCode !== undefined && NEVER_SENT.has(socketCode));
-  const advice = name === "ValidationException" && /\bkey\b/i.test(message) ? KEY_ADVICE : (ADVICE[code] ?? "");
+  const advice = name === "ValidationException" && /\bkeys?\b/i.test(message) ? KEY_ADVICE : (ADVICE[code] ?? "");
   const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
   return new StoreError(
     code,

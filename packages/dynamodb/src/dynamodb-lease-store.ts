@@ -1,19 +1,22 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
 import {
+  checkName,
   ConfigurationError,
+  duration,
   RecordLeaseStore,
   systemClock,
-  UnsupportedError,
-  type Leadership,
+  type OccurrenceOptions,
   type RecordLeaseStoreOptions,
 } from "@leasehold/core";
+import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
-import { KEY } from "./item.ts";
+import { fenceOn, type DynamoDBFence, type Fenced } from "./fence.ts";
+import { leaseKey, PARTITION_KEY, SORT_KEY } from "./item.ts";
+import { LeaseTable } from "./lease-table.ts";
 import type { AnyDynamoDBClient } from "./one-request.ts";
 
 export interface DynamoDBLeaseStoreOptions extends RecordLeaseStoreOptions {
-  /** The table: its partition key is the string `election`, and it has no sort key. */
+  /** The table: its partition key is the string `election`, its sort key the string `entry`. */
   readonly tableName: string;
   /**
    * Yours, used as it is, but for its retries: those of lease calls are off, without a change to the client.
@@ -22,13 +25,8 @@ export interface DynamoDBLeaseStoreOptions extends RecordLeaseStoreOptions {
   readonly client?: AnyDynamoDBClient | undefined;
 }
 
-/** An entry of `TransactItems` that lets the transaction pass only while this leadership has not ended. */
-export type DynamoDBFence = NonNullable<TransactWriteCommandInput["TransactItems"]>[number] & {
-  readonly ConditionCheck: object;
-};
-
 /**
- * Leases on items of a DynamoDB table, one item per election: conditional writes, and no transaction.
+ * Leases on items of a DynamoDB table, one per election (and one per occurrence): conditional writes, and no transaction.
  *
  * Guarantees: as {@link RecordLeaseStore}, where the table is in one region or replicated with strong consistency.
  * `store-clock` expiry judges by bounds of DynamoDB's own clock, taken from the `Date` headers of its replies, and
@@ -37,19 +35,30 @@ export type DynamoDBFence = NonNullable<TransactWriteCommandInput["TransactItems
  * Costs at the defaults: a leader 720 writes an hour, a standby about 2,300 eventually consistent reads.
  */
 export class DynamoDBLeaseStore extends RecordLeaseStore {
-  readonly #records: DynamoDBRecordStore;
   readonly #client: AnyDynamoDBClient;
-  readonly #tableName: string;
+  readonly #table: LeaseTable;
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: DynamoDBLeaseStoreOptions) {
     const { tableName, client = new DynamoDBClient({}), clock = systemClock } = (options ?? {}) as DynamoDBLeaseStoreOptions;
     checkTableName(tableName);
-    const records = new DynamoDBRecordStore(client, tableName, clock);
-    super(records, { clock });
-    this.#records = records;
+    const table = new LeaseTable(client, tableName, clock);
+    super(new DynamoDBRecordStore(table, { keyOf: leaseKey }), { clock });
     this.#client = client;
-    this.#tableName = tableName;
+    this.#table = table;
+  }
+
+  /**
+   * The occurrences of an election's schedule, in the same table, each an item of its own beside the lease. DynamoDB
+   * deletes them, days late at times, where the table's TTL is enabled on the attribute `expiresAt`, which no lease
+   * has; else they are kept.
+   *
+   * @throws {ConfigurationError} for an election or a duration that is none.
+   */
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): DynamoDBOccurrenceStore {
+    checkName("election", election);
+    duration("retentionMs", retentionMs);
+    return new DynamoDBOccurrenceStore(this.#table, election, retentionMs);
   }
 
   /**
@@ -60,23 +69,8 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
    *
    * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.
    */
-  fence(leadership: Pick<Leadership, "election" | "term" | "termId">): DynamoDBFence {
-    const { election, term, termId } = leadership;
-    if (this.#records.table.strongReplicas) {
-      throw new UnsupportedError(
-        `The table '${this.#tableName}' is replicated with strong consistency, and DynamoDB has no transactions there: a write cannot be fenced.`,
-        { election },
-      );
-    }
-    return {
-      ConditionCheck: {
-        TableName: this.#tableName,
-        Key: { [KEY]: election },
-        ConditionExpression: "#term = :term AND #termId = :termId AND attribute_not_exists(#broken)",
-        ExpressionAttributeNames: { "#term": "term", "#termId": "termId", "#broken": "broken" },
-        ExpressionAttributeValues: { ":term": term, ":termId": termId },
-      },
-    };
+  fence(leadership: Fenced): DynamoDBFence {
+    return fenceOn(this.#table, leaseKey(leadership.election), leadership);
   }
 
   /**
@@ -88,17 +82,20 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
     try {
       await client.send(
         new CreateTableCommand({
-          TableName: this.#tableName,
+          TableName: this.#table.name,
           BillingMode: "PAY_PER_REQUEST",
-          AttributeDefinitions: [{ AttributeName: KEY, AttributeType: "S" }],
-          KeySchema: [{ AttributeName: KEY, KeyType: "HASH" }],
+          AttributeDefinitions: [PARTITION_KEY, SORT_KEY].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+          KeySchema: [
+            { AttributeName: PARTITION_KEY, KeyType: "HASH" },
+            { AttributeName: SORT_KEY, KeyType: "RANGE" },
+          ],
         }),
       );
     } catch (error) {
       // By its name: two copies of the SDK may be installed.
       if ((error as Error).name !== "ResourceInUseException") throw error;
     }
-    await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName: this.#tableName });
+    await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName: this.#table.name });
   }
 }
 

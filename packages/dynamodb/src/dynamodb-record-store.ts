@@ -1,6 +1,5 @@
-import { GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { GetItemCommand, UpdateItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import type {
-  Clock,
   GetOptions,
   Interval,
   LeaseRecord,
@@ -10,11 +9,12 @@ import type {
   RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core";
+import { marshall } from "@aws-sdk/util-dynamodb";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import { keyOf, stored, updateOf } from "./item.ts";
-import { isConditionFailed, OneRequest, type AnyDynamoDBClient } from "./one-request.ts";
-import { StoreTime, TOLERANCE_MS } from "./store-time.ts";
-import { TableCheck } from "./table-check.ts";
+import { stored, updateOf, type ItemKey, type Stamps } from "./item.ts";
+import type { LeaseTable } from "./lease-table.ts";
+import { isConditionFailed } from "./one-request.ts";
+import { TOLERANCE_MS } from "./store-time.ts";
 
 /**
  * How late an expiry may be found by the service's clock, where renewals are at most 10 s apart and its machines agree:
@@ -22,7 +22,15 @@ import { TableCheck } from "./table-check.ts";
  */
 const LATENESS_MS = 4_000;
 
-/** One item per election, compared and swapped on its `version`. */
+/** Where in a table records are, and for how long. */
+export interface Place {
+  /** The key of the record that the engine knows by this name. */
+  readonly keyOf: (election: string) => ItemKey;
+  /** How long a record is kept after its last write, at least; without it, for ever. */
+  readonly retentionMs?: number | undefined;
+}
+
+/** One item per record, compared and swapped on its `version`. */
 export class DynamoDBRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   readonly capabilities: RecordStoreCapabilities = {
@@ -30,52 +38,64 @@ export class DynamoDBRecordStore implements RecordStore {
     fence: "atomic",
     storeClock: { toleranceMs: LATENESS_MS, exact: false },
   };
-  readonly table: TableCheck;
-  readonly #tableName: string;
-  readonly #clock: Clock;
-  readonly #time: StoreTime;
-  readonly #requests: OneRequest;
+  readonly #table: LeaseTable;
+  readonly #place: Place;
 
-  constructor(client: AnyDynamoDBClient, tableName: string, clock: Clock) {
-    this.#tableName = tableName;
-    this.#clock = clock;
-    this.#time = new StoreTime(clock);
-    this.#requests = new OneRequest(client, clock, this.#time);
-    this.table = new TableCheck(this.#requests, tableName);
+  constructor(table: LeaseTable, place: Place) {
+    this.#table = table;
+    this.#place = place;
   }
 
   async get(election: string, { consistent, signal }: GetOptions): Promise<StoredRecord | undefined> {
-    const command = new GetItemCommand({ TableName: this.#tableName, Key: keyOf(election), ConsistentRead: consistent });
-    const { Item } = await this.#requests.send(command, { operation: "get", election, writes: false }, signal);
-    return Item && stored(Item, this.#time.bounds());
+    const { name, requests, time } = this.#table;
+    const command = new GetItemCommand({ TableName: name, Key: this.#keyOf(election), ConsistentRead: consistent });
+    const { Item } = await requests.send(command, { operation: "get", election, writes: false }, signal);
+    return Item && stored(Item, time.bounds());
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, signal } = options;
-    await this.table.check(election, signal);
-    const sent = keepsNonce ? "keep" : await this.#sendTime(election, record.leaseDurationMs, signal);
-    const version = this.#clock.randomUuid();
+    const { name, clock, requests, time, fitness } = this.#table;
+    await fitness.check(election, signal);
+    const stamps = await this.#stamps(election, record, keepsNonce, signal);
+    const version = clock.randomUuid();
     const command = new UpdateItemCommand({
-      TableName: this.#tableName,
-      Key: keyOf(election),
-      ...updateOf(record, version, ifVersion, sent),
+      TableName: name,
+      Key: this.#keyOf(election),
+      ...updateOf(record, version, ifVersion, stamps),
       // Tells who won instead; the emulator dynalite does not, and neither does the service where there is no item.
       ReturnValuesOnConditionCheckFailure: "ALL_OLD",
     });
     try {
-      await this.#requests.send(command, { operation: "put", election, writes: true }, signal);
+      await requests.send(command, { operation: "put", election, writes: true }, signal);
       return { stored: true, version };
     } catch (error) {
       if (!isConditionFailed(error)) throw error;
-      return { stored: false, ...(error.Item ? { current: stored(error.Item, this.#time.bounds()) } : {}) };
+      return { stored: false, ...(error.Item ? { current: stored(error.Item, time.bounds()) } : {}) };
     }
+  }
+
+  #keyOf(election: string): Record<string, AttributeValue> {
+    return marshall(this.#place.keyOf(election));
+  }
+
+  async #stamps(election: string, record: LeaseRecord, keepsNonce: boolean, signal: AbortSignal): Promise<Stamps> {
+    const { retentionMs } = this.#place;
+    if (keepsNonce && retentionMs === undefined) return {};
+    const now = await this.#sendTime(election, record.leaseDurationMs, signal);
+    const sent = keepsNonce ? {} : { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi };
+    if (retentionMs === undefined) return sent;
+    // Where nobody tells the time it is kept for ever. And never may a lease be deleted that somebody still holds.
+    const keptMs = Math.max(retentionMs, record.leaseDurationMs);
+    return { ...sent, expiresAt: now && Math.ceil((now.hi + keptMs) / 1_000) };
   }
 
   /** Bounds of the service's time at present, good enough for a lease of that duration: read first, where they are too old. */
   async #sendTime(election: string, leaseDurationMs: number, signal: AbortSignal): Promise<Interval | undefined> {
-    const known = this.#time.bounds();
+    const { time } = this.#table;
+    const known = time.bounds();
     if (known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5) return known;
     await this.get(election, { consistent: false, signal });
-    return this.#time.bounds();
+    return time.bounds();
   }
 }

@@ -1,1 +1,3 @@
-export { DynamoDBLeaseStore, type DynamoDBFence, type DynamoDBLeaseStoreOptions } from "./dynamodb-lease-store.ts";
+export { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "./dynamodb-lease-store.ts";
+export type { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
+export type { DynamoDBFence } from "./fence.ts";

@@ -2,28 +2,48 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { LEASE_RECORD_FIELDS, type Interval, type LeaseRecord, type StoredRecord } from "@leasehold/core";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 
-/** The partition key: a string. */
-export const KEY = "election";
+/** The names of a table's keys, which are strings. */
+export const PARTITION_KEY = "election";
+export const SORT_KEY = "entry";
+
+/** An item's key: in an election's partition is its lease, and beside it the occurrences of its schedule. */
+export interface ItemKey {
+  readonly [PARTITION_KEY]: string;
+  readonly [SORT_KEY]: string;
+}
 
 /** What an item holds beside the lease record. */
-interface Stamps {
+interface Attributes extends Partial<Record<keyof Stamps, unknown>> {
   /** Random, new at every write of any kind. */
   readonly version?: unknown;
-  /** Bounds of the service's time at which the present nonce was sent, in milliseconds since the Unix epoch. */
-  readonly nonceNotBefore?: unknown;
-  readonly nonceNotAfter?: unknown;
+}
+
+/** What a write tells of the service's time; `undefined` removes what was there, and what is left out stays. */
+export interface Stamps {
+  /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch. */
+  readonly nonceNotBefore?: number | undefined;
+  readonly nonceNotAfter?: number | undefined;
+  /** When DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL wants it: on occurrences, and never on a lease. */
+  readonly expiresAt?: number | undefined;
 }
 
 type Item = Record<string, AttributeValue>;
 
-export function keyOf(election: string): Item {
-  return { [KEY]: { S: election } };
+export function leaseKey(election: string): ItemKey {
+  return { [PARTITION_KEY]: election, [SORT_KEY]: "lease" };
+}
+
+/** Prefixed, so that no occurrence is ever taken for the lease, whatever it is called. */
+export function occurrenceKey(election: string, occurrence: string): ItemKey {
+  return { [PARTITION_KEY]: election, [SORT_KEY]: `tick#${occurrence}` };
 }
 
 /** An item as the engine takes it. What is no lease of ours is handed over, too: the engine says so. */
 export function stored(item: Item, now: Interval | undefined): StoredRecord {
   // Of other attributes, too: by default a number that does not fit throws.
-  const { version, nonceNotBefore, nonceNotAfter, ...data } = unmarshall(item, { wrapNumbers: Number }) as Stamps;
+  const attributes: Attributes = unmarshall(item, { wrapNumbers: Number });
+  // DynamoDB deletes late: until then an item counts as it is, whatever its `expiresAt`.
+  const { version, nonceNotBefore, nonceNotAfter, expiresAt: _, ...data } = attributes;
   const nonceAgeMs =
     typeof nonceNotBefore === "number" && typeof nonceNotAfter === "number" && now
       ? ageOf({ lo: nonceNotBefore, hi: nonceNotAfter }, now)
@@ -47,17 +67,7 @@ export interface ItemUpdate {
   readonly ExpressionAttributeValues: Item;
 }
 
-/**
- * @param sent bounds of the service's time at which the nonce is sent; `undefined` removes them, and `"keep"` leaves
- *   those of the nonce that stays.
- */
-export function updateOf(
-  record: LeaseRecord,
-  version: string,
-  ifVersion: string | undefined,
-  sent: Interval | "keep" | undefined,
-): ItemUpdate {
-  const stamps: Record<string, unknown> = sent === "keep" ? {} : { nonceNotBefore: sent?.lo, nonceNotAfter: sent?.hi };
+export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
   const attributes: Record<string, unknown> = {
     ...Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]])),
     version,
@@ -69,9 +79,9 @@ export function updateOf(
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
   return {
     UpdateExpression: `SET ${set.map((name) => `#${name} = :${name}`).join(", ")}${removal}`,
-    ConditionExpression: ifVersion === undefined ? `attribute_not_exists(#${KEY})` : "#version = :ifVersion",
+    ConditionExpression: ifVersion === undefined ? `attribute_not_exists(#${PARTITION_KEY})` : "#version = :ifVersion",
     ExpressionAttributeNames: Object.fromEntries(
-      [...names, ...(ifVersion === undefined ? [KEY] : [])].map((name) => [`#${name}`, name]),
+      [...names, ...(ifVersion === undefined ? [PARTITION_KEY] : [])].map((name) => [`#${name}`, name]),
     ),
     ExpressionAttributeValues: marshall({
       ...Object.fromEntries(set.map((name) => [`:${name}`, attributes[name]])),

@@ -2,13 +2,16 @@ import { randomUUID } from "node:crypto";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { Lease } from "@leasehold/core";
-import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { DynamoDBLeaseStore, type DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { describe, expect, test as base } from "vitest";
 import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
 import { isMissing } from "../../../test/backends/missing-backend.ts";
 import { motoMissing, startMoto } from "../../../test/backends/moto.ts";
 import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
 import { asking, clientOf, ELECTION, LEASE_MS, LIMITS, operationOf, refusal, win } from "./table-world.ts";
+
+/** What only the leader may write: an item of the same table. */
+const REPORT = { election: "the report", entry: "total" };
 
 /** A table on moto, which knows transactions. */
 const test = base
@@ -33,6 +36,11 @@ const test = base
     return fenced;
   });
 
+/** What fences: a lease store, or one of occurrences. */
+type Fencing = Pick<DynamoDBLeaseStore | DynamoDBOccurrenceStore, "fence">;
+/** Whose fence it is. */
+type Term = Pick<Lease, "election" | "term" | "termId">;
+
 /** Leases, and beside them in the same table an item that only the leader may write. */
 class FencedTable {
   readonly clock = new MovableClock();
@@ -48,20 +56,18 @@ class FencedTable {
   }
 
   /** Writes as the leader of that lease. */
-  async write(store: DynamoDBLeaseStore, leadership: Pick<Lease, "election" | "term" | "termId">, total: number): Promise<void> {
-    const Put = { TableName: this.#tableName, Item: { election: "the report", total } };
+  async write(store: Fencing, leadership: Term, total: number): Promise<void> {
+    const Put = { TableName: this.#tableName, Item: { ...REPORT, total } };
     await this.documents.send(new TransactWriteCommand({ TransactItems: [store.fence(leadership), { Put }] }));
   }
 
   async total(): Promise<unknown> {
-    const { Item } = await this.documents.send(
-      new GetCommand({ TableName: this.#tableName, Key: { election: "the report" }, ConsistentRead: true }),
-    );
+    const { Item } = await this.documents.send(new GetCommand({ TableName: this.#tableName, Key: REPORT, ConsistentRead: true }));
     return Item?.["total"];
   }
 
   /** Fails unless the write is refused, and changes nothing. */
-  async expectRefused(store: DynamoDBLeaseStore, leadership: Pick<Lease, "election" | "term" | "termId">): Promise<void> {
+  async expectRefused(store: Fencing, leadership: Term): Promise<void> {
     const before = await this.total();
     const error: unknown = await this.write(store, leadership, -1).then(
       () => expect.fail("It should have been refused."),
@@ -157,6 +163,59 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction", () => {
     await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
     await fenced.write(store, lease, 2);
     await expect(fenced.total()).resolves.toBe(2);
+  });
+});
+
+describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occurrence", () => {
+  const TICK = "nightly@10:00";
+  const RETENTION = { retentionMs: 3_600_000 };
+
+  test("passes for the attempt that has it, until that is done", async ({ fenced }) => {
+    const occurrences = fenced.store().occurrences(ELECTION, RETENTION);
+    const claim = await win(occurrences, { election: TICK });
+    await fenced.write(occurrences, claim, 1);
+    await occurrences.renew(claim, LIMITS);
+    await fenced.write(occurrences, claim, 2);
+
+    await occurrences.release(claim, { ...LIMITS, done: true });
+    await fenced.expectRefused(occurrences, claim);
+    await expect(fenced.total()).resolves.toBe(2);
+  });
+
+  test("is refused once it was given back, and passes for the next attempt alone", async ({ fenced }) => {
+    const occurrences = fenced.store().occurrences(ELECTION, RETENTION);
+    const first = await win(occurrences, { election: TICK });
+    await occurrences.release(first, LIMITS);
+    await fenced.expectRefused(occurrences, first);
+
+    const second = await win(occurrences, { election: TICK });
+    await fenced.expectRefused(occurrences, first);
+    await fenced.write(occurrences, second, 2);
+  });
+
+  test("is refused after a takeover", async ({ fenced }) => {
+    const [stale, fresh] = [fenced.store(), fenced.store()].map((store) => store.occurrences(ELECTION, RETENTION));
+    const claim = await win(stale!, { election: TICK });
+    await fresh!.read(TICK);
+    fenced.clock.forward(LEASE_MS + 1);
+    const newer = await win(fresh!, { election: TICK, candidateId: "b" });
+
+    await fenced.expectRefused(stale!, claim);
+    await fenced.write(fresh!, newer, 2);
+  });
+
+  test("has nothing to do with the election's lease, nor with other occurrences or elections", async ({ fenced }) => {
+    const store = fenced.store();
+    const occurrences = store.occurrences(ELECTION, RETENTION);
+    const lease = await win(store);
+    const claim = await win(occurrences, { election: TICK });
+    await fenced.expectRefused(occurrences, lease);
+    await fenced.expectRefused(store, claim);
+    await fenced.expectRefused(occurrences, { ...claim, election: "nightly@11:00" });
+    await fenced.expectRefused(store.occurrences("another", RETENTION), claim);
+
+    await store.release(lease, LIMITS);
+    await fenced.write(occurrences, claim, 1);
   });
 });
 

@@ -1,8 +1,11 @@
+import { ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { LeaseRecord } from "@leasehold/core";
 import { ForeignRecordError } from "@leasehold/core";
 import { describe, expect, vi } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
-import { answer, asking, clientOf, ELECTION, LIMITS, makeTable, win, type TableWorld } from "./table-world.ts";
+import { leaseKey } from "../src/item.ts";
+import { LeaseTable } from "../src/lease-table.ts";
+import { answer, asking, ELECTION, LEASE_MS, LIMITS, makeTable, win, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 const { signal } = new AbortController();
@@ -25,11 +28,16 @@ const RECORDS: Readonly<Record<string, LeaseRecord>> = {
   "one that nobody ever had": { ...HELD, term: 0, termId: null, candidateId: null },
   "one that is broken": { ...HELD, broken: { reason: "" } },
   "one that is to be handed over": { ...HELD, transfer: { candidateId: "b", timeoutMs: 30_000 } },
+  "one that is held back": { ...HELD, termId: null, holdMs: 1_500 },
+  "one that is kept to a group": { ...HELD, reservation: { group: "eu-west-1", durationMs: 60_000 } },
   "one with everything": {
     ...HELD,
     value: "x",
     broken: { reason: "why" },
     transfer: { candidateId: "b", timeoutMs: 0.25 },
+    holdMs: 0.5,
+    reservation: { group: "группа", durationMs: 1 },
+    done: true,
   },
   "one with numbers as large and as fine as there are": {
     ...HELD,
@@ -41,7 +49,7 @@ const RECORDS: Readonly<Record<string, LeaseRecord>> = {
 };
 
 function recordsOf(world: TableWorld): DynamoDBRecordStore {
-  return new DynamoDBRecordStore(world.client, world.tableName, world.clock);
+  return new DynamoDBRecordStore(new LeaseTable(world.client, world.tableName, world.clock), { keyOf: leaseKey });
 }
 
 async function put(records: DynamoDBRecordStore, record: LeaseRecord, ifVersion?: string): Promise<string> {
@@ -59,7 +67,7 @@ describe("a record", () => {
       version = await put(records, record, version);
       const stored = await others.get(ELECTION, { consistent: true, signal });
       expect(stored).toMatchObject({ version, nonceAgeMs: [0, expect.any(Number)] });
-      expect(stored?.data).toEqual({ ...record, election: ELECTION });
+      expect(stored?.data).toEqual({ ...record, election: ELECTION, entry: "lease" });
     }
   });
 
@@ -73,7 +81,7 @@ describe("a record", () => {
     await put(records, HELD, version);
 
     expect(Object.keys((await world.item())!).toSorted()).toEqual(
-      ["election", "nonceNotAfter", "nonceNotBefore", "version", ...Object.keys(HELD)].toSorted(),
+      ["election", "entry", "nonceNotAfter", "nonceNotBefore", "version", ...Object.keys(HELD)].toSorted(),
     );
   });
 
@@ -241,19 +249,28 @@ describe("rule 12: an item that is no lease of ours", () => {
   }
 });
 
-test("a table with another key says what it needs", async ({ world, dynalite }) => {
-  const direct = clientOf(dynalite.url);
-  const tableName = `${world.tableName}-other`;
-  await makeTable(direct, tableName, "id");
-  direct.destroy();
-  const store = world.store({ tableName });
+test.for([["id"], ["election"], ["election", "tick"], ["id", "entry"]])(
+  "a table with the keys %j says what it needs, and nothing is written",
+  async (keys, { world }) => {
+    const tableName = `${world.tableName}-other`;
+    await makeTable(world.direct, tableName, keys);
+    const store = world.store({ tableName });
+    const occurrences = store.occurrences(ELECTION, { retentionMs: LEASE_MS });
 
-  for (const attempt of [() => store.read(ELECTION), () => store.acquire(asking())]) {
-    const error = await world.failureOf(attempt());
-    expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
-    expect(error.message).toMatch(/partition key must be the string 'election'/);
-  }
-});
+    for (const attempt of [
+      () => store.read(ELECTION),
+      () => store.acquire(asking()),
+      () => occurrences.read("nightly@10:00"),
+      () => occurrences.acquire(asking({ election: "nightly@10:00" })),
+    ]) {
+      const error = await world.failureOf(attempt());
+      expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+      expect(error.message).toMatch(/partition key must be the string 'election', and its sort key the string 'entry'/);
+    }
+    const { Items } = await world.direct.send(new ScanCommand({ TableName: tableName }));
+    expect(Items).toEqual([]);
+  },
+);
 
 describe("an end to a leadership", () => {
   test("release: the term stays, and nobody's name is on it", async ({ world }) => {

@@ -68,6 +68,8 @@ test("without a client it makes one", () => {
     fence: "atomic",
     transfer: { drain: "full" },
     storeClock: { toleranceMs: 4_000, exact: false },
+    reservation: { toleranceMs: 4_000 },
+    completion: false,
   });
 });
 
@@ -84,8 +86,14 @@ describe("createTable", () => {
     const { Table } = await world.direct.send(new DescribeTableCommand({ TableName: tableName }));
     expect(Table).toMatchObject({
       TableStatus: "ACTIVE",
-      KeySchema: [{ AttributeName: "election", KeyType: "HASH" }],
-      AttributeDefinitions: [{ AttributeName: "election", AttributeType: "S" }],
+      KeySchema: [
+        { AttributeName: "election", KeyType: "HASH" },
+        { AttributeName: "entry", KeyType: "RANGE" },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: "election", AttributeType: "S" },
+        { AttributeName: "entry", AttributeType: "S" },
+      ],
       BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
     });
   });

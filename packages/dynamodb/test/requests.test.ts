@@ -93,7 +93,7 @@ test("a write asks for what it found if its condition fails, and names the table
   const sent = await world.requestsDuring(() => win(world.store()));
   expect(inputOf(sent.at(-1)!)).toMatchObject({
     TableName: world.tableName,
-    Key: { election: { S: ELECTION } },
+    Key: { election: { S: ELECTION }, entry: { S: "lease" } },
     ConditionExpression: "attribute_not_exists(#election)",
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   });

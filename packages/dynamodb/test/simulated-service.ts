@@ -7,9 +7,14 @@ export const TABLE = "leases";
 
 type Item = Record<string, AttributeValue>;
 
+interface Key {
+  readonly election: { readonly S: string };
+  readonly entry: { readonly S: string };
+}
+
 /** The parts of the requests that a lease store sends. */
 interface Request {
-  readonly Key: { readonly election: { readonly S: string } };
+  readonly Key: Key;
   readonly ConsistentRead?: boolean;
   readonly ConditionExpression?: string;
   readonly UpdateExpression?: string;
@@ -70,12 +75,19 @@ export class SimulatedService {
     this.#offsetMs += ms;
   }
 
-  item(election: string): Item | undefined {
-    return this.#items.get(election);
+  item(election: string, entry = "lease"): Item | undefined {
+    return this.#items.get(addressOf(keyOf(election, entry)));
   }
 
   setItem(election: string, item: Item): void {
-    this.#items.set(election, item);
+    this.#items.set(addressOf(keyOf(election, "lease")), item);
+  }
+
+  /** Deletes what may be deleted by now, as the TTL on `expiresAt` does. */
+  expire(): void {
+    for (const [address, { expiresAt }] of this.#items) {
+      if (expiresAt && Number(expiresAt.N) * 1_000 < this.nowMs()) this.#items.delete(address);
+    }
   }
 
   /** The store of one more process. */
@@ -85,12 +97,12 @@ export class SimulatedService {
   }
 
   /** Whether a transaction with this check would pass at present. */
-  admits(election: string, { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues }: Check): boolean {
+  admits({ Key, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues }: Check): boolean {
+    const key = marshall(Key) as unknown as Key;
     const values = marshall(ExpressionAttributeValues ?? {}) as Item;
     const names = ExpressionAttributeNames ?? {};
     const request = { ConditionExpression: ConditionExpression ?? "", ExpressionAttributeNames: names };
-    const item = this.#items.get(election);
-    return holds({ ...request, Key: { election: { S: election } }, ExpressionAttributeValues: values }, item);
+    return holds({ ...request, Key: key, ExpressionAttributeValues: values }, this.#items.get(addressOf(key)));
   }
 
   async #handle(request: HttpRequest, process: ProcessClock, { network, hostOffsetMs }: Line): Promise<object> {
@@ -108,9 +120,9 @@ export class SimulatedService {
   #answer(operation: string, { body }: HttpRequest, sentMs: number, lags: boolean): Reply {
     const request = JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Request;
     if (operation === "DescribeTable") return { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
-    const election = request.Key.election.S;
-    const past = lags && operation === "GetItem" && !request.ConsistentRead && this.#past.has(election);
-    const item = (past ? this.#past : this.#items).get(election);
+    const address = addressOf(request.Key);
+    const past = lags && operation === "GetItem" && !request.ConsistentRead && this.#past.has(address);
+    const item = (past ? this.#past : this.#items).get(address);
     if (operation === "GetItem") this.served[request.ConsistentRead ? "consistentReads" : "reads"] += 1;
     else this.served.writes += 1;
     if (operation === "GetItem") return { status: 200, body: item ? { Item: item } : {} };
@@ -119,9 +131,9 @@ export class SimulatedService {
       const __type = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException";
       return { status: 400, body: { __type, message: "The conditional request failed", ...(item ? { Item: item } : {}) } };
     }
-    const updated = update(request, item ?? { election: { S: election } });
-    this.#past.set(election, item);
-    this.#items.set(election, updated);
+    const updated = update(request, item ?? { ...request.Key });
+    this.#past.set(address, item);
+    this.#items.set(address, updated);
     const nonce = updated["nonce"]?.S ?? "";
     if (nonce !== item?.["nonce"]?.S) this.sentMs.set(nonce, sentMs);
     this.onUpdated?.(item, updated);
@@ -129,12 +141,20 @@ export class SimulatedService {
   }
 }
 
+function keyOf(election: string, entry: string): Key {
+  return { election: { S: election }, entry: { S: entry } };
+}
+
+function addressOf({ election, entry }: Key): string {
+  return JSON.stringify([election.S, entry.S]);
+}
+
 /** Lets the SDK read its configuration files, which it does once in a process and in real time. */
 export async function warmUp(): Promise<void> {
   const headers = { "x-amzn-requestid": "R", "content-type": "application/x-amz-json-1.0" };
   const response = { statusCode: 200, headers, body: new TextEncoder().encode("{}") };
   const client = clientOn(() => Promise.resolve({ response }));
-  await client.send(new GetItemCommand({ TableName: TABLE, Key: { election: { S: "warm-up" } } }));
+  await client.send(new GetItemCommand({ TableName: TABLE, Key: { ...keyOf("warm-up", "lease") } }));
 }
 
 function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBClient {

@@ -44,6 +44,16 @@ describe("a global table with eventually consistent replicas", () => {
     await expect(electorOf().tryRun(() => expect.fail("It led."))).rejects.toMatchObject({ code: "CONFIGURATION" });
     await expect(world.store().read(ELECTION)).resolves.toBeUndefined();
   });
+
+  test("holds no occurrences either", async ({ world }) => {
+    world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: REPLICAS }));
+    const occurrences = world.store().occurrences(ELECTION, { retentionMs: 60_000 });
+
+    await expect(world.failureOf(occurrences.acquire(asking({ election: "nightly@10:00" })))).resolves.toMatchObject({
+      code: "CONFIGURATION",
+    });
+    expect(world.proxy.requests.map(({ name }) => name)).not.toContain("UpdateItem");
+  });
 });
 
 test("a table that is replicated with strong consistency holds leases, and fences nothing", async ({ world }) => {
@@ -53,6 +63,7 @@ test("a table that is replicated with strong consistency holds leases, and fence
 
   expect(() => store.fence(lease)).toThrow(UnsupportedError);
   expect(() => store.fence(lease)).toThrow(/no transactions/);
+  expect(() => store.occurrences(ELECTION, { retentionMs: 1 }).fence(lease)).toThrow(/no transactions/);
   await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
 });
 

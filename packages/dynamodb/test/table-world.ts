@@ -37,13 +37,13 @@ export function clientOf(endpoint: string, options: ConstructorParameters<typeof
 }
 
 /** Makes a table, which can be used at once. */
-export async function makeTable(client: DynamoDBClient, tableName: string, key = "election"): Promise<void> {
+export async function makeTable(client: DynamoDBClient, tableName: string, keys = ["election", "entry"]): Promise<void> {
   await client.send(
     new CreateTableCommand({
       TableName: tableName,
       BillingMode: "PAY_PER_REQUEST",
-      KeySchema: [{ AttributeName: key, KeyType: "HASH" }],
-      AttributeDefinitions: [{ AttributeName: key, AttributeType: "S" }],
+      KeySchema: keys.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? "HASH" : "RANGE" })),
+      AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
     }),
   );
   for (;;) {
@@ -88,17 +88,16 @@ export class TableWorld {
     return new DynamoDBLeaseStore({ client: this.client, tableName: this.tableName, clock: this.clock, ...options });
   }
 
-  /** The item of an election, as it is. */
-  async item(election = ELECTION): Promise<Record<string, AttributeValue> | undefined> {
-    const { Item } = await this.direct.send(
-      new GetItemCommand({ TableName: this.tableName, Key: { election: { S: election } }, ConsistentRead: true }),
-    );
+  /** The item of an election's lease, or another entry of it, as it is. */
+  async item(election = ELECTION, entry = "lease"): Promise<Record<string, AttributeValue> | undefined> {
+    const Key = { election: { S: election }, entry: { S: entry } };
+    const { Item } = await this.direct.send(new GetItemCommand({ TableName: this.tableName, Key, ConsistentRead: true }));
     return Item;
   }
 
   /** Puts an item there, whatever was. */
   async putItem(item: Record<string, AttributeValue>): Promise<void> {
-    const Item = { election: { S: ELECTION }, ...item };
+    const Item = { election: { S: ELECTION }, entry: { S: "lease" }, ...item };
     await this.direct.send(new PutItemCommand({ TableName: this.tableName, Item }));
   }
 

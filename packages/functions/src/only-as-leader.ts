@@ -25,7 +25,7 @@ export interface AnyPlatformOptions<Args extends readonly unknown[]> {
  * ```
  * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any delivery.
  */
-export function onlyAsLeader<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby = NotElected>(
+export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElected, Args extends readonly unknown[] = []>(
   options: OnlyAsLeaderOptions<Args, Store, Standby> & AnyPlatformOptions<Args>,
   handler: LeaderHandler<Args, Store, Result>,
 ): (...args: Args) => Promise<Result | Standby> {

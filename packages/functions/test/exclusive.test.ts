@@ -4,6 +4,7 @@ import {
   MemoryRecordStore,
   RecordLeaseStore,
   StoreError,
+  type Leader,
   type LeaseStore,
   type StoreErrorCode,
 } from "@leasehold/core";
@@ -71,7 +72,7 @@ describe("exclusive", () => {
         election: ELECTION,
         remainingMs: TIMEOUT_MS,
         clock,
-        onStandby: (leader, event: string) => `${event} is for term ${leader?.term}`,
+        onStandby: (leader: Leader | undefined, event: string) => `${event} is for term ${leader?.term}`,
       },
       (_event: string) => "ran",
     );

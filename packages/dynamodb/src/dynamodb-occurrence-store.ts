@@ -1,0 +1,31 @@
+import { RecordLeaseStore } from "@leasehold/core";
+import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
+import { fenceOn, type DynamoDBFence, type Fenced } from "./fence.ts";
+import { occurrenceKey } from "./item.ts";
+import type { LeaseTable } from "./lease-table.ts";
+
+/**
+ * The occurrences of one election's schedule, each an item of its own in the election's partition, with the time after
+ * which DynamoDB may delete it. Given out by `DynamoDBLeaseStore.occurrences`.
+ */
+export class DynamoDBOccurrenceStore extends RecordLeaseStore {
+  readonly #table: LeaseTable;
+  readonly #election: string;
+
+  constructor(table: LeaseTable, election: string, retentionMs: number) {
+    const keyOf = occurrenceKey.bind(undefined, election);
+    super(new DynamoDBRecordStore(table, { keyOf, retentionMs }), { clock: table.clock, occurrences: true });
+    this.#table = table;
+    this.#election = election;
+  }
+
+  /**
+   * What makes a transaction depend on this attempt at the occurrence, as `DynamoDBLeaseStore.fence` does for a
+   * leadership of the election: DynamoDB cancels it once the occurrence is done, given back, or in a later attempt's hands.
+   *
+   * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.
+   */
+  fence(leadership: Fenced): DynamoDBFence {
+    return fenceOn(this.#table, occurrenceKey(this.#election, leadership.election), leadership);
+  }
+}

@@ -1,0 +1,151 @@
+import { ConfigurationError, ForeignRecordError } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
+import { occurrenceKey } from "../src/item.ts";
+import { LeaseTable } from "../src/lease-table.ts";
+import { answer, asking, ELECTION, inputOf, LEASE_MS, LIMITS, win, type TableWorld } from "./table-world.ts";
+import { test } from "./world-test.ts";
+
+const TICK = "nightly@2026-11-20T10:00:00.000Z";
+const ENTRY = `tick#${TICK}`;
+const RETENTION = { retentionMs: 3_600_000 };
+
+async function expiresAt(world: TableWorld): Promise<number> {
+  return Number((await world.item(ELECTION, ENTRY))?.["expiresAt"]?.N);
+}
+
+test("an occurrence is an item beside the lease, with the second from which it may be deleted", async ({ world }) => {
+  const store = world.store();
+  await win(store);
+  const before = Date.now() / 1_000;
+  await win(store.occurrences(ELECTION, RETENTION), { election: TICK });
+
+  expect(Object.keys((await world.item(ELECTION, ENTRY))!)).toEqual(
+    expect.arrayContaining(["election", "entry", "expiresAt", "version", "nonceNotAfter", "nonceNotBefore", "termId"]),
+  );
+  expect(await expiresAt(world)).toBeGreaterThanOrEqual(before + 3_600);
+  expect(await expiresAt(world)).toBeLessThanOrEqual(Date.now() / 1_000 + 3_605);
+  expect(await world.item()).not.toHaveProperty("expiresAt");
+});
+
+test("names are kept apart by code point, as they are, with those of the election", async ({ world }) => {
+  const names = ["é", "e\u0301", "a/b#c?d%20", " ", "lease", ENTRY, "😀".repeat(63), "x".repeat(255), "__proto__"];
+  for (const election of names) {
+    const store = world.store().occurrences(election, RETENTION);
+    for (const occurrence of names) await win(store, { election: occurrence });
+  }
+  for (const election of names) {
+    for (const occurrence of names) {
+      const store = world.store().occurrences(election, RETENTION);
+      await expect(store.read(occurrence)).resolves.toMatchObject({ term: 1, election: occurrence });
+      await expect(world.item(election, `tick#${occurrence}`)).resolves.toMatchObject({ election: { S: election } });
+    }
+    await expect(world.item(election)).resolves.toBeUndefined();
+  }
+});
+
+test("one of 20 that try at once has the claim", async ({ world }) => {
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, async () =>
+      world
+        .store()
+        .occurrences(ELECTION, RETENTION)
+        .acquire(asking({ election: TICK })),
+    ),
+  );
+  expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
+});
+
+test("what the time of deletion is leaves the record with the rest of the stamps", async ({ world }) => {
+  await win(world.store().occurrences(ELECTION, RETENTION), { election: TICK });
+  const place = { keyOf: (occurrence: string) => occurrenceKey(ELECTION, occurrence), ...RETENTION };
+  const records = new DynamoDBRecordStore(new LeaseTable(world.client, world.tableName, world.clock), place);
+  const stored = await records.get(TICK, { consistent: true, signal: new AbortController().signal });
+
+  expect(stored).toMatchObject({ data: { term: 1, candidateId: "a" } });
+  for (const stamp of ["expiresAt", "version", "nonceNotBefore", "nonceNotAfter"]) expect(stored?.data).not.toHaveProperty(stamp);
+});
+
+test("an item that is no occurrence of ours is an error that names it, and stays as it was", async ({ world }) => {
+  await world.putItem({ entry: { S: ENTRY }, owner: { S: "ops" } });
+  const before = await world.item(ELECTION, ENTRY);
+  const error = await world.failureOf(
+    world
+      .store()
+      .occurrences(ELECTION, RETENTION)
+      .acquire(asking({ election: TICK })),
+  );
+
+  expect(error).toBeInstanceOf(ForeignRecordError);
+  expect(error).toMatchObject({ election: TICK });
+  await expect(world.item(ELECTION, ENTRY)).resolves.toEqual(before);
+});
+
+describe("what a lease store has learned serves its occurrences, and the other way round", () => {
+  test("what kind of table it is", async ({ world }) => {
+    const store = world.store();
+    await win(store);
+    const names = await world.namesDuring(() => win(store.occurrences(ELECTION, RETENTION), { election: TICK }));
+    expect(names).toEqual(["GetItem", "UpdateItem"]);
+  });
+
+  test("the service's time, without which a write looks first", async ({ world, dynalite }) => {
+    const store = world.store();
+    const occurrences = store.occurrences(ELECTION, RETENTION);
+    const claim = await win(occurrences, { election: TICK });
+    const pass = async (ms: number): Promise<void> => {
+      world.clock.forward(ms);
+      await dynalite.advance(ms);
+    };
+    const renew = (): Promise<unknown> => occurrences.renew(claim, LIMITS);
+    await pass(3 * LEASE_MS);
+    const sent = await world.requestsDuring(renew);
+    expect(sent.map(({ name }) => name)).toEqual(["GetItem", "UpdateItem"]);
+    expect(inputOf(sent[0]!)["Key"]).toEqual({ election: { S: ELECTION }, entry: { S: ENTRY } });
+
+    await pass(3 * LEASE_MS);
+    await store.read(ELECTION);
+    await expect(world.namesDuring(renew)).resolves.toEqual(["UpdateItem"]);
+  });
+});
+
+test("where no reply tells the time, it is kept, although it was to be deleted before", async ({ world }) => {
+  const first = world.store().occurrences(ELECTION, RETENTION);
+  await first.release(await win(first, { election: TICK }), LIMITS);
+  expect(await expiresAt(world)).toBeGreaterThan(0);
+
+  const item = (await world.item(ELECTION, ENTRY))!;
+  world.proxy.rule = ({ name }) => {
+    if (name === "GetItem") return answer(200, { Item: item }, { Date: "the day after tomorrow" });
+    return name === "DescribeTable" ? answer(200, { Table: {} }) : undefined;
+  };
+  await win(world.store().occurrences(ELECTION, RETENTION), { election: TICK });
+
+  await expect(world.item(ELECTION, ENTRY)).resolves.toMatchObject({ term: { N: "2" } });
+  await expect(world.item(ELECTION, ENTRY)).resolves.not.toHaveProperty("expiresAt");
+});
+
+describe("occurrences()", () => {
+  test("can be completed, which an election cannot", ({ world }) => {
+    const store = world.store();
+    expect(store.capabilities.completion).toBe(false);
+    expect(store.occurrences(ELECTION, RETENTION).capabilities).toEqual({ ...store.capabilities, completion: true });
+  });
+
+  test.for<[unknown, unknown, RegExp]>([
+    ["", 1, /election is empty/],
+    [7, 1, /election must be a string/],
+    ["x".repeat(256), 1, /256 bytes/],
+    ["a\u0000", 1, /control character/],
+    ["\ud800", 1, /lone surrogate/],
+    [ELECTION, undefined, /retentionMs must be a number/],
+    [ELECTION, "3600", /retentionMs must be a number/],
+    [ELECTION, 0, /retentionMs is 0/],
+    [ELECTION, Infinity, /retentionMs is Infinity/],
+  ])("refuses the election %j with the retention %j, before any request", async ([election, retentionMs, says], { world }) => {
+    const store = world.store();
+    const ask = (): unknown => store.occurrences(election as string, { retentionMs: retentionMs as number });
+    await expect(world.namesDuring(async () => expect(ask).toThrow(ConfigurationError))).resolves.toEqual([]);
+    expect(ask).toThrow(says);
+  });
+});

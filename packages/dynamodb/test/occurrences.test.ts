@@ -1,0 +1,194 @@
+import { Elector } from "@leasehold/core";
+import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testing";
+import type { DynamoDBLeaseStore, DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { asking, ELECTION, LEASE_MS, LIMITS, win } from "./table-world.ts";
+
+const TICK = "nightly@2026-11-20T10:00:00.000Z";
+const ENTRY = `tick#${TICK}`;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const CLAIM = asking({ election: TICK, expiry: "store-clock" });
+
+let world: VirtualClock;
+let service: SimulatedService;
+
+beforeAll(warmUp);
+
+beforeEach(() => {
+  world = new VirtualClock();
+  service = new SimulatedService(world);
+});
+
+/** The store of one more process. */
+function leases(clock = new ProcessClock(world)): DynamoDBLeaseStore {
+  return service.store(clock, { network: promptNetwork(10), hostOffsetMs: () => 0 });
+}
+
+/** The occurrences as one more process knows them: not at all. */
+function occurrences({ election = ELECTION, retentionMs = DAY_MS } = {}): DynamoDBOccurrenceStore {
+  return leases().occurrences(election, { retentionMs });
+}
+
+/** Lets time pass until it is known. */
+async function soon<T>(promise: Promise<T>): Promise<T> {
+  return await world.runUntil(promise);
+}
+
+describe("an occurrence", () => {
+  test("is claimed once: everybody is refused then, whatever they know", async () => {
+    const [a, b] = [occurrences(), occurrences()];
+    await soon(b.read(TICK));
+    await soon(win(a, CLAIM));
+
+    for (const store of [a, b, occurrences()]) {
+      const outcome = await soon(store.acquire(CLAIM));
+      expect(outcome).toMatchObject({ acquired: false, current: { holder: "a", term: 1 } });
+    }
+    expect(service.item(ELECTION, ENTRY)).toMatchObject({ election: { S: ELECTION }, entry: { S: ENTRY }, term: { N: "1" } });
+  });
+
+  test("that is done refuses everybody for good", async () => {
+    const [a, b] = [occurrences(), occurrences()];
+    const claim = await soon(win(a, CLAIM));
+    await soon(b.read(TICK));
+    await expect(soon(a.release(claim, { ...LIMITS, done: true }))).resolves.toBe("released");
+    await world.advance(DAY_MS / 2);
+
+    for (const store of [a, b, occurrences()]) {
+      await soon(store.read(TICK));
+      const outcome = await soon(store.acquire(CLAIM));
+      expect(outcome).toMatchObject({ acquired: false, current: { state: "vacant", term: 1, done: true } });
+    }
+  });
+
+  test("that was given back can be claimed again: the next attempt", async () => {
+    const store = occurrences();
+    await soon(store.release(await soon(win(store, CLAIM)), LIMITS));
+
+    await expect(soon(win(occurrences(), CLAIM))).resolves.toMatchObject({ election: TICK, term: 2 });
+  });
+
+  test("whose claimant died is taken over by a process that knows nothing, once the claim has run out, and done once", async () => {
+    await soon(win(occurrences(), CLAIM));
+    const call = async (): Promise<unknown> => {
+      const clock = new ProcessClock(world);
+      const store = leases(clock).occurrences(ELECTION, { retentionMs: DAY_MS });
+      const elector = new Elector({ store, election: TICK, clock });
+      return await soon(elector.tryRun(async (leadership) => await leadership.complete()));
+    };
+
+    await world.advance(LEASE_MS - 1_000);
+    await expect(call()).resolves.toMatchObject({ elected: false });
+    await world.advance(1_000 + occurrences().capabilities.storeClock!.toleranceMs);
+    await expect(call()).resolves.toMatchObject({ elected: true, term: 2 });
+    await expect(call()).resolves.toMatchObject({ elected: false });
+    expect(service.item(ELECTION, ENTRY)).toMatchObject({ term: { N: "2" }, termId: { NULL: true }, done: { BOOL: true } });
+  });
+
+  test.for([
+    ["another election", TICK],
+    [ELECTION, "lease"],
+    [ELECTION, ENTRY],
+    [TICK, ELECTION],
+    [ELECTION, ELECTION],
+  ] as const)("never meets one of the election %j that is called %j, nor the lease", async ([election, occurrence]) => {
+    const store = leases();
+    const lease = await soon(win(store));
+    const claim = await soon(win(occurrences(), CLAIM));
+    const other = occurrences({ election });
+
+    const claimed = await soon(win(other, { ...CLAIM, election: occurrence }));
+    await soon(other.release(claimed, { ...LIMITS, done: true }));
+
+    expect(claimed).toMatchObject({ election: occurrence, term: 1 });
+    await expect(soon(store.renew(lease, LIMITS))).resolves.toMatchObject({ held: true });
+    await expect(soon(leases().read(ELECTION, { expiry: "store-clock" }))).resolves.toMatchObject({ state: "held", term: 1 });
+    await expect(soon(occurrences().read(TICK, { expiry: "store-clock" }))).resolves.toMatchObject({ state: "held", term: 1 });
+    expect(claim.termId).toBe(service.item(ELECTION, ENTRY)?.["termId"]?.S);
+  });
+});
+
+describe("DynamoDB may delete an occurrence", () => {
+  /** From when, in seconds of the service's time. */
+  function expiresAt(): number {
+    return Number(service.item(ELECTION, ENTRY)?.["expiresAt"]?.N);
+  }
+
+  test("its retention after the last write, whoever wrote, by the service's time alone", async () => {
+    service.step(-7 * HOUR_MS);
+    const [store, admin] = [occurrences(), occurrences()];
+    const claim = await soon(win(store, CLAIM));
+    const writes: Array<() => Promise<unknown>> = [
+      () => store.renew(claim, LIMITS),
+      () => store.publish(claim, "half of it", LIMITS),
+      () => admin.break(TICK, { reason: "test" }),
+      () => store.release(claim, LIMITS),
+      () => win(store, CLAIM).then((again) => store.release(again, { ...LIMITS, done: true })),
+    ];
+    for (const write of writes) {
+      await world.advance(LEASE_MS / 3);
+      const beforeMs = service.nowMs();
+      const before = expiresAt();
+      await soon(write());
+
+      expect(expiresAt()).toBeGreaterThan(before);
+      expect(Number.isInteger(expiresAt())).toBe(true);
+      expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(beforeMs + DAY_MS);
+      const latestMs = Number(service.item(ELECTION, ENTRY)?.["nonceNotAfter"]?.N);
+      expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(latestMs + DAY_MS);
+      // What is known of the service's time, and the whole second.
+      expect(expiresAt() * 1_000).toBeLessThanOrEqual(service.nowMs() + DAY_MS + 5_000);
+    }
+  });
+
+  test("never while a claim may still be held, however short its retention", async () => {
+    await soon(win(occurrences({ retentionMs: 1 }), CLAIM));
+    expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(service.nowMs() + LEASE_MS - 100);
+  });
+
+  test("late, and until then it counts as it is", async () => {
+    const store = occurrences();
+    await soon(store.release(await soon(win(store, CLAIM)), { ...LIMITS, done: true }));
+    await world.advance(3 * DAY_MS);
+
+    expect(expiresAt() * 1_000).toBeLessThan(service.nowMs());
+    await expect(soon(occurrences().read(TICK))).resolves.toMatchObject({ state: "vacant", term: 1, done: true });
+    await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({ acquired: false, current: { done: true } });
+  });
+
+  test("and nothing is left of it", async () => {
+    const store = occurrences();
+    await soon(store.release(await soon(win(store, CLAIM)), { ...LIMITS, done: true }));
+    service.expire();
+    await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({ acquired: false });
+    await world.advance(DAY_MS + 5_000);
+    service.expire();
+
+    await expect(soon(store.read(TICK))).resolves.toBeUndefined();
+    await expect(soon(win(occurrences(), CLAIM))).resolves.toMatchObject({ term: 1 });
+  });
+
+  test("never a lease, whatever is done to it", async () => {
+    const [store, admin] = [leases(), leases()];
+    await soon(win(store.occurrences(ELECTION, { retentionMs: 1 }), CLAIM));
+    const kept = async (write: Promise<unknown>): Promise<void> => {
+      await soon(write);
+      expect(service.item(ELECTION)).not.toHaveProperty("expiresAt");
+    };
+
+    const lease = await soon(win(store));
+    await kept(store.renew(lease, LIMITS));
+    await kept(store.publish(lease, "value", LIMITS));
+    await kept(admin.break(ELECTION, { reason: "test" }));
+    await kept(store.release(lease, LIMITS));
+    await world.advance(LEASE_MS);
+    await kept(admin.transfer(ELECTION, "b", { transferTimeoutMs: 1_000 }));
+    await kept(win(leases(), { candidateId: "b" }));
+    await world.advance(30 * DAY_MS);
+    service.expire();
+    expect(service.item(ELECTION)).toMatchObject({ term: { N: "2" } });
+    expect(service.item(ELECTION, ENTRY)).toBeUndefined();
+  });
+});
