@@ -1,11 +1,14 @@
 import { Firestore, type Transaction } from "@google-cloud/firestore";
 import {
-  FencedError,
-  ForeignRecordError,
+  checkName,
+  duration,
   RecordLeaseStore,
-  type Leadership,
+  type Clock,
+  type OccurrenceOptions,
   type RecordLeaseStoreOptions,
 } from "@leasehold/core";
+import { dependOn, type Fenced } from "./fence.ts";
+import { FirestoreOccurrenceStore } from "./firestore-occurrence-store.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
 import { Paths } from "./paths.ts";
 
@@ -36,6 +39,7 @@ export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
 export class FirestoreLeaseStore extends RecordLeaseStore {
   readonly #firestore: Firestore;
   readonly #paths: Paths;
+  readonly #clock: Clock | undefined;
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: FirestoreLeaseStoreOptions = {}) {
@@ -45,6 +49,18 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
     super(new FirestoreRecordStore(firestore, paths), { clock });
     this.#firestore = firestore;
     this.#paths = paths;
+    this.#clock = clock;
+  }
+
+  /**
+   * The occurrences of a schedule, each a document in the collection `ticks` below the election's own. Each carries
+   * `expiresAt`, `retentionMs` and an hour or more after its last write, for a TTL policy to delete it by.
+   */
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): FirestoreOccurrenceStore {
+    checkName("election", election);
+    duration("retentionMs", retentionMs);
+    const options = { retentionMs, clock: this.#clock };
+    return new FirestoreOccurrenceStore(this.#firestore, this.#paths.occurrences(election), options);
   }
 
   /**
@@ -56,17 +72,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
    *
    * @throws {FencedError} if the leadership has ended; nothing is written.
    */
-  async fence(leadership: Pick<Leadership, "election" | "term" | "termId">, transaction: Transaction): Promise<void> {
-    const { election, term, termId } = leadership;
-    const path = this.#paths.fence(election);
-    const snapshot = await transaction.get(this.#firestore.doc(path));
-    const found = (snapshot.data() ?? {}) as { readonly term?: unknown; readonly termId?: unknown };
-    // A user's settings may make integers bigints.
-    const currentTerm = typeof found.term === "bigint" ? Number(found.term) : found.term;
-    if (currentTerm === term && found.termId === termId) return;
-    if (snapshot.exists && !Number.isSafeInteger(currentTerm)) {
-      throw new ForeignRecordError(election, `The document '${path}'`, "it is not a fence of ours");
-    }
-    throw new FencedError(election, term, currentTerm as number | undefined, "the documents of this transaction");
+  async fence(leadership: Fenced, transaction: Transaction): Promise<void> {
+    await dependOn(this.#firestore.doc(this.#paths.fence(leadership.election)), leadership, transaction);
   }
 }

@@ -7,7 +7,9 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
+  WatchOptions,
 } from "@leasehold/core";
+import type { Expiry } from "./expiry.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
 import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./lease-document.ts";
 import { OneCall, type WireWrite } from "./one-call.ts";
@@ -17,6 +19,9 @@ import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts
 /**
  * One document per election, compared and swapped on its update time, and one for its fence, written in the same commit
  * where it changes. No transaction: one that is open while its client pauses makes everybody else's writes wait.
+ *
+ * Records that expire are occurrences. Each is its own fence, so that it goes in one piece; and they are not watched,
+ * since functions do not listen.
  */
 export class FirestoreRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
@@ -28,31 +33,38 @@ export class FirestoreRecordStore implements RecordStore {
   readonly #firestore: Firestore;
   readonly #paths: Paths;
   readonly #calls: OneCall;
+  readonly #expiry: Expiry | undefined;
+  readonly watch?: NonNullable<RecordStore["watch"]>;
 
-  constructor(firestore: Firestore, paths: Paths) {
+  constructor(firestore: Firestore, paths: Paths, expiry?: Expiry) {
     this.#firestore = firestore;
     this.#paths = paths;
     this.#calls = new OneCall(firestore);
+    this.#expiry = expiry;
+    if (!expiry) this.watch = (election, options) => this.#watch(election, options);
   }
 
-  async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
-    const { document, readTime } = await this.#calls.read(election, this.#paths.lease(election), signal);
+  async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
+    const learn = this.#expiry?.asking();
+    const { document, readTime } = await this.#calls.read(election, this.#paths.record(election), signal);
+    learn?.(nanosOf(readTime));
     if (!document) return undefined;
     return stored(decodeFields(document.fields ?? {}), nanosOf(document.updateTime ?? {}), nanosOf(readTime));
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, fence, signal } = options;
+    const expiresAt = await this.#expiresAt(election, signal);
     const lease: WireWrite = {
       update: {
-        name: await this.#documentName(election, this.#paths.lease(election)),
-        fields: encodeFields(fieldsOf(record, ifVersion, keepsNonce)),
+        name: await this.#documentName(election, this.#paths.record(election)),
+        fields: encodeFields(fieldsOf(record, ifVersion, keepsNonce, expiresAt)),
       },
       updateMask: { fieldPaths: FIELD_MASK },
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
     const writes = [lease];
-    if (fence) {
+    if (fence && !this.#expiry) {
       const name = await this.#documentName(election, this.#paths.fence(election));
       writes.push({ update: { name, fields: encodeFields({ ...fence }) } });
     }
@@ -60,7 +72,15 @@ export class FirestoreRecordStore implements RecordStore {
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
   }
 
-  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<StoredRecord | undefined> {
+  /** Of an occurrence. Where Firestore's time is not known yet it is read first; the engine has always read before it writes. */
+  async #expiresAt(election: string, signal: AbortSignal): Promise<bigint | undefined> {
+    const expiresAt = this.#expiry?.next();
+    if (!this.#expiry || expiresAt !== undefined) return expiresAt;
+    await this.get(election, { signal });
+    return this.#expiry.next();
+  }
+
+  async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<StoredRecord | undefined> {
     if (signal.aborted) return;
     // Only the last snapshot matters: one that is not taken in time is replaced.
     let pushed: { readonly record: StoredRecord | undefined } | { readonly error: Error } | undefined;
@@ -71,7 +91,7 @@ export class FirestoreRecordStore implements RecordStore {
     };
     const onAbort = (): void => wake.resolve();
     signal.addEventListener("abort", onAbort, { once: true });
-    const unsubscribe = this.#firestore.doc(this.#paths.lease(election)).onSnapshot(
+    const unsubscribe = this.#firestore.doc(this.#paths.record(election)).onSnapshot(
       (snapshot) => push({ record: recordOf(snapshot) }),
       (error) => push({ error: toStoreError(error, "watch", election, false) }),
     );

@@ -3,8 +3,10 @@ import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
 /** When the nonce was written, where an administrator has written since: every write moves the update time. */
 const NONCE_TIME = "nonceTime";
+/** When an occurrence may be deleted. A lease never has one: should anybody give it one, the next write takes it away. */
+const EXPIRES_AT = "expiresAt";
 /** What a write sets, or removes where it leaves it out. */
-export const FIELD_MASK: readonly string[] = [...LEASE_RECORD_FIELDS, NONCE_TIME];
+export const FIELD_MASK: readonly string[] = [...LEASE_RECORD_FIELDS, NONCE_TIME, EXPIRES_AT];
 
 /**
  * A version of a lease document: its update time, and the time of its nonce, which is the same unless an administrator
@@ -20,16 +22,27 @@ interface Version {
  * @param data with moments as bigints of nanoseconds. What is no lease of ours is handed over, too: the engine says so.
  */
 export function stored(data: Record<string, unknown>, updated: bigint, read: bigint): StoredRecord {
-  const { [NONCE_TIME]: nonceTime, ...record } = data;
+  const { [NONCE_TIME]: nonceTime, [EXPIRES_AT]: _, ...record } = data;
   const nonceWritten = typeof nonceTime === "bigint" ? nonceTime : updated;
   const ageMs = Number(read - nonceWritten) / 1e6;
   return { data: record, version: formatVersion({ updated, nonceWritten }), nonceAgeMs: [ageMs, ageMs] };
 }
 
-/** The fields that make a document hold this record. */
-export function fieldsOf(record: LeaseRecord, ifVersion: string | undefined, keepsNonce: boolean): Record<string, unknown> {
-  const fields: Record<string, unknown> = Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]]));
-  return { ...fields, [NONCE_TIME]: keepsNonce && ifVersion !== undefined ? parseVersion(ifVersion).nonceWritten : undefined };
+/**
+ * The fields that make a document hold this record.
+ * @param expiresAt of an occurrence, in nanoseconds since the epoch by Firestore's clock
+ */
+export function fieldsOf(
+  record: LeaseRecord,
+  ifVersion: string | undefined,
+  keepsNonce: boolean,
+  expiresAt: bigint | undefined,
+): Record<string, unknown> {
+  return {
+    ...Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]])),
+    [NONCE_TIME]: keepsNonce && ifVersion !== undefined ? parseVersion(ifVersion).nonceWritten : undefined,
+    [EXPIRES_AT]: expiresAt,
+  };
 }
 
 /** The version that a write made. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
 
-/** Where an election's documents are. */
+/** Where the documents of elections are, or those of one election's occurrences. */
 export class Paths {
   readonly #collection: string;
 
@@ -16,19 +16,24 @@ export class Paths {
     this.#collection = collection;
   }
 
-  lease(election: string): string {
-    return `${this.#collection}/${documentId(election)}`;
+  record(name: string): string {
+    return `${this.#collection}/${documentId(name)}`;
   }
 
-  /** Apart from the lease document, so that renewals never meet the transactions that depend on it. */
+  /** Apart from the lease document, so that renewals never meet the transactions that depend on it. Occurrences have none. */
   fence(election: string): string {
-    return `${this.lease(election)}/fence/current`;
+    return `${this.record(election)}/fence/current`;
+  }
+
+  /** In a collection of their own, so that a TTL policy for them cannot reach a lease. */
+  occurrences(election: string): Paths {
+    return new Paths(`${this.record(election)}/ticks`);
   }
 }
 
 /** A document id for any name: percent-encoded as UTF-8, with what Firestore reserves (`.`, `..` and `__…__`) encoded as well. */
-function documentId(election: string): string {
-  const id = encodeURIComponent(election);
+function documentId(name: string): string {
+  const id = encodeURIComponent(name);
   if (/^\.{1,2}$/.test(id)) return id.replaceAll(".", "%2E");
   return /^__.*__$/.test(id) ? `%5F${id.slice(1)}` : id;
 }

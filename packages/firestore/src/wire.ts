@@ -36,6 +36,7 @@ export function wireTime(nanos: bigint): { seconds: string; nanos: number } {
 export function encode(value: unknown): WireValue {
   if (value === null) return { nullValue: "NULL_VALUE" };
   if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "boolean") return { booleanValue: value };
   if (typeof value === "bigint") return { timestampValue: wireTime(value) };
   if (typeof value === "number") return Number.isSafeInteger(value) ? { integerValue: String(value) } : { doubleValue: value };
   return { mapValue: { fields: encodeFields(value as Readonly<Record<string, unknown>>) } };

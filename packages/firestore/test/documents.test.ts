@@ -229,7 +229,7 @@ describe("names", () => {
     id.isWellFormed() && Buffer.byteLength(id) <= 1_500 && !id.includes("/") && !/^\.{1,2}$/u.test(id) && !/^__.*__$/u.test(id);
 
   test.for(names)("%j makes a valid id", (election) => {
-    const id = new Paths("leasehold").lease(election).replace("leasehold/", "");
+    const id = new Paths("leasehold").record(election).replace("leasehold/", "");
     expect(isValid(id)).toBe(true);
     expect(decodeURIComponent(id)).toBe(election);
   });
@@ -238,10 +238,10 @@ describe("names", () => {
     const paths = new Paths("leasehold");
     const [collection, id, fence, current, ...rest] = paths.fence(a).split("/");
     expect([collection, fence, current, rest]).toEqual(["leasehold", "fence", "current", []]);
-    expect(paths.lease(a)).toBe(`leasehold/${id}`);
+    expect(paths.record(a)).toBe(`leasehold/${id}`);
     expect(isValid(id!)).toBe(true);
     expect(decodeURIComponent(id!)).toBe(a);
-    expect(paths.lease(a) === paths.lease(b)).toBe(a === b);
+    expect(paths.record(a) === paths.record(b)).toBe(a === b);
   });
 });
 

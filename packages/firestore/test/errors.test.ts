@@ -143,18 +143,22 @@ describe("a reply that is lost after the commit", () => {
     },
   );
 
-  test.for(Object.entries(FAILURES))("of a release (%s): it is free", async ([, { code }], { world }) => {
-    const store = world.store(REAL_TIME);
-    const lease = await win(store);
-    world.faultOnce("Commit", { code, message: "as asked", afterCommit: true });
-    const release = store.release(lease, LIMITS);
-    if (code === SENT_AGAIN) await expect(release).resolves.toBe("not-held");
-    else await world.failureOf(release);
+  test.for(Object.entries(FAILURES))(
+    "of a release (%s): it is free, and the next call knows",
+    async ([, { code }], { world }) => {
+      const store = world.store(REAL_TIME);
+      const lease = await win(store);
+      world.faultOnce("Commit", { code, message: "as asked", afterCommit: true });
+      const release = store.release(lease, LIMITS);
+      if (code === SENT_AGAIN) await expect(release).resolves.toBe("released");
+      else await world.failureOf(release);
 
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
-    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
-    await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ term: 1, termId: null });
-  });
+      await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
+      // Once it was told, there is nothing of ours left.
+      await expect(store.release(lease, LIMITS)).resolves.toBe(code === SENT_AGAIN ? "not-held" : "released");
+      await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ term: 1, termId: null });
+    },
+  );
 });
 
 describe("a precondition that does not hold is an answer", () => {

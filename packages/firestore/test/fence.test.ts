@@ -249,6 +249,26 @@ describe.for(services)("on $name", ({ start }) => {
     expect((await fresh.firestore.doc("reports/today").get()).get("content")).toBe("by term 3");
   });
 
+  plainTest("an occurrence is claimed, guarded by its own document, and done once", async () => {
+    const [first, second] = [member(), member()];
+    const [ticks, others] = [first, second].map(({ store }) => store.occurrences("report", { retentionMs: 60_000 }));
+    const election = "report@2026-11-20T10:00:00.000Z";
+    const lease = await win(ticks!, { election });
+    await expect(others!.acquire(asking({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    const write = async (): Promise<void> =>
+      first.firestore.runTransaction(async (transaction) => {
+        await ticks!.fence(lease, transaction);
+        transaction.set(first.firestore.doc("reports/occurrence"), { term: lease.term });
+      });
+    await write();
+    await expect(ticks!.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    await write();
+    await expect(ticks!.release(lease, { ...LIMITS, done: true })).resolves.toBe("released");
+    await expect(write()).rejects.toMatchObject({ code: "FENCED", currentTerm: 1 });
+    await expect(others!.read(election)).resolves.toMatchObject({ state: "vacant", done: true });
+    await expect(others!.acquire(asking({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+  });
+
   plainTest("one of many wins, and a renewal is one write that no open transaction delays", async () => {
     const members = Array.from({ length: 6 }, member);
     const election = "race";

@@ -6,6 +6,7 @@ import {
   type ElectorOptions,
   type Lease,
   type Leadership,
+  type LeaseStore,
   type StoreError,
 } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -248,7 +249,7 @@ export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
 }
 
 /** Acquires, which must succeed. */
-export async function win(store: FirestoreLeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+export async function win(store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
   const outcome = await store.acquire(asking(options));
   if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
   return outcome.lease;

@@ -1,0 +1,33 @@
+import type { Firestore, Transaction } from "@google-cloud/firestore";
+import { RecordLeaseStore, type Clock, type OccurrenceOptions } from "@leasehold/core";
+import { Expiry } from "./expiry.ts";
+import { dependOn, type Fenced } from "./fence.ts";
+import { FirestoreRecordStore } from "./firestore-record-store.ts";
+import type { Paths } from "./paths.ts";
+
+/** The occurrences of one schedule on Firestore, one document each. `FirestoreLeaseStore.occurrences` gives it. */
+export class FirestoreOccurrenceStore extends RecordLeaseStore {
+  readonly #firestore: Firestore;
+  readonly #paths: Paths;
+
+  constructor(firestore: Firestore, paths: Paths, options: OccurrenceOptions & { readonly clock: Clock | undefined }) {
+    const { retentionMs, clock } = options;
+    super(new FirestoreRecordStore(firestore, paths, new Expiry(retentionMs, clock)), { clock, occurrences: true });
+    this.#firestore = firestore;
+    this.#paths = paths;
+  }
+
+  /**
+   * Makes a transaction depend on this attempt at an occurrence: call it in the transaction before its first write.
+   * Firestore then lets it commit only if the occurrence is neither released, done nor broken, nor somebody else's, and
+   * still there.
+   *
+   * What it reads is the occurrence itself, which renewals write: a renewal has to wait for an open transaction, or makes
+   * it start again. Keep the transaction much shorter than the renew deadline.
+   *
+   * @throws {FencedError} if the attempt has ended; nothing is written.
+   */
+  async fence(leadership: Fenced, transaction: Transaction): Promise<void> {
+    await dependOn(this.#firestore.doc(this.#paths.record(leadership.election)), leadership, transaction);
+  }
+}

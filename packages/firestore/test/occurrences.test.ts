@@ -1,0 +1,385 @@
+import { Timestamp, type Firestore } from "@google-cloud/firestore";
+import { ConfigurationError, Elector, type AcquireRequest, type LeaseRecord } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import type { FirestoreLeaseStoreOptions, FirestoreOccurrenceStore } from "@leasehold/firestore";
+import { describe, expect } from "vitest";
+import { Expiry } from "../src/expiry.ts";
+import { FirestoreRecordStore } from "../src/firestore-record-store.ts";
+import { Paths } from "../src/paths.ts";
+import { asking, ELECTION, FENCE_PATH, LEASE_MS, LEASE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
+import { test } from "./world-test.ts";
+
+const TICK = `${ELECTION}@2026-11-20T10:00:00.000Z`;
+const TICK_PATH = `${LEASE_PATH}/ticks/${encodeURIComponent(TICK)}`;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const KEPT = { retentionMs: DAY_MS };
+const DONE = { ...LIMITS, done: true };
+
+/** The occurrences as a process that has just started has them. */
+function occurrences(world: FirestoreWorld, options: Partial<FirestoreLeaseStoreOptions> = {}): FirestoreOccurrenceStore {
+  return world.store(options).occurrences(ELECTION, KEPT);
+}
+
+function claiming(options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return asking({ election: TICK, ...options });
+}
+
+/** By how much an occurrence's document outlives its last write, in milliseconds. */
+async function keptForMs(world: FirestoreWorld, path: string = TICK_PATH): Promise<number> {
+  return await world.aside(async (firestore) => {
+    const document = await firestore.doc(path).get();
+    return (document.get("expiresAt") as Timestamp).toMillis() - document.updateTime!.toMillis();
+  });
+}
+
+describe("an occurrence", () => {
+  test("is a document below its election, with its own fields and no other document", async ({ world }) => {
+    const store = occurrences(world);
+    const lease = await win(store, claiming());
+
+    await expect(world.fieldsAt(TICK_PATH)).resolves.toEqual({
+      schema: 1,
+      term: 1,
+      termId: lease.termId,
+      candidateId: "a",
+      nonce: expect.any(String),
+      leaseDurationMs: LEASE_MS,
+      renewIntervalMs: 5_000,
+      expiresAt: expect.any(Timestamp),
+    });
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toBeUndefined();
+    await store.release(lease, DONE);
+    await expect(world.fieldsAt(TICK_PATH)).resolves.toMatchObject({ done: true, termId: null });
+    expect(world.commits.map(({ writes }) => writes.length)).toEqual([1, 1]);
+  });
+
+  test("takes a look and a write to claim, a write to renew, and one to complete", async ({ world }) => {
+    const store = occurrences(world);
+    const methods = await world.methodsDuring(async () => {
+      const lease = await win(store, claiming());
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+      await expect(store.release(lease, DONE)).resolves.toBe("released");
+    });
+    expect(methods).toEqual(["BatchGetDocuments", "Commit", "Commit", "Commit"]);
+  });
+
+  test("is refused while it is claimed", async ({ world }) => {
+    await win(occurrences(world), claiming());
+    world.moveServerClock(LEASE_MS - 1);
+    await expect(occurrences(world).acquire(claiming({ candidateId: "b" }))).resolves.toMatchObject({
+      acquired: false,
+      current: { state: "held", holder: "a", term: 1 },
+    });
+  });
+
+  test("has one of many that claim it at once", async ({ world }) => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => occurrences(world).acquire(claiming({ candidateId: `m${index}` }))),
+    );
+    expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
+  });
+
+  test("that is done is refused to everybody, for good", async ({ world }) => {
+    const store = occurrences(world);
+    await store.release(await win(store, claiming()), DONE);
+    world.moveServerClock(20 * DAY_MS);
+    for (const later of [store, occurrences(world)]) {
+      await expect(later.acquire(claiming({ candidateId: "b" }))).resolves.toMatchObject({
+        acquired: false,
+        current: { state: "vacant", done: true, term: 1 },
+      });
+    }
+    await expect(occurrences(world).read(TICK)).resolves.toMatchObject({ done: true });
+  });
+
+  test("that was released without being done is claimed again, in the next term", async ({ world }) => {
+    const store = occurrences(world);
+    await store.release(await win(store, claiming()), LIMITS);
+    await expect(win(occurrences(world), claiming({ candidateId: "b" }))).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("whose claim crashed is taken over by a process that has just started, right after the lease", async ({ world }) => {
+    const crashed = occurrences(world);
+    const lease = await win(crashed, claiming());
+    world.moveServerClock(LEASE_MS + 1);
+    const store = occurrences(world);
+    await store.release(await win(store, claiming({ candidateId: "b" })), DONE);
+
+    await expect(crashed.release(lease, DONE)).resolves.toBe("not-held");
+    await expect(world.fieldsAt(TICK_PATH)).resolves.toMatchObject({ term: 2, candidateId: "b", done: true });
+  });
+
+  test("that an elector completes is done for every other", async ({ world }) => {
+    const candidate = (): Elector => {
+      const clock = world.clock();
+      return new Elector({ store: occurrences(world, { clock }), election: TICK, clock });
+    };
+    await expect(candidate().tryRun((leadership) => leadership.complete())).resolves.toMatchObject({ elected: true, term: 1 });
+    await expect(candidate().tryRun(() => expect.fail("It was done."))).resolves.toMatchObject({ elected: false });
+  });
+
+  test("is not pushed, and holds what an administrator writes", async ({ world }) => {
+    const store = occurrences(world);
+    expect(store.watch).toBeUndefined();
+    expect(store.capabilities).toMatchObject({
+      watch: "poll",
+      completion: true,
+      fence: "atomic",
+      storeClock: { toleranceMs: 0, exact: true },
+      reservation: { toleranceMs: 0 },
+    });
+    await win(store, claiming());
+    await expect(occurrences(world).break(TICK, { reason: "test" })).resolves.toEqual({ broken: true, term: 1 });
+    await expect(occurrences(world).read(TICK)).resolves.toMatchObject({ state: "ending", endingReason: "test" });
+  });
+
+  test("whose document is none of ours is named, and left as it is", async ({ world }) => {
+    await world.aside((firestore) => firestore.doc(TICK_PATH).set({ name: "Ada" }));
+    await expect(world.failureOf(occurrences(world).acquire(claiming()))).resolves.toMatchObject({ code: "FOREIGN_RECORD" });
+    await expect(world.fieldsAt(TICK_PATH)).resolves.toEqual({ name: "Ada" });
+  });
+});
+
+describe("the names", () => {
+  const names = [".", "..", "__x__", "a/b", "a/ticks/b", "100%", "%2E", "🔧 Wahl", "\u{e9}", "e\u{301}", "/".repeat(255)];
+
+  test("of elections and occurrences, of every kind, keep them apart", async ({ world }) => {
+    const firestore = world.client();
+    const store = world.store({ firestore });
+    for (const schedule of names) {
+      const ticks = store.occurrences(schedule, KEPT);
+      for (const election of names) {
+        const lease = await win(ticks, { election });
+        expect(lease.term).toBe(1);
+        await firestore.runTransaction((transaction) => ticks.fence(lease, transaction));
+      }
+    }
+    const documents = world.commits.flatMap(({ writes }) => writes.map(({ update }) => update.name));
+    expect(new Set(documents).size).toBe(names.length ** 2);
+  });
+
+  test("of the same occurrence in two elections, or two collections, do not meet; nor do those of elections", async ({
+    world,
+  }) => {
+    const stores = [
+      occurrences(world),
+      world.store().occurrences("another", KEPT),
+      occurrences(world, { collection: "apps/billing/leases" }),
+      world.store(),
+    ];
+    for (const store of stores) await expect(win(store, claiming())).resolves.toMatchObject({ term: 1 });
+    await expect(win(stores[3]!)).resolves.toMatchObject({ term: 1 });
+  });
+
+  test.for(["", "a\nb", "\u{d800}", 5, null])("%j is no election's, and refused before any request", async (name, { world }) => {
+    const store = world.store();
+    expect(() => store.occurrences(name as string, KEPT)).toThrow(ConfigurationError);
+    expect(() => store.occurrences(name as string, KEPT)).toThrow(/^election /u);
+    expect(world.calls).toEqual([]);
+  });
+});
+
+test.for([0, -1, NaN, Infinity, "1", undefined, 2 ** 31])("a retention of %s is refused at once", (retentionMs, { world }) => {
+  const store = world.store();
+  expect(() => store.occurrences(ELECTION, { retentionMs: retentionMs as number })).toThrow(ConfigurationError);
+  expect(() => store.occurrences(ELECTION, { retentionMs: retentionMs as number })).toThrow(/^retentionMs /u);
+});
+
+describe("the expiry of an occurrence's document", () => {
+  /** What is added on purpose, and not much more. */
+  async function expectKeptFor(world: FirestoreWorld, ms: number): Promise<void> {
+    const keptMs = await keptForMs(world);
+    expect(keptMs).toBeGreaterThanOrEqual(ms);
+    expect(keptMs).toBeLessThan(ms + 2 * HOUR_MS);
+  }
+
+  test("is set anew by every write, at least the retention after it by Firestore's clock", async ({ world }) => {
+    const clock = world.clock();
+    const store = occurrences(world, { clock });
+    const pass = (ms: number): void => {
+      clock.freeze(ms);
+      world.moveServerClock(ms);
+    };
+    const lease = await win(store, claiming());
+    await expectKeptFor(world, DAY_MS);
+    for (const write of [
+      () => store.renew(lease, LIMITS),
+      () => store.publish(lease, "value", LIMITS),
+      () => occurrences(world).break(TICK, { reason: "test" }),
+      () => store.release(lease, DONE),
+    ]) {
+      pass(5_000);
+      await write();
+      await expectKeptFor(world, DAY_MS);
+    }
+    const methods = world.calls.filter(({ method }) => method === "BatchGetDocuments");
+    // The claim's look, the break's, and that of the release that has met the break.
+    expect(methods).toHaveLength(3);
+  });
+
+  test("does not depend on what the process's clocks show", async ({ world }) => {
+    const clock = world.clock();
+    clock.jumpWall(-400 * DAY_MS);
+    await win(occurrences(world, { clock }), claiming());
+    await expectKeptFor(world, DAY_MS);
+  });
+
+  test("counts what has passed since the last reply, while this process was asleep as well", async ({ world }) => {
+    const clock = world.clock();
+    const store = occurrences(world, { clock });
+    const lease = await win(store, claiming({ leaseDurationMs: 3 * DAY_MS }));
+    clock.freeze(HOUR_MS);
+    clock.suspend(5 * HOUR_MS);
+    world.moveServerClock(6 * HOUR_MS);
+    await store.renew(lease, LIMITS);
+    await expectKeptFor(world, DAY_MS);
+  });
+
+  test("is late enough though this process's clock runs a tenth slow and its commit is long under way", async ({ world }) => {
+    const clock = world.clock();
+    const store = occurrences(world, { clock });
+    const lease = await win(store, claiming({ leaseDurationMs: 20 * DAY_MS }));
+    clock.freeze(10 * DAY_MS);
+    world.moveServerClock(11 * DAY_MS);
+    const held = world.holdOnce("Commit");
+    const renewal = store.renew(lease, LIMITS);
+    await held.arrived;
+    world.moveServerClock(HOUR_MS / 2);
+    await held.letGo();
+    await renewal;
+    await expect(keptForMs(world)).resolves.toBeGreaterThanOrEqual(DAY_MS);
+  });
+
+  test("is known only once a reply has told the time, and counts from when that was asked for", () => {
+    const clock = new VirtualClock();
+    const expiry = new Expiry(1_000, clock);
+    expect(expiry.next()).toBeUndefined();
+    const learn = expiry.asking();
+    clock.freeze(500);
+    learn(7_000_000_000n);
+    expect(expiry.next()).toBe(7_000_000_000n + BigInt(500 * 1.1 + 1_000 + HOUR_MS) * 1_000_000n);
+  });
+
+  test("is read first by a record store that has read nothing", async ({ world }) => {
+    const records = new FirestoreRecordStore(world.client(), new Paths("leasehold").occurrences(ELECTION), new Expiry(DAY_MS));
+    const record: LeaseRecord = {
+      schema: 1,
+      term: 1,
+      termId: "termId",
+      candidateId: "a",
+      nonce: "nonce",
+      leaseDurationMs: LEASE_MS,
+      renewIntervalMs: 5_000,
+    };
+    const options = { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "termId" }, signal: world.ended };
+    const methods = await world.methodsDuring(() => records.put(TICK, record, options));
+    expect(methods).toEqual(["BatchGetDocuments", "Commit"]);
+    await expectKeptFor(world, DAY_MS);
+    await expect(records.get(TICK, { signal: world.ended })).resolves.toMatchObject({ data: record });
+    expect((await records.get(TICK, { signal: world.ended }))?.data).not.toHaveProperty("expiresAt");
+  });
+
+  test("is nothing that a lease document ever has, not even where somebody put it", async ({ world }) => {
+    const store = world.store();
+    await win(store.occurrences(ELECTION, KEPT), claiming());
+    const lease = await win(store, { reservation: { group: "west", durationMs: 60_000 } });
+    for (const write of [
+      () => store.renew(lease, LIMITS),
+      () => store.publish(lease, "value", LIMITS),
+      () => world.store().break(ELECTION, { reason: "test" }),
+      () => store.release(lease, { ...LIMITS, holdMs: 1_000 }),
+    ]) {
+      await write();
+      for (const path of [LEASE_PATH, FENCE_PATH]) expect(await world.fieldsAt(path)).not.toHaveProperty("expiresAt");
+    }
+    await world.aside((firestore) => firestore.doc(LEASE_PATH).update({ expiresAt: Timestamp.now() }));
+    world.moveServerClock(60_000);
+    await win(world.store(), { candidateId: "b" });
+    expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("expiresAt");
+  });
+});
+
+describe("a transaction that depends on an occurrence", () => {
+  type Claimed = Awaited<ReturnType<typeof win>>;
+
+  async function guardedWrite(store: FirestoreOccurrenceStore, firestore: Firestore, lease: Claimed): Promise<void> {
+    await firestore.runTransaction(async (transaction) => {
+      await store.fence(lease, transaction);
+      transaction.set(firestore.doc("reports/today"), { by: lease.term });
+    });
+  }
+
+  async function claimant(world: FirestoreWorld, settings: FirebaseFirestore.Settings = {}) {
+    const firestore = world.client(settings);
+    const store = occurrences(world, { firestore });
+    return { firestore, store, lease: await win(store, claiming()) };
+  }
+
+  test("is committed, also after a renewal, and for the next attempt", async ({ world }) => {
+    const { store, firestore, lease } = await claimant(world);
+    await guardedWrite(store, firestore, lease);
+    await store.renew(lease, LIMITS);
+    await guardedWrite(store, firestore, lease);
+    await store.release(lease, LIMITS);
+    await guardedWrite(store, firestore, await win(store, claiming()));
+    await expect(world.fieldsAt("reports/today")).resolves.toEqual({ by: 2 });
+  });
+
+  test("by a client that makes integers bigints is the same", async ({ world }) => {
+    const { store, firestore, lease } = await claimant(world, { useBigInt: true });
+    await guardedWrite(store, firestore, lease);
+    await expect(world.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }))).resolves.toMatchObject({
+      code: "FENCED",
+      currentTerm: 1,
+    });
+  });
+
+  const ends: Readonly<Record<string, (world: FirestoreWorld, store: FirestoreOccurrenceStore, lease: Claimed) => unknown>> = {
+    "it was released": (_, store, lease) => store.release(lease, LIMITS),
+    "it is done": (_, store, lease) => store.release(lease, DONE),
+    "it was broken": (world) => occurrences(world).break(TICK, { reason: "test" }),
+    "it was taken over": async (world) => {
+      world.moveServerClock(LEASE_MS + 1);
+      await win(occurrences(world), claiming({ candidateId: "b" }));
+    },
+    "its document has expired": (world) => world.aside((firestore) => firestore.doc(TICK_PATH).delete()),
+  };
+
+  test.for(Object.entries(ends))("is refused once %s, and nothing is written", async ([, end], { world }) => {
+    const { store, firestore, lease } = await claimant(world);
+    await end(world, store, lease);
+    const error = await world.failureOf(guardedWrite(store, firestore, lease));
+    expect(error).toMatchObject({ code: "FENCED", election: TICK, term: 1 });
+    await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("is refused for another termId, another occurrence, and the election's own leader", async ({ world }) => {
+    const { store, firestore, lease } = await claimant(world);
+    const leader = await win(world.store({ firestore }));
+    for (const other of [{ ...lease, termId: "another" }, { ...lease, election: `${TICK}2` }, leader]) {
+      await expect(world.failureOf(guardedWrite(store, firestore, other))).resolves.toMatchObject({ code: "FENCED" });
+    }
+    await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("meets a takeover that comes before its commit: it is tried again, and refused", async ({ world }) => {
+    const { store, firestore, lease } = await claimant(world);
+    const guarded = firestore.runTransaction(async (transaction) => {
+      await store.fence(lease, transaction);
+      world.moveServerClock(LEASE_MS + 1);
+      await win(occurrences(world), claiming({ candidateId: "b" }));
+      transaction.set(firestore.doc("reports/today"), { by: "a" });
+    });
+    await expect(world.failureOf(guarded)).resolves.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
+    await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("on somebody's own document is an error that names it", async ({ world }) => {
+    const { store, firestore, lease } = await claimant(world);
+    await world.aside((client) => client.doc(TICK_PATH).set({ name: "Ada" }));
+    const error = await world.failureOf(guardedWrite(store, firestore, lease));
+    expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
+    expect(error.message).toContain(TICK_PATH);
+  });
+});

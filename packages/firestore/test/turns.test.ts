@@ -1,0 +1,87 @@
+import type { Lease, LeaseSnapshot } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { asking, ELECTION, LEASE_MS, LEASE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
+import { test } from "./world-test.ts";
+
+const WEST = { group: "west ü/😀", durationMs: 90_000.5 };
+const EAST = { group: "east", durationMs: 90_000 };
+const HOLD_MS = 40_000;
+
+/** A term of group west that was released after a second. */
+async function ledInWest(world: FirestoreWorld, holdMs?: number): Promise<Lease> {
+  const store = world.store();
+  const lease = await win(store, { reservation: WEST });
+  world.moveServerClock(1_000);
+  await store.release(lease, { ...LIMITS, holdMs });
+  return lease;
+}
+
+/** What a process that has just started comes to, which knows nothing but what Firestore tells. */
+async function tryCold(world: FirestoreWorld, reservation?: typeof EAST): Promise<LeaseSnapshot | "acquired" | undefined> {
+  const outcome = await world.store().acquire(asking({ candidateId: "cold", reservation }));
+  return outcome.acquired ? "acquired" : outcome.current;
+}
+
+describe("a reservation", () => {
+  test("is a map in the lease document, is read as it was written, and is replaced by the next term", async ({ world }) => {
+    await ledInWest(world);
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ termId: null, reservation: WEST });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ reservedForGroup: WEST.group });
+
+    world.moveServerClock(WEST.durationMs + 1);
+    await win(world.store());
+    expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("reservation");
+  });
+
+  test("of a released term ends for a cold process by Firestore's clock, exactly", async ({ world }) => {
+    await ledInWest(world);
+    world.moveServerClock(WEST.durationMs - 1);
+    await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "vacant", reservedForGroup: WEST.group });
+    await expect(tryCold(world)).resolves.toMatchObject({ state: "vacant", reservedForGroup: WEST.group });
+    world.moveServerClock(2);
+    await expect(tryCold(world, EAST)).resolves.toBe("acquired");
+  });
+
+  test("of a crashed one lets its own group in right after the lease, and others when it ends", async ({ world }) => {
+    await win(world.store(), { reservation: WEST });
+    world.moveServerClock(LEASE_MS + 1);
+    await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired", reservedForGroup: WEST.group });
+    world.moveServerClock(WEST.durationMs - LEASE_MS - 2);
+    await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired" });
+    await expect(world.store().acquire(asking({ reservation: WEST }))).resolves.toMatchObject({ acquired: true });
+    // Now it counts from there.
+    world.moveServerClock(WEST.durationMs - 1);
+    await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired" });
+    world.moveServerClock(2);
+    await expect(tryCold(world, EAST)).resolves.toBe("acquired");
+  });
+});
+
+describe("a hold", () => {
+  test("is a number in the lease document, and ends for a cold process by Firestore's clock, exactly", async ({ world }) => {
+    await ledInWest(world, HOLD_MS);
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ termId: null, holdMs: HOLD_MS });
+    world.moveServerClock(HOLD_MS - 1);
+    const held = await tryCold(world, WEST);
+    expect(held).toMatchObject({ state: "vacant", heldBackMs: expect.closeTo(1, 0) as number });
+    world.moveServerClock(2);
+    await expect(tryCold(world, WEST)).resolves.toBe("acquired");
+    expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("holdMs");
+  });
+
+  test("that is not whole is kept as it is", async ({ world }) => {
+    await ledInWest(world, 1_500.25);
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ holdMs: 1_500.25 });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ heldBackMs: expect.closeTo(1_500, 0) as number });
+  });
+});
+
+test.for([false, true])("both are pushed as they are read, where integers are bigints: %s", async (useBigInt, { world }) => {
+  await ledInWest(world, HOLD_MS);
+  const store = world.store({ firestore: world.client({ useBigInt }) });
+  const watching = new AbortController();
+  for await (const snapshot of store.watch!(ELECTION, { signal: watching.signal })) {
+    expect(snapshot).toMatchObject({ state: "vacant", reservedForGroup: WEST.group, heldBackMs: expect.closeTo(HOLD_MS, 0) });
+    watching.abort();
+  }
+});
