@@ -157,8 +157,8 @@ describe("an election", () => {
 describe("MemoryLeaseStore.occurrences", () => {
   test("keeps those of two elections apart, and each for as long as the store", async () => {
     const store = new MemoryLeaseStore({ clock });
-    const occurrences = store.occurrences(ELECTION);
-    await occurrences.release(await win(occurrences, "a", { election: TICK }), { ...LIMITS, done: true });
+    const ticks = store.occurrences(ELECTION);
+    await ticks.release(await win(ticks, "a", { election: TICK }), { ...LIMITS, done: true });
 
     await expect(store.occurrences(ELECTION).read(TICK)).resolves.toMatchObject({ done: true });
     await expect(store.occurrences("other").read(TICK)).resolves.toBeUndefined();

@@ -1,1 +1,2 @@
 export { SqlLeaseStore, type SqlLeaseStoreOptions } from "./sql-lease-store.ts";
+export type { SqlOccurrenceStore } from "./sql-occurrence-store.ts";

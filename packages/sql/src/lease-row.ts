@@ -1,8 +1,10 @@
 import type { LeaseRecord, StoredRecord } from "@leasehold/core";
 
-/** The two tables: leases, and apart from them the fences, which renewals never touch. */
+/** Leases, and apart from them the fences, which renewals never touch. */
 export const LEASES = "leasehold_leases";
 export const FENCES = "leasehold_fences";
+/** The occurrences of schedules: rows of the same columns, which may be deleted once they have expired. */
+export const OCCURRENCES = "leasehold_occurrences";
 
 /** A database's clock, to tell ages by: that of its host or server. A step of so much goes unnoticed, and is what the margin is for. */
 export const STORE_CLOCK = { toleranceMs: 100, exact: false } as const;
@@ -10,7 +12,7 @@ export const STORE_CLOCK = { toleranceMs: 100, exact: false } as const;
 /** What a row has before its first acquisition; no version of a record is ever this. */
 export const NO_VERSION = "";
 
-/** The columns of a lease record, in the order of {@link columnValues}. Beside them are `election`, `version` and `nonce_at`. */
+/** The columns of a lease record, in the order of {@link columnValues}. Beside them are the key, `version` and `nonce_at`. */
 export const COLUMNS: readonly string[] = [
   "schema_version",
   "term",
@@ -23,25 +25,33 @@ export const COLUMNS: readonly string[] = [
   "broken_reason",
   "transfer_to",
   "transfer_timeout_ms",
+  "hold_ms",
+  "reserved_group",
+  "reserved_ms",
+  "done",
 ];
 
 /** What a database takes as a value of {@link COLUMNS}. */
 export type ColumnValue = string | number | null;
 
 export function columnValues(record: LeaseRecord): ColumnValue[] {
-  const { schema, term, termId, candidateId, value, nonce, leaseDurationMs, renewIntervalMs, broken, transfer } = record;
+  const { broken, transfer, reservation } = record;
   return [
-    schema,
-    term,
-    termId,
-    candidateId,
-    value ?? null,
-    nonce,
-    leaseDurationMs,
-    renewIntervalMs,
+    record.schema,
+    record.term,
+    record.termId,
+    record.candidateId,
+    record.value ?? null,
+    record.nonce,
+    record.leaseDurationMs,
+    record.renewIntervalMs,
     broken?.reason ?? null,
     transfer?.candidateId ?? null,
     transfer?.timeoutMs ?? null,
+    record.holdMs ?? null,
+    reservation?.group ?? null,
+    reservation?.durationMs ?? null,
+    record.done ? 1 : null,
   ];
 }
 
@@ -56,6 +66,9 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
   const value = textOf(row["value"]);
   const reason = textOf(row["broken_reason"]);
   const transferTo = textOf(row["transfer_to"]);
+  const holdMs = numberOf(row["hold_ms"]);
+  const group = textOf(row["reserved_group"]);
+  const done = numberOf(row["done"]);
   const data = {
     schema: numberOf(row["schema_version"]),
     term: numberOf(row["term"]),
@@ -67,6 +80,10 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     renewIntervalMs: numberOf(row["renew_interval_ms"]),
     ...(reason === null ? {} : { broken: { reason } }),
     ...(transferTo === null ? {} : { transfer: { candidateId: transferTo, timeoutMs: numberOf(row["transfer_timeout_ms"]) } }),
+    ...(holdMs === null ? {} : { holdMs }),
+    ...(group === null ? {} : { reservation: { group, durationMs: numberOf(row["reserved_ms"]) } }),
+    // Any other number is nothing that we have written.
+    ...(done === null ? {} : { done: done === 1 ? true : done }),
   };
   return { data, version, ...(ageMs === null ? {} : { nonceAgeMs: [ageMs, ageMs] }) };
 }

@@ -6,19 +6,25 @@ import {
   type Leadership,
   type RecordStore,
 } from "@leasehold/core";
-import { FENCES, numberOf, textOf, type Row } from "./lease-row.ts";
+import { numberOf, textOf, type Row } from "./lease-row.ts";
 
 /** The part of a leadership that a fence compares. */
 export type Fenced = Pick<Leadership, "election" | "term" | "termId">;
 
-/** A database of one kind: what `SqlLeaseStore` needs beside a record store. */
-export interface SqlDatabase extends RecordStore {
+/** Records that guard the transactions of their users. */
+export interface FencedRecords extends RecordStore {
+  /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} */
+  fence(leadership: Fenced, connection: unknown): Promise<void>;
+}
+
+/** A database of one kind: its leases, and what else `SqlLeaseStore` needs. */
+export interface SqlDatabase extends FencedRecords {
   /** The statements that create the tables, each safe to repeat. */
   readonly migration: readonly string[];
   /** Creates the tables, unless they exist. */
   migrate(): Promise<void>;
-  /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} */
-  fence(leadership: Fenced, connection: unknown): Promise<void>;
+  /** The occurrences of one election, on the connections of this database. */
+  occurrences(election: string, retentionMs: number): FencedRecords;
   /** Closes what the store has opened itself. */
   close(): Promise<void>;
 }
@@ -47,9 +53,9 @@ export function fenceIsMissing(election: string, fence: Fence, ifVersion: string
 }
 
 /** A lock that ends with the statement guards nothing. */
-export function notInTransaction(election: string): UnsupportedError {
+export function notInTransaction(election: string, table: string): UnsupportedError {
   return new UnsupportedError(
-    `fence() was called outside a transaction: its lock on ${FENCES} would be gone before your write. Begin a transaction on that connection first.`,
+    `fence() was called outside a transaction: its lock on ${table} would be gone before your write. Begin a transaction on that connection first.`,
     { election },
   );
 }

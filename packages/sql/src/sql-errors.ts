@@ -21,7 +21,7 @@ const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_DENIED:
-    " Candidates need SELECT, INSERT and UPDATE on the tables leasehold_leases and leasehold_fences; observers, SELECT.",
+    " Candidates need SELECT, INSERT and UPDATE on the tables leasehold_leases, leasehold_fences and leasehold_occurrences; observers, SELECT.",
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
 

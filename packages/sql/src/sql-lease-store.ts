@@ -1,14 +1,24 @@
-import { ConfigurationError, RecordLeaseStore, systemClock, type Clock, type RecordLeaseStoreOptions } from "@leasehold/core";
+import {
+  checkName,
+  ConfigurationError,
+  duration,
+  RecordLeaseStore,
+  systemClock,
+  type Clock,
+  type OccurrenceOptions,
+  type RecordLeaseStoreOptions,
+} from "@leasehold/core";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
 import type { Fenced, SqlDatabase } from "./sql-database.ts";
+import { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
 import { SqliteDatabase } from "./sqlite/sqlite-database.ts";
 
 /** Exactly one of the databases. */
 export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
    * The path of a SQLite file on a local disk; it is created where it is missing. It holds the fences, and may hold the
-   * data that they guard; the leases are in a second file beside it, named with `-leasehold` at the end.
+   * data that they guard; leases and occurrences are in a second file beside it, named with `-leasehold` at the end.
    */
   readonly sqlite?: string | undefined;
   /** A pool of `mysql2/promise`, or a URL (`mysql://…`) for a pool of the store's own. */
@@ -29,6 +39,7 @@ export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
  */
 export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
   readonly #database: SqlDatabase;
+  readonly #clock: Clock;
 
   /** @throws {ConfigurationError} unless exactly one database is given, and given well; nothing has been sent. */
   constructor(options: SqlLeaseStoreOptions) {
@@ -36,6 +47,7 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
     const database = openDatabase(options ?? {}, clock);
     super(database, { clock });
     this.#database = database;
+    this.#clock = clock;
   }
 
   /** The statements that create the tables, for those who run their own migrations; each is safe to repeat. */
@@ -60,6 +72,16 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
    */
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
     await this.#database.fence(leadership, connection);
+  }
+
+  /**
+   * The occurrences of the election's schedule, on the connections of this store: {@link close} ends both. Nobody deletes
+   * an occurrence by itself; once its `expires_at` has passed, by the database's own clock, you may.
+   */
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): SqlOccurrenceStore {
+    checkName("election", election);
+    duration("retentionMs", retentionMs);
+    return new SqlOccurrenceStore(this.#database.occurrences(election, retentionMs), this.#clock);
   }
 
   /** Closes what the store has opened itself: files, or its own pool. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Elector } from "@leasehold/core";
 import { expect } from "vitest";
-import { ALL, asking, describeDatabases, failureOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
 
 /** A place of its own on the server, with nothing in it. */
 async function bare(world: SqlWorld, name: string): Promise<string> {
@@ -20,9 +20,9 @@ async function columns(world: SqlWorld, name: string): Promise<readonly unknown[
   );
 }
 
-/** As an account with these rights on the two tables, and no others. */
+/** As an account with these rights on the tables, and no others. */
 async function as(world: SqlWorld, name: string, rights: string): Promise<string> {
-  const tables = ["leasehold_leases", "leasehold_fences"];
+  const tables = ["leasehold_leases", "leasehold_fences", "leasehold_occurrences"];
   if (world.kind === "mysql") await world.run(`CREATE USER '${name}'@'%'`);
   else await world.run(`CREATE ROLE ${name} LOGIN`);
   for (const table of tables) {
@@ -46,10 +46,10 @@ await describeDatabases(ALL, (test) => {
     await world.store().migrate();
     expect(await world.leaseRow()).toMatchObject({ term: 1, term_id: lease.termId });
     for (const statement of store.migration) {
-      expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS leasehold_(leases|fences) \(/);
+      expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS leasehold_(leases|fences|occurrences) \(/);
       expect(statement).not.toMatch(/;|DROP/);
     }
-    expect(store.migration).toHaveLength(2);
+    expect(store.migration).toHaveLength(3);
   });
 });
 
@@ -58,7 +58,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (let round = 0; round < 3; round += 1) {
       const place = await bare(world, `at_once_${round}`);
       await Promise.all(Array.from({ length: 5 }, () => world.store(place).migrate()));
-      expect(await columns(world, `at_once_${round}`)).toHaveLength(17);
+      expect(await columns(world, `at_once_${round}`)).toHaveLength(41);
     }
   });
 
@@ -81,6 +81,12 @@ await describeDatabases(SERVERS, (test, kind) => {
     await store.fence(lease, session.connection);
     await session.run("COMMIT");
     await expect(store.break(world.election, { reason: "r" })).resolves.toMatchObject({ broken: true });
+    const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
+    const claim = await win(world, occurrences);
+    await session.run("BEGIN");
+    await occurrences.fence(claim, session.connection);
+    await session.run("COMMIT");
+    await expect(occurrences.release(claim, { ...LIMITS, done: true })).resolves.toBe("released");
     // Only migrate() needs more.
     if (kind === "postgres")
       expect(

@@ -56,7 +56,6 @@ function counting(world: SqlWorld) {
 await describeDatabases(SERVERS, (test, kind) => {
   test("what each operation costs, in statements", async ({ world }) => {
     const { store, during } = counting(world);
-    await store.read(world.election);
     const update = kind === "mysql" ? "UPDATE" : "WITH";
     const first = await during(() => store.acquire(asking(world)));
     // The look finds nothing, and the rows are made.
@@ -79,6 +78,17 @@ await describeDatabases(SERVERS, (test, kind) => {
     expect(await during(() => store.publish(mine, "value", LIMITS))).toEqual([update]);
     expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
     expect(await during(() => store.release(mine, LIMITS))).toEqual([update]);
+  });
+
+  test("what a claim of an occurrence costs, in statements", async ({ world }) => {
+    const { store, during } = counting(world);
+    const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
+    const claim = async () => win(world, occurrences, { election: "tick" });
+    const claimed: { lease?: Awaited<ReturnType<typeof win>> } = {};
+    expect(await during(async () => (claimed.lease = await claim()))).toEqual(["SELECT", "INSERT", "UPDATE"]);
+    const lease = claimed.lease ?? expect.fail("It should have been claimed.");
+    expect(await during(() => occurrences.renew(lease, LIMITS))).toEqual(["UPDATE"]);
+    expect(await during(() => occurrences.release(lease, { ...LIMITS, done: true }))).toEqual(["UPDATE"]);
   });
 
   test("a standby's look is one statement, and writes nothing", async ({ world }) => {

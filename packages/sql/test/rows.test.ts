@@ -1,6 +1,7 @@
 import type { LeaseRecord, StoredRecord } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
+import { ODD_NAMES } from "./odd-names.ts";
 import { ALL, asking, describeDatabases, failureOf, LEASE_MS, LIMITS, recordOf, win, type SqlWorld } from "./sql-world.ts";
 
 const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
@@ -17,57 +18,21 @@ const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
   "one broken without a word": { broken: { reason: "" } },
   "one broken with the longest reason": { broken: { reason: "r".repeat(500) } },
   "one to be handed over": { transfer: { candidateId: "é".repeat(127), timeoutMs: 0.5 } },
-  "everything at once": { value: "v", broken: { reason: "r" }, transfer: { candidateId: "b", timeoutMs: 30_000 } },
+  "one that is held back": { termId: null, holdMs: 0.25 },
+  "one that is reserved": { reservation: { group: "é".repeat(127), durationMs: 1e-9 } },
+  "one that is done": { termId: null, done: true },
+  "everything at once": {
+    value: "v",
+    broken: { reason: "r" },
+    transfer: { candidateId: "b", timeoutMs: 30_000 },
+    holdMs: 2_147_483_647,
+    reservation: { group: "g", durationMs: 60_000 },
+    done: true,
+  },
   "the highest term": { term: Number.MAX_SAFE_INTEGER },
   "durations that are no whole numbers": { leaseDurationMs: 1 / 3, renewIntervalMs: 1e-9 },
   "the longest lease": { leaseDurationMs: 2_147_483_647, renewIntervalMs: 715_827_882.333 },
 };
-
-/** Names that some database might take for one another. */
-const NAMES: readonly string[] = [
-  "name",
-  "Name",
-  "NAME",
-  "name ",
-  "name  ",
-  " name",
-  "na me",
-  "na\u00a0me",
-  "caf\u00e9",
-  "cafe\u0301",
-  "cafe",
-  "stra\u00dfe",
-  "strasse",
-  "\u212bngstrom",
-  "\u00c5ngstrom",
-  "ﬁ",
-  "fi",
-  "\u{1f980}",
-  "\u{1f981}",
-  "n%",
-  "n_",
-  "%",
-  "_",
-  "'",
-  "''",
-  '"',
-  "`",
-  "\\",
-  "\\\\",
-  "\\'",
-  "$1",
-  "?",
-  ":name",
-  "0",
-  "00",
-  "0.0",
-  "null",
-  "a\u200db",
-  "ab",
-  "a".repeat(255),
-  "a".repeat(254),
-  "é".repeat(127),
-];
 
 const signal = new AbortController().signal;
 
@@ -97,6 +62,9 @@ await describeDatabases(ALL, (test) => {
       value: "before",
       broken: { reason: "before" },
       transfer: { candidateId: "before", timeoutMs: 1 },
+      holdMs: 1,
+      reservation: { group: "before", durationMs: 1 },
+      done: true,
     });
     const version = await put(rows, world, first);
     const record = recordOf(parts);
@@ -112,18 +80,24 @@ await describeDatabases(ALL, (test) => {
 
   test("what cannot be told apart in some collation is told apart", async ({ world }) => {
     const rows = world.rows();
-    for (const [index, name] of NAMES.entries()) {
-      const record = recordOf({ candidateId: name, value: name, transfer: { candidateId: name, timeoutMs: index + 1 } });
+    for (const [index, name] of ODD_NAMES.entries()) {
+      const record = recordOf({
+        candidateId: name,
+        value: name,
+        transfer: { candidateId: name, timeoutMs: index + 1 },
+        reservation: { group: name, durationMs: index + 1 },
+      });
       const fence = { term: index + 1, termId: name.slice(0, 9) };
       const options = { ifVersion: undefined, keepsNonce: false, fence, signal };
       await expect(rows.put(name, record, options), name).resolves.toMatchObject({ stored: true });
     }
-    for (const [index, name] of NAMES.entries()) {
+    for (const [index, name] of ODD_NAMES.entries()) {
       const found = await get(rows, name);
       expect(found?.data, name).toMatchObject({
         candidateId: name,
         value: name,
         transfer: { candidateId: name, timeoutMs: index + 1 },
+        reservation: { group: name, durationMs: index + 1 },
       });
       expect(await world.fenceRow(name), name).toMatchObject({ term: index + 1 });
     }
@@ -206,6 +180,10 @@ await describeDatabases(ALL, (test) => {
       "with an empty candidate": "candidate_id = ''",
       "to be handed over to nobody": "transfer_to = '', transfer_timeout_ms = 5",
       "to be handed over, but for how long": "transfer_to = 'b', transfer_timeout_ms = NULL",
+      "held back for no time": "hold_ms = 0",
+      "reserved for nobody": "reserved_group = '', reserved_ms = 5",
+      "reserved, but for how long": "reserved_group = 'g', reserved_ms = NULL",
+      "done, perhaps": "done = 0",
     };
 
     test.for(Object.entries(NONSENSE))("%s is foreign, and is left as it is", async ([, set], { world }) => {

@@ -93,7 +93,7 @@ export class SqlWorld implements AsyncDisposable {
     return session;
   }
 
-  /** Runs a statement as an administrator who sees both tables. */
+  /** Runs a statement as an administrator who sees all tables. */
   async run(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     this.#admin ??= this.session().then(async (session) => {
       if (this.kind === "sqlite") await session.run("ATTACH ? AS leases", [`${this.place}-leasehold`]);
@@ -108,6 +108,11 @@ export class SqlWorld implements AsyncDisposable {
 
   async fenceRow(election = this.election): Promise<Row | undefined> {
     return textual((await this.run("SELECT * FROM leasehold_fences WHERE election = ?", [this.name(election)]))[0]);
+  }
+
+  async occurrenceRow(occurrence: string, election = this.election): Promise<Row | undefined> {
+    const sql = "SELECT * FROM leasehold_occurrences WHERE election = ? AND occurrence = ?";
+    return textual((await this.run(sql, [this.name(election), this.name(occurrence)]))[0]);
   }
 
   /** A name as the database's column takes it. */
@@ -245,6 +250,16 @@ function textual(row: Row | undefined): Row | undefined {
       }),
     )
   );
+}
+
+/** Moves the time at which the nonce was written, as a clock that steps would. */
+export async function moveNonce(world: SqlWorld, byMs: number, table = "leasehold_leases"): Promise<void> {
+  const moved = {
+    sqlite: `nonce_at + ${byMs}`,
+    mysql: `TIMESTAMPADD(MICROSECOND, ${byMs * 1_000}, nonce_at)`,
+    postgres: `nonce_at + make_interval(secs => ${byMs / 1_000})`,
+  }[world.kind];
+  await world.run(`UPDATE ${table} SET nonce_at = ${moved} WHERE election = ?`, [world.name()]);
 }
 
 /** What an elector would ask of a store. */

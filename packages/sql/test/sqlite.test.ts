@@ -180,6 +180,22 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(store.release(lease, LIMITS)).resolves.toBe("released");
   });
 
+  test("occurrences are claimed and completed while a transaction of the user's locks the data", async ({ world }) => {
+    const database = prepared(world, "DELETE");
+    await world.store().migrate();
+    database.exec("BEGIN EXCLUSIVE");
+    const occurrences = world.store().occurrences(world.election, { retentionMs: 60_000 });
+    // Opening the files reads both; from then on only the one of the leases is needed.
+    const opening = occurrences.read("tick");
+    await delay(50);
+    database.exec("COMMIT");
+    await opening;
+    database.exec("BEGIN EXCLUSIVE");
+    const claim = await win(world, occurrences, { election: "tick" });
+    await expect(occurrences.release(claim, { ...LIMITS, done: true })).resolves.toBe("released");
+    database.exec("ROLLBACK");
+  });
+
   test("a path that processes cannot share is refused at construction", () => {
     for (const sqlite of ["", ":memory:", "file::memory:?cache=shared", "file:a.db", null, 5, {}]) {
       expect(() => new SqlLeaseStore({ sqlite: sqlite as string })).toThrow(ConfigurationError);

@@ -3,7 +3,7 @@ import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
-import { ALL, asking, describeDatabases, LIMITS, recordOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { ALL, asking, describeDatabases, LIMITS, moveNonce, recordOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
 
 const SHORT_MS = 2_000;
 const SHORT = { leaseDurationMs: SHORT_MS, renewIntervalMs: SHORT_MS / 3 };
@@ -12,16 +12,6 @@ const signal = new AbortController().signal;
 async function ageOf(rows: SqlDatabase, election: string): Promise<number> {
   const found = await rows.get(election, { signal, consistent: true });
   return found?.nonceAgeMs?.[0] ?? expect.fail("There is no age.");
-}
-
-/** Moves the time at which the nonce was written, as a clock that steps would. */
-async function moveNonce(world: SqlWorld, byMs: number): Promise<void> {
-  const moved = {
-    sqlite: `nonce_at + ${byMs}`,
-    mysql: `TIMESTAMPADD(MICROSECOND, ${byMs * 1_000}, nonce_at)`,
-    postgres: `nonce_at + make_interval(secs => ${byMs / 1_000})`,
-  }[world.kind];
-  await world.run(`UPDATE leasehold_leases SET nonce_at = ${moved} WHERE election = ?`, [world.name()]);
 }
 
 function coldElector(world: SqlWorld): Elector {
@@ -155,6 +145,29 @@ await describeDatabases(ALL, (test, kind) => {
     const request = asking(world, { candidateId: "b", expiry: "store-clock" });
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.not.toMatchObject({ state: "expired" });
     await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false });
+  });
+
+  test("how long a lease is held back or reserved is judged by the database's clock too", async ({ world }) => {
+    const reservation = { group: "blue", durationMs: 60_000 };
+    const store = world.store();
+    await store.release(await win(world, store, { reservation }), { ...LIMITS, holdMs: 30_000 });
+    const look = async () => await world.store().read(world.election, { expiry: "store-clock" });
+    const tryAs = async (group: string, candidateId: string) => {
+      const cold = world.store();
+      await cold.read(world.election, { expiry: "store-clock" });
+      return await cold.acquire(asking(world, { candidateId, expiry: "store-clock", reservation: { ...reservation, group } }));
+    };
+
+    await expect(look()).resolves.toMatchObject({ state: "vacant", reservedForGroup: "blue" });
+    await expect(tryAs("blue", "b")).resolves.toMatchObject({ acquired: false });
+    await moveNonce(world, -30_000);
+    await expect(look()).resolves.toMatchObject({ state: "vacant", reservedForGroup: "blue" });
+    await expect(look()).resolves.not.toHaveProperty("heldBackMs");
+    await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: false });
+    await moveNonce(world, -30_000);
+    await expect(look()).resolves.not.toHaveProperty("reservedForGroup");
+    await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
+    await expect(look()).resolves.toMatchObject({ state: "held", reservedForGroup: "green" });
   });
 
   test("a renewal makes the nonce young again", async ({ world }) => {

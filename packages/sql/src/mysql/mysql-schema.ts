@@ -1,10 +1,6 @@
-import { FENCES, LEASES } from "../lease-row.ts";
+import { FENCES, LEASES, OCCURRENCES } from "../lease-row.ts";
 
-/** Text is kept as bytes of UTF-8: it compares by code point and trailing spaces count, whatever the collation. */
-export const MYSQL_MIGRATION: readonly string[] = [
-  `CREATE TABLE IF NOT EXISTS ${LEASES} (
-  election VARBINARY(255) NOT NULL PRIMARY KEY,
-  version VARBINARY(36) NOT NULL DEFAULT '',
+const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
   schema_version INT,
   term BIGINT,
   term_id VARBINARY(36),
@@ -16,11 +12,28 @@ export const MYSQL_MIGRATION: readonly string[] = [
   renew_interval_ms DOUBLE,
   broken_reason VARBINARY(500),
   transfer_to VARBINARY(255),
-  transfer_timeout_ms DOUBLE
+  transfer_timeout_ms DOUBLE,
+  hold_ms DOUBLE,
+  reserved_group VARBINARY(255),
+  reserved_ms DOUBLE,
+  done TINYINT`;
+
+/** Text is kept as bytes of UTF-8: it compares by code point and trailing spaces count, whatever the collation. */
+export const MYSQL_MIGRATION: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS ${LEASES} (
+  election VARBINARY(255) NOT NULL PRIMARY KEY,
+  ${RECORD}
 ) ENGINE = InnoDB`,
   `CREATE TABLE IF NOT EXISTS ${FENCES} (
   election VARBINARY(255) NOT NULL PRIMARY KEY,
   term BIGINT NOT NULL DEFAULT 0,
   term_id VARBINARY(36)
+) ENGINE = InnoDB`,
+  `CREATE TABLE IF NOT EXISTS ${OCCURRENCES} (
+  election VARBINARY(255) NOT NULL,
+  occurrence VARBINARY(255) NOT NULL,
+  ${RECORD},
+  expires_at DATETIME(6) NOT NULL,
+  PRIMARY KEY (election, occurrence)
 ) ENGINE = InnoDB`,
 ];

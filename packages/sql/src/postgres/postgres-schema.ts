@@ -1,10 +1,6 @@
-import { FENCES, LEASES } from "../lease-row.ts";
+import { FENCES, LEASES, OCCURRENCES } from "../lease-row.ts";
 
-/** Names compare by code point. What users write freely is kept as bytes, since text cannot hold a NUL. */
-export const POSTGRES_MIGRATION: readonly string[] = [
-  `CREATE TABLE IF NOT EXISTS ${LEASES} (
-  election TEXT COLLATE "C" PRIMARY KEY,
-  version TEXT NOT NULL DEFAULT '',
+const RECORD = `version TEXT NOT NULL DEFAULT '',
   schema_version INTEGER,
   term BIGINT,
   term_id TEXT,
@@ -16,11 +12,28 @@ export const POSTGRES_MIGRATION: readonly string[] = [
   renew_interval_ms DOUBLE PRECISION,
   broken_reason BYTEA,
   transfer_to TEXT,
-  transfer_timeout_ms DOUBLE PRECISION
+  transfer_timeout_ms DOUBLE PRECISION,
+  hold_ms DOUBLE PRECISION,
+  reserved_group TEXT,
+  reserved_ms DOUBLE PRECISION,
+  done SMALLINT`;
+
+/** Names compare by code point. What users write freely is kept as bytes, since text cannot hold a NUL. */
+export const POSTGRES_MIGRATION: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS ${LEASES} (
+  election TEXT COLLATE "C" PRIMARY KEY,
+  ${RECORD}
 )`,
   `CREATE TABLE IF NOT EXISTS ${FENCES} (
   election TEXT COLLATE "C" PRIMARY KEY,
   term BIGINT NOT NULL DEFAULT 0,
   term_id TEXT
+)`,
+  `CREATE TABLE IF NOT EXISTS ${OCCURRENCES} (
+  election TEXT COLLATE "C" NOT NULL,
+  occurrence TEXT COLLATE "C" NOT NULL,
+  ${RECORD},
+  expires_at TIMESTAMPTZ NOT NULL,
+  PRIMARY KEY (election, occurrence)
 )`,
 ];

@@ -1,16 +1,6 @@
-import { FENCES, LEASES } from "../lease-row.ts";
+import { FENCES, LEASES, OCCURRENCES } from "../lease-row.ts";
 
-/** The fences, in the file of the data that they guard. */
-export const FENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${FENCES} (
-  election TEXT PRIMARY KEY NOT NULL,
-  term INTEGER NOT NULL DEFAULT 0,
-  term_id TEXT
-) STRICT`;
-
-/** The leases, in a file beside it. */
-export const LEASES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${LEASES} (
-  election TEXT PRIMARY KEY NOT NULL,
-  version TEXT NOT NULL DEFAULT '',
+const RECORD = `version TEXT NOT NULL DEFAULT '',
   schema_version INTEGER,
   term INTEGER,
   term_id TEXT,
@@ -22,5 +12,30 @@ export const LEASES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${LEASES} (
   renew_interval_ms REAL,
   broken_reason TEXT,
   transfer_to TEXT,
-  transfer_timeout_ms REAL
+  transfer_timeout_ms REAL,
+  hold_ms REAL,
+  reserved_group TEXT,
+  reserved_ms REAL,
+  done INTEGER`;
+
+/** The fences, in the file of the data that they guard. */
+export const FENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${FENCES} (
+  election TEXT PRIMARY KEY NOT NULL,
+  term INTEGER NOT NULL DEFAULT 0,
+  term_id TEXT
+) STRICT`;
+
+/** The leases, in a file beside it. */
+export const LEASES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${LEASES} (
+  election TEXT PRIMARY KEY NOT NULL,
+  ${RECORD}
+) STRICT`;
+
+/** The occurrences, in the file of the leases: as many renewals go there. */
+export const OCCURRENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${OCCURRENCES} (
+  election TEXT NOT NULL,
+  occurrence TEXT NOT NULL,
+  ${RECORD},
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (election, occurrence)
 ) STRICT`;

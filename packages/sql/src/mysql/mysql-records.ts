@@ -1,0 +1,180 @@
+import {
+  ConfigurationError,
+  type Clock,
+  type Fence,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "@leasehold/core";
+import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, STORE_CLOCK, stored, type Row } from "../lease-row.ts";
+import { onOneConnection } from "../one-connection.ts";
+import { OWN_FENCE, type RecordTable } from "../record-table.ts";
+import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
+import { notCommitted } from "../sql-errors.ts";
+import { mysqlMeaning } from "./mysql-errors.ts";
+import { statement, withPromises, type MySqlConnection, type MySqlConnections, type MySqlPoolConnection } from "./mysql-pool.ts";
+
+const SET_NONCE_AT = ", l.nonce_at = UTC_TIMESTAMP(6)";
+const SEED_FENCE = `INSERT IGNORE INTO ${FENCES} (election) VALUES (?)`;
+/**
+ * Both rows in one statement, and so in one transaction. The fence is locked first: while a guarded transaction makes
+ * this wait, renewals of the lease go on.
+ */
+const JOINED = `${FENCES} f STRAIGHT_JOIN ${LEASES} l ON l.election = f.election`;
+/** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
+const FORWARD = "(f.term < ? OR (f.term = ? AND ? IS NULL))";
+const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = ?`;
+/** SERVER_STATUS_IN_TRANS of the protocol. */
+const IN_TRANSACTION = 1;
+/** ER_SP_DOES_NOT_EXIST: what a savepoint outside a transaction comes to. */
+const NO_SAVEPOINT = 1305;
+
+interface UpdateResult {
+  readonly affectedRows: number;
+  readonly serverStatus?: number;
+}
+
+/** What is said to one table, and parts of that; the parameters are a row's key. */
+interface Statements {
+  readonly select: string;
+  /** Make the rows that every candidate competes for. */
+  readonly seeds: readonly string[];
+  /** Its parameters are the version and the columns. */
+  readonly set: string;
+  readonly whereRow: string;
+  readonly lockFence: string;
+}
+
+/** The rows of one table in MySQL or MariaDB. */
+export class MySqlRecords implements FencedRecords {
+  readonly name: string = "mysql";
+  readonly capabilities: RecordStoreCapabilities = {
+    maxValueBytes: 65_536,
+    fence: "atomic",
+    storeClock: STORE_CLOCK,
+  };
+  readonly #table: RecordTable;
+  readonly #statements: Statements;
+  readonly #connections: MySqlConnections;
+  readonly #clock: Clock;
+
+  constructor(table: RecordTable, connections: MySqlConnections, clock: Clock) {
+    this.#table = table;
+    this.#statements = statementsOf(table);
+    this.#connections = connections;
+    this.#clock = clock;
+  }
+
+  async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
+    return await this.#run("get", election, signal, async (connection) => {
+      const [rows] = await connection.query(statement(this.#statements.select, this.#key(election)));
+      const [row] = rows as readonly Row[];
+      if (Number(row?.["autocommit"]) !== 1) throw autocommitOff(election);
+      return stored(row);
+    });
+  }
+
+  async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
+    const fence = this.#table.fences && options.fence;
+    const { seeds, whereRow } = this.#statements;
+    const key = this.#key(election);
+    const version = this.#clock.randomUuid();
+    const set = this.#statements.set + (keepsNonce ? "" : SET_NONCE_AT);
+    const values = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
+    const where = [...key, bytes(ifVersion)];
+    const update = fence
+      ? statement(
+          `UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
+          [...values, fence.term, fence.termId, ...where, fence.term, fence.term, fence.termId],
+        )
+      : statement(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`, [...values, ...where]);
+    return await this.#run("put", election, signal, async (connection) => {
+      // The first acquisition of all makes the rows that every one competes for.
+      if (ifVersion === NO_VERSION) for (const seed of seeds) await connection.query(statement(seed, key));
+      signal.throwIfAborted();
+      const [{ affectedRows, serverStatus = 0 }] = (await connection.query(update)) as readonly [UpdateResult];
+      if (serverStatus & IN_TRANSACTION) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
+      if (affectedRows > 0) return { stored: true, version };
+      if (fence) await this.#mendFence(connection, election, fence, ifVersion);
+      return { stored: false };
+    });
+  }
+
+  async fence(leadership: Fenced, connection: unknown): Promise<void> {
+    const { query } = (connection ?? {}) as Partial<MySqlConnection>;
+    if (typeof query !== "function")
+      throw new ConfigurationError("fence() needs a connection of mysql2/promise, with a transaction begun on it.");
+    const { election } = leadership;
+    const transaction = withPromises(connection as MySqlConnection);
+    const [rows] = await transaction.query(statement(this.#statements.lockFence, this.#key(election)));
+    if (!(await isInTransaction(transaction))) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
+    checkFence(leadership, (rows as readonly Row[])[0]);
+  }
+
+  /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
+  async #mendFence(connection: MySqlPoolConnection, election: string, fence: Fence, ifVersion: string): Promise<void> {
+    const [rows] = await connection.query(statement(SELECT_BOTH, [bytes(election)]));
+    const missing = fenceIsMissing(election, fence, ifVersion, (rows as readonly Row[])[0]);
+    if (missing) await connection.query(statement(SEED_FENCE, [bytes(election)]));
+  }
+
+  #key(election: string): Buffer[] {
+    return this.#table.keyOf(election).map(bytes);
+  }
+
+  async #run<T>(
+    operation: "get" | "put",
+    election: string,
+    signal: AbortSignal,
+    act: (connection: MySqlPoolConnection) => Promise<T>,
+  ): Promise<T> {
+    const label = { store: this.name, operation, election, writes: operation === "put" };
+    return await onOneConnection(this.#connections, label, signal, mysqlMeaning, this.#clock, act);
+  }
+}
+
+function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statements {
+  const whereRow = key.map((column) => `l.${column} = ?`).join(" AND ");
+  const expiresAt =
+    retentionMs === undefined ? [] : [`expires_at = UTC_TIMESTAMP(6) + INTERVAL ${Math.ceil(retentionMs * 1_000)} MICROSECOND`];
+  const seed = `INSERT IGNORE INTO ${name} SET ${[...key.map((column) => `${column} = ?`), ...expiresAt].join(", ")}`;
+  // `SHARE`: readers of the fence do not exclude one another, only whoever changes it.
+  const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
+  return {
+    // Always one row: without autocommit, which it tells, nothing may be written at all.
+    select: `SELECT l.*, @@autocommit AS autocommit, TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 AS age_ms
+FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
+    seeds: fences ? [seed, SEED_FENCE] : [seed],
+    set: [...["version", ...COLUMNS].map((column) => `${column} = ?`), ...expiresAt].map((one) => `l.${one}`).join(", "),
+    whereRow,
+    lockFence: `${found} WHERE ${whereRow} LOCK IN SHARE MODE`,
+  };
+}
+
+/** Outside a transaction a savepoint is gone as soon as it is made. */
+async function isInTransaction(connection: MySqlConnection): Promise<boolean> {
+  await connection.query(statement("SAVEPOINT leasehold_fence", []));
+  try {
+    await connection.query(statement("RELEASE SAVEPOINT leasehold_fence", []));
+    return true;
+  } catch (error) {
+    if ((error as { readonly errno?: unknown }).errno === NO_SAVEPOINT) return false;
+    throw error;
+  }
+}
+
+/** Without it a write would wait for somebody's COMMIT, and a read show what was there at the first one. */
+function autocommitOff(election: string): ConfigurationError {
+  return new ConfigurationError(
+    "The connections of the pool given as mysql have autocommit off; give the store a pool, or a URL, with autocommit on.",
+    { election },
+  );
+}
+
+function bytes(text: string): Buffer {
+  return Buffer.from(text, "utf8");
+}

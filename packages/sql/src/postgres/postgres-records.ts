@@ -1,0 +1,121 @@
+import {
+  ConfigurationError,
+  type Clock,
+  type Fence,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "@leasehold/core";
+import { COLUMNS, columnValues, NO_VERSION, STORE_CLOCK, stored, type Row } from "../lease-row.ts";
+import { onOneConnection } from "../one-connection.ts";
+import type { RecordTable } from "../record-table.ts";
+import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
+import { notCommitted } from "../sql-errors.ts";
+import { postgresMeaning } from "./postgres-errors.ts";
+import { statement, type PostgresClient, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
+import { BYTES, fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
+
+/** Fails outside a transaction, and changes nothing in one. */
+const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
+const NO_TRANSACTION = "25P01";
+
+/** The rows of one table in PostgreSQL. */
+export class PostgresRecords implements FencedRecords {
+  readonly name: string = "postgres";
+  readonly capabilities: RecordStoreCapabilities = {
+    maxValueBytes: 65_536,
+    fence: "atomic",
+    storeClock: STORE_CLOCK,
+    pushes: "all-but-renewals",
+  };
+  readonly #table: RecordTable;
+  readonly #statements: Statements;
+  readonly #connections: PostgresConnections;
+  readonly #clock: Clock;
+
+  constructor(table: RecordTable, connections: PostgresConnections, clock: Clock) {
+    this.#table = table;
+    this.#statements = statementsOf(table);
+    this.#connections = connections;
+    this.#clock = clock;
+  }
+
+  async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
+    return await this.#run("get", election, signal, async (client) => {
+      const [row] = (await client.query(statement(this.#statements.select, this.#table.keyOf(election)))).rows;
+      return stored(row && withBytes(row));
+    });
+  }
+
+  async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
+    const fence = this.#table.fences && options.fence;
+    const { seed, update } = this.#statements;
+    const key = this.#table.keyOf(election);
+    const version = this.#clock.randomUuid();
+    const columns = columnValues(record).map((value, index) =>
+      typeof value === "string" && BYTES.has(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
+    );
+    const values = [...key, ifVersion, version, ...columns];
+    return await this.#run("put", election, signal, async (client) => {
+      // The first acquisition of all makes the rows that every one competes for.
+      if (ifVersion === NO_VERSION) await client.query(statement(seed, key));
+      if (!client.getTransactionStatus) throw outdated(election);
+      signal.throwIfAborted();
+      const { rowCount } = fence
+        ? await client.query(statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId]))
+        : await client.query(statement(update(keepsNonce, record.termId === null), values));
+      if (client.getTransactionStatus() !== "I")
+        throw notCommitted({ store: this.name, operation: "put", election, writes: true });
+      if (rowCount === 1) return { stored: true, version };
+      if (fence) await this.#mendFence(client, election, fence, ifVersion);
+      return { stored: false };
+    });
+  }
+
+  async fence(leadership: Fenced, connection: unknown): Promise<void> {
+    const { query } = (connection ?? {}) as Partial<PostgresClient>;
+    if (typeof query !== "function")
+      throw new ConfigurationError("fence() needs a client of pg, with a transaction begun on it.");
+    const { election } = leadership;
+    const transaction = connection as PostgresClient;
+    try {
+      await transaction.query(statement(CHECK_TRANSACTION));
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== NO_TRANSACTION) throw error;
+      throw notInTransaction(election, this.#table.fences ?? this.#table.name);
+    }
+    const { rows } = await transaction.query(statement(this.#statements.lockFence, this.#table.keyOf(election)));
+    checkFence(leadership, rows[0]);
+  }
+
+  /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
+  async #mendFence(client: PostgresPoolClient, election: string, fence: Fence, ifVersion: string): Promise<void> {
+    const { rows } = await client.query(statement(SELECT_BOTH, [election]));
+    if (fenceIsMissing(election, fence, ifVersion, rows[0])) await client.query(statement(SEED_FENCE, [election]));
+  }
+
+  async #run<T>(
+    operation: "get" | "put",
+    election: string,
+    signal: AbortSignal,
+    act: (client: PostgresPoolClient) => Promise<T>,
+  ): Promise<T> {
+    const label = { store: this.name, operation, election, writes: operation === "put" };
+    return await onOneConnection(this.#connections, label, signal, postgresMeaning, this.#clock, act);
+  }
+}
+
+/** A version of the driver that does not tell whether a write was committed. */
+function outdated(election: string): ConfigurationError {
+  return new ConfigurationError("postgres needs pg 8.21 or later.", { election });
+}
+
+/** The row, with bytes in place of their hexadecimal digits. */
+function withBytes(row: Row): Row {
+  const bytes = [...BYTES].map((column) => [column, typeof row[column] === "string" ? Buffer.from(row[column], "hex") : null]);
+  return { ...row, ...(Object.fromEntries(bytes) as Row) };
+}

@@ -1,0 +1,25 @@
+import { RecordLeaseStore, type Clock } from "@leasehold/core";
+import type { Fenced, FencedRecords } from "./sql-database.ts";
+
+/** The occurrences of one election's schedule, each a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */
+export class SqlOccurrenceStore extends RecordLeaseStore {
+  readonly #records: FencedRecords;
+
+  constructor(records: FencedRecords, clock: Clock) {
+    super(records, { clock, occurrences: true });
+    this.#records = records;
+  }
+
+  /**
+   * Makes the caller's transaction depend on this claim of an occurrence, as `SqlLeaseStore.fence` does on a leadership.
+   * It locks the occurrence's own row, which renewals write too: until the transaction ends, nobody can take the
+   * occurrence over, and its holder cannot renew it. Keep it much shorter than the claim.
+   *
+   * @param connection of `mysql2/promise`, or a client of `pg`.
+   * @throws {FencedError} if the claim has ended: roll back. {UnsupportedError} outside a transaction, and on SQLite,
+   *   where the occurrences are not in the file of the data. Else what the driver throws.
+   */
+  async fence(leadership: Fenced, connection: unknown): Promise<void> {
+    await this.#records.fence(leadership, connection);
+  }
+}

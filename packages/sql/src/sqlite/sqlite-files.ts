@@ -1,0 +1,69 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { ConfigurationError } from "@leasehold/core";
+import { FENCES } from "../lease-row.ts";
+import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+
+/** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
+const LEASE_FILE_SUFFIX = "-leasehold";
+
+/** A connection to the file of the leases, with the user's own attached as `fenced`; opened when it is first needed. */
+export class SqliteFiles {
+  readonly #path: string;
+  #opened: Promise<DatabaseSync> | undefined;
+
+  /** @throws {ConfigurationError} for a path that processes cannot share. */
+  constructor(path: string) {
+    if (typeof path !== "string" || path === "" || path.includes(":memory:") || path.startsWith("file:")) {
+      throw new ConfigurationError(
+        `sqlite is ${JSON.stringify(path) ?? "missing"}; it must be the path of a database file. Within one process, use MemoryLeaseStore.`,
+      );
+    }
+    this.#path = path;
+  }
+
+  async open(): Promise<DatabaseSync> {
+    this.#opened ??= this.#openBoth();
+    try {
+      return await this.#opened;
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    (await opened?.catch(() => undefined))?.close();
+  }
+
+  async #openBoth(): Promise<DatabaseSync> {
+    // Loaded when it is needed: Node warns about it where it is experimental.
+    const { DatabaseSync: Database } = await import("node:sqlite");
+    const path = await canonical(this.#path);
+    const database = new Database(`${path}${LEASE_FILE_SUFFIX}`, { timeout: 0 });
+    try {
+      database.exec("PRAGMA synchronous = FULL");
+      database.prepare("ATTACH ? AS fenced").run(path);
+      database.exec("PRAGMA fenced.synchronous = FULL");
+      database.exec(LEASES_TABLE);
+      database.exec(OCCURRENCES_TABLE);
+      database.exec(FENCES_TABLE.replace(FENCES, `fenced.${FENCES}`));
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+}
+
+/** The one name of a file that may have several, so that all who share it share its leases; of one yet to be made, too. */
+async function canonical(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
+  }
+}

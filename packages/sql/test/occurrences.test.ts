@@ -1,0 +1,326 @@
+import { readFile } from "node:fs/promises";
+import { Elector, type LeaseRecord } from "@leasehold/core";
+import type { SqlLeaseStore, SqlOccurrenceStore } from "@leasehold/sql";
+import { describe, expect } from "vitest";
+import { ODD_NAMES } from "./odd-names.ts";
+import {
+  ALL,
+  asking,
+  describeDatabases,
+  failureOf,
+  LEASE_MS,
+  LIMITS,
+  moveNonce,
+  recordOf,
+  win,
+  type Kind,
+  type SqlWorld,
+} from "./sql-world.ts";
+
+const TICK = "nightly@2026-11-20T10:00:00.000Z";
+const NEXT = "nightly@2026-11-21T10:00:00.000Z";
+const RETENTION_MS = 3_600_000;
+const DONE = { ...LIMITS, done: true };
+
+const signal = new AbortController().signal;
+
+/** The occurrences of the world's election, as one more process knows them: not at all. */
+function occurrencesOf(world: SqlWorld, election = world.election, retentionMs = RETENTION_MS): SqlOccurrenceStore {
+  return world.store().occurrences(election, { retentionMs });
+}
+
+/** One attempt of a process that knows nothing, by the database's clock. */
+async function tryCold(world: SqlWorld, occurrence = TICK): Promise<unknown> {
+  const elector = new Elector({ store: occurrencesOf(world), election: occurrence, candidateId: "cold" });
+  return await elector.tryRun(({ term }) => term);
+}
+
+/** Where the row is by now, in milliseconds until it may be deleted. */
+async function keptForMs(world: SqlWorld): Promise<number> {
+  const leftMs = {
+    sqlite: "expires_at - unixepoch('subsec') * 1000",
+    mysql: "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at) / 1000",
+    postgres: "EXTRACT(EPOCH FROM expires_at - clock_timestamp()) * 1000",
+  }[world.kind];
+  const [row] = await world.run(`SELECT ${leftMs} AS left_ms FROM leasehold_occurrences WHERE election = ?`, [world.name()]);
+  return Number(row?.["left_ms"]);
+}
+
+/** What the README tells operators to schedule. */
+const DELETE: Readonly<Record<Kind, string>> = {
+  sqlite: "DELETE FROM leasehold_occurrences WHERE expires_at < unixepoch() * 1000",
+  mysql: "DELETE FROM leasehold_occurrences WHERE expires_at < UTC_TIMESTAMP()",
+  postgres: "DELETE FROM leasehold_occurrences WHERE expires_at < now()",
+};
+
+async function expire(world: SqlWorld, occurrence: string): Promise<void> {
+  const past = { sqlite: "1", mysql: "'2001-01-01'", postgres: "'2001-01-01'" }[world.kind];
+  await world.run(`UPDATE leasehold_occurrences SET expires_at = ${past} WHERE election = ? AND occurrence = ?`, [
+    world.name(),
+    world.name(occurrence),
+  ]);
+}
+
+await describeDatabases(ALL, (test, kind) => {
+  describe("an occurrence", () => {
+    test("is claimed by one, and refused to others meanwhile", async ({ world }) => {
+      const first = occurrencesOf(world);
+      const claim = await win(world, first, { election: TICK });
+      expect(claim).toMatchObject({ election: TICK, term: 1 });
+      const request = asking(world, { election: TICK, candidateId: "b", expiry: "store-clock" });
+      await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({ acquired: false });
+      await expect(tryCold(world)).resolves.toEqual({ elected: false, leader: expect.objectContaining({ candidateId: "a" }) });
+      await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: true });
+      await expect(first.publish(claim, "half way", LIMITS)).resolves.toMatchObject({ held: true });
+      const looked = await occurrencesOf(world).read(TICK, { expiry: "store-clock" });
+      expect(looked).toMatchObject({ state: "held", term: 1, holder: "a", value: "half way" });
+    });
+
+    test("that is done is refused to everybody for good", async ({ world }) => {
+      const first = occurrencesOf(world);
+      const claim = await win(world, first, { election: TICK });
+      await expect(first.release(claim, DONE)).resolves.toBe("released");
+      for (const byMs of [0, -LEASE_MS, -3_600_000_000]) {
+        await moveNonce(world, byMs, "leasehold_occurrences");
+        await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
+        const request = asking(world, { election: TICK });
+        await expect(first.acquire(request)).resolves.toMatchObject({ acquired: false, current: { done: true } });
+        await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({ acquired: false, current: { done: true } });
+      }
+      await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false });
+      // Until it is deleted, it is done; whether it has expired is not asked.
+      await expire(world, TICK);
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
+      await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: true, term: 1 });
+    });
+
+    test("that was released before it was done may be claimed again, as the next attempt", async ({ world }) => {
+      const first = occurrencesOf(world);
+      await first.release(await win(world, first, { election: TICK }), LIMITS);
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2, result: 2 });
+    });
+
+    test("that is held back waits, by the database's clock", async ({ world }) => {
+      const first = occurrencesOf(world);
+      await first.release(await win(world, first, { election: TICK }), { ...LIMITS, holdMs: 60_000 });
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
+      await moveNonce(world, -60_000, "leasehold_occurrences");
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
+    });
+
+    test("whose claimant crashed is taken over, once two readings of the database's clock agree", async ({ world }) => {
+      const crashed = occurrencesOf(world);
+      const claim = await win(world, crashed, { election: TICK });
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
+      await moveNonce(world, -LEASE_MS, "leasehold_occurrences");
+
+      const cold = occurrencesOf(world);
+      const request = asking(world, { election: TICK, candidateId: "b", expiry: "store-clock" });
+      await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "unknown" } });
+      await expect(cold.read(TICK, { expiry: "store-clock" })).resolves.toMatchObject({ state: "expired" });
+      await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
+
+      await expect(crashed.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
+      await expect(crashed.release(claim, DONE)).resolves.toBe("not-held");
+      await expect(cold.read(TICK)).resolves.not.toHaveProperty("done");
+    });
+
+    test("can be broken", async ({ world }) => {
+      const first = occurrencesOf(world);
+      const claim = await win(world, first, { election: TICK });
+      await expect(occurrencesOf(world).break(TICK, { reason: "runaway" })).resolves.toEqual({ broken: true, term: 1 });
+      await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+    });
+
+    test("of one election is not that of another, nor an election", async ({ world }) => {
+      const [other, more] = [`${world.election} `, world.election.toUpperCase()];
+      const store = world.store();
+      await win(world, store, { election: TICK });
+      for (const election of [world.election, other, more]) {
+        const occurrences = occurrencesOf(world, election);
+        await expect(occurrences.read(TICK)).resolves.toBeUndefined();
+        const claim = await win(world, occurrences, { election: TICK });
+        expect(claim.term).toBe(1);
+        if (election === other) await occurrences.release(claim, DONE);
+      }
+      await expect(occurrencesOf(world).read(TICK)).resolves.toMatchObject({ term: 1, holder: "a" });
+      await expect(occurrencesOf(world, more).read(TICK)).resolves.not.toHaveProperty("done");
+      await expect(store.read(TICK)).resolves.toMatchObject({ term: 1, holder: "a" });
+      await expect(store.read(world.election)).resolves.toBeUndefined();
+      // A fence belongs to an election; occurrences have none.
+      expect(await world.fenceRow()).toBeUndefined();
+    });
+
+    test("has a name that is told apart from every other, and so has its election", async ({ world }) => {
+      const occurrences = occurrencesOf(world);
+      for (const name of ODD_NAMES) {
+        await expect(occurrences.acquire(asking(world, { election: name, candidateId: name }))).resolves.toMatchObject({
+          acquired: true,
+          lease: { term: 1 },
+        });
+        const ofOdd = occurrencesOf(world, name);
+        const { term } = await win(world, ofOdd, { election: world.election, candidateId: name });
+        expect(term, name).toBe(1);
+      }
+      const cold = occurrencesOf(world);
+      for (const name of ODD_NAMES) {
+        await expect(cold.read(name), name).resolves.toMatchObject({ term: 1, holder: name });
+        await expect(occurrencesOf(world, name).read(world.election), name).resolves.toMatchObject({ holder: name });
+      }
+      await expect(cold.read("nAme")).resolves.toBeUndefined();
+    });
+
+    test("keeps every part of its record, and nothing of the one before", async ({ world }) => {
+      const rows = world.rows().occurrences(world.election, RETENTION_MS);
+      const full: LeaseRecord = recordOf({
+        value: "a\0b",
+        broken: { reason: "disk full\0" },
+        transfer: { candidateId: "b", timeoutMs: 0.5 },
+        holdMs: 0.25,
+        reservation: { group: "group ", durationMs: 1 / 3 },
+        done: true,
+      });
+      let version: string | undefined;
+      for (const record of [full, recordOf({ term: 2, termId: null }), full]) {
+        const outcome = await rows.put(TICK, record, { ifVersion: version, keepsNonce: false, signal });
+        version = outcome.stored ? outcome.version : expect.fail("It should have been stored.");
+        const found = await world.rows().occurrences(world.election, 1).get(TICK, { signal, consistent: true });
+        expect(found).toMatchObject({ data: record, version });
+        expect(found?.data).toStrictEqual(record);
+      }
+      // Only the write that names the version succeeds.
+      for (const ifVersion of [undefined, "", `${version} `]) {
+        const attempt = rows.put(TICK, recordOf(), { ifVersion, keepsNonce: false, signal });
+        await expect(attempt).resolves.toEqual({ stored: false });
+      }
+    });
+
+    test("whose row is no record is foreign, and stays as it is", async ({ world }) => {
+      await win(world, occurrencesOf(world), { election: TICK });
+      await world.run("UPDATE leasehold_occurrences SET done = 2 WHERE election = ?", [world.name()]);
+      const before = await world.occurrenceRow(TICK);
+      const error = await failureOf(tryCold(world));
+      expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
+      expect(await world.occurrenceRow(TICK)).toEqual(before);
+    });
+
+    test("is won by one of ten who find it fresh", async ({ world }) => {
+      const stores = Array.from({ length: 10 }, () => occurrencesOf(world));
+      for (let round = 0; round < 5; round += 1) {
+        const election = `tick ${round}`;
+        const outcomes = await Promise.all(
+          stores.map(async (store, index) =>
+            store.acquire(asking(world, { election, candidateId: `c${index}` })).catch((error: unknown) => {
+              expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+              return { acquired: false } as const;
+            }),
+          ),
+        );
+        const won = outcomes.flatMap((outcome) => (outcome.acquired ? [outcome.lease] : []));
+        expect(won).toHaveLength(1);
+        expect(await world.occurrenceRow(election)).toMatchObject({ term: 1, term_id: won[0]?.termId });
+      }
+    });
+  });
+
+  describe("an occurrence is kept", () => {
+    test("for the retention after every write, renewals and breaks too", async ({ world }) => {
+      const occurrences = occurrencesOf(world);
+      const after = async (write: () => Promise<unknown>): Promise<void> => {
+        await expire(world, TICK);
+        const beganMs = performance.now();
+        await write();
+        const leftMs = await keptForMs(world);
+        // SQLite's clock tells whole milliseconds.
+        expect(leftMs).toBeGreaterThan(RETENTION_MS - (performance.now() - beganMs) - 2);
+        expect(leftMs).toBeLessThanOrEqual(RETENTION_MS + 2);
+      };
+      let claim = await win(world, occurrences, { election: TICK });
+      await after(() => occurrences.renew(claim, LIMITS));
+      await after(() => occurrences.publish(claim, "v", LIMITS));
+      await after(() => occurrences.transfer(TICK, "b", { signal: AbortSignal.timeout(50) }).catch(() => undefined));
+      await after(() => occurrences.release(claim, LIMITS));
+      await after(async () => (claim = await win(world, occurrences, { election: TICK, candidateId: "b" })));
+      await after(() => occurrences.break(TICK, { reason: "r" }));
+      await after(() => occurrences.release(claim, DONE));
+    });
+
+    test("for the retention from its first claim on, however short or long", async ({ world }) => {
+      for (const retentionMs of [1, 1.5, 60_000.001, 2_147_483_647]) {
+        const election = `${world.election} ${retentionMs}`;
+        await win(world, occurrencesOf(world, election, retentionMs), { election: TICK });
+        const [row] = await world.run("SELECT expires_at, nonce_at FROM leasehold_occurrences WHERE election = ?", [
+          world.name(election),
+        ]);
+        const [at = Number.NaN, from = Number.NaN] = ["expires_at", "nonce_at"].map((name) => Number(row?.[name]));
+        // Of dates, the drivers give milliseconds.
+        expect(at - from).toBeGreaterThanOrEqual(Math.floor(retentionMs));
+        expect(at - from).toBeLessThanOrEqual(retentionMs + 1_000);
+      }
+    });
+
+    test("until the operator's statement deletes it, which takes those that have expired alone", async ({ world }) => {
+      const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+      expect(readme).toContain(`${DELETE[kind]};`);
+
+      const occurrences = occurrencesOf(world);
+      for (const election of [TICK, NEXT]) {
+        await occurrences.release(await win(world, occurrences, { election }), DONE);
+      }
+      await world.run(DELETE[kind]);
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
+      await expire(world, TICK);
+      await world.run(DELETE[kind]);
+
+      expect(await world.occurrenceRow(TICK)).toBeUndefined();
+      await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: false });
+      // Nobody remembers that it was done.
+      await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 1 });
+      await expect(occurrences.acquire(asking(world, { election: TICK }))).resolves.toMatchObject({ acquired: false });
+    });
+  });
+
+  test("a claimant whose row is deleted has lost its claim", async ({ world }) => {
+    const occurrences = occurrencesOf(world);
+    const claim = await win(world, occurrences, { election: TICK });
+    await world.run("DELETE FROM leasehold_occurrences WHERE election = ?", [world.name()]);
+    await expect(occurrences.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(occurrences.release(claim, DONE)).resolves.toBe("not-held");
+    expect(await world.occurrenceRow(TICK)).toBeUndefined();
+  });
+
+  test("occurrences can be completed, and are not pushed; elections cannot be", async ({ world }) => {
+    const store = world.store();
+    const { capabilities, watch, name } = store.occurrences(world.election, { retentionMs: 1 });
+    expect(name).toBe(kind);
+    expect(watch).toBeUndefined();
+    expect(capabilities).toMatchObject({ completion: true, watch: "poll", fence: kind === "sqlite" ? "none" : "atomic" });
+    expect(capabilities.storeClock).toEqual(store.capabilities.storeClock);
+    expect(store.capabilities.completion).toBe(false);
+    await expect(store.release(await win(world, store), DONE)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  });
+
+  test("the same are asked for by the same names", async ({ world }) => {
+    const store = world.store();
+    const occurrences = store.occurrences("a", { retentionMs: 5 });
+    expect(store.occurrences("a", { retentionMs: 5 })).toBe(occurrences);
+    for (const [election, retentionMs] of [
+      ["a", 6],
+      ["A", 5],
+      ["5 a", 5],
+    ] as const) {
+      expect(store.occurrences(election, { retentionMs })).not.toBe(occurrences);
+    }
+  });
+
+  test("an election without a name, or a retention that is none, is refused before anything is sent", ({ world }) => {
+    // There is nothing to be reached there.
+    const store: SqlLeaseStore = world.store(kind === "sqlite" ? "/nowhere/at/all.db" : `${kind}://nowhere.invalid/x`);
+    for (const election of ["", "a\0b", "\ud800", "é".repeat(128), 5]) {
+      expect(() => store.occurrences(election as string, { retentionMs: 5 })).toThrow(/election/);
+    }
+    for (const retentionMs of [0, -1, Number.NaN, Infinity, 2_147_483_648, "5; DROP TABLE x", undefined]) {
+      expect(() => store.occurrences("a", { retentionMs: retentionMs as number })).toThrow(/retentionMs/);
+    }
+  });
+});
