@@ -1,7 +1,7 @@
 import { ConfigurationError } from "@leasehold/core";
 import { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrence.ts";
 
-/** What to do about occurrences that nobody has done, for instance because every region was down. */
+/** Which occurrences that nobody has done, for instance because every region was down, are done after the one delivered, while there is time. */
 export interface CatchUp {
   /** When the occurrence before one was due, for instance `(ms) => ms - 3_600_000`; may take account of a calendar. */
   readonly previous: (scheduledMs: number) => number;

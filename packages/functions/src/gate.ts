@@ -87,7 +87,7 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
     return await attempt({ ...attemptOptions, store, election, endMs, minimumHoldMs, reservation }, task(args, store));
   }
 
-  /** The occurrence that was delivered, after those before it that nobody has done; one that fails does not keep back the others. */
+  /** The occurrence that was delivered, and while there is time those before it that nobody has done; one that fails does not keep back the others. */
   async function leadOccurrences(args: Args, once: OncePerTickOptions<Args, Store, Standby>): Promise<AttemptOutcome<Result>> {
     const delivered = (once.occurrence ?? platform.occurrence)?.(...args) as Occurrence;
     occurrenceId(delivered);
@@ -103,14 +103,14 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
       const id = occurrenceId(occurrence);
       return await attempt({ ...attemptOptions, store, election: id, endMs }, task(args, store, { name, scheduledMs, caughtUp }));
     };
-    for (const occurrence of earlier) {
-      if (clock.monotonicMs() >= endMs) break;
-      await lead(occurrence, true).catch((error: unknown) => failures.push(error));
-    }
     const outcome = await lead(delivered, false).catch((error: unknown) => {
       failures.push(error);
       return undefined;
     });
+    for (const occurrence of earlier) {
+      if (clock.monotonicMs() >= endMs || once.signal?.aborted) break;
+      await lead(occurrence, true).catch((error: unknown) => failures.push(error));
+    }
     if (failures.length > 1) throw new AggregateError(failures, `${failures.length} occurrences of '${once.election}' failed.`);
     if (!outcome || failures.length > 0) throw failures[0];
     return outcome;

@@ -78,7 +78,7 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
   readonly occurrence?: ((...args: Args) => Occurrence) | undefined;
   /** How long it is remembered that an occurrence is done: longer than any late delivery. From a day. @defaultValue 7 days */
   readonly retentionMs?: number | undefined;
-  /** What to do about occurrences that nobody has done. @defaultValue nothing: missed is missed */
+  /** Which occurrences that nobody has done are done as well. @defaultValue none: missed is missed */
   readonly catchUp?: CatchUp | undefined;
 }
 

@@ -300,19 +300,6 @@ await describeDatabases(ALL, (test, kind) => {
     await expect(store.release(await win(world, store), DONE)).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 
-  test("the same are asked for by the same names", async ({ world }) => {
-    const store = world.store();
-    const occurrences = store.occurrences("a", { retentionMs: 5 });
-    expect(store.occurrences("a", { retentionMs: 5 })).toBe(occurrences);
-    for (const [election, retentionMs] of [
-      ["a", 6],
-      ["A", 5],
-      ["5 a", 5],
-    ] as const) {
-      expect(store.occurrences(election, { retentionMs })).not.toBe(occurrences);
-    }
-  });
-
   test("an election without a name, or a retention that is none, is refused before anything is sent", ({ world }) => {
     // There is nothing to be reached there.
     const store: SqlLeaseStore = world.store(kind === "sqlite" ? "/nowhere/at/all.db" : `${kind}://nowhere.invalid/x`);

@@ -1,0 +1,219 @@
+import {
+  ConfigurationError,
+  MemoryLeaseStore,
+  RecordLeaseStore,
+  MemoryRecordStore,
+  UnsupportedError,
+  type Leader,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const ELECTION = "nightly-billing";
+const TEN = Date.parse("2026-11-20T10:00:00Z");
+const HOUR_MS = 3_600_000;
+/** What the platform gives an invocation. */
+const TIMEOUT_MS = 60_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+function base(scheduledMs = TEN) {
+  const occurrence = (): Occurrence => ({ name: "nightly", scheduledMs });
+  return { gate: "oncePerTick", store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, occurrence } as const;
+}
+
+describe("oncePerTick", () => {
+  test("does an occurrence once, however often it is delivered", async () => {
+    const ran: (ClaimedOccurrence | undefined)[] = [];
+    const gated = onlyAsLeader(base(), ({ occurrence }) => {
+      ran.push(occurrence);
+      return "ran";
+    });
+
+    await expect(gated()).resolves.toBe("ran");
+    await expect(gated()).resolves.toEqual({ elected: false });
+    await clock.advance(20 * HOUR_MS);
+    await expect(gated()).resolves.toEqual({ elected: false });
+    expect(ran).toEqual([
+      { id: "nightly@2026-11-20T10:00:00.000Z", name: "nightly", scheduledMs: TEN, attempt: 1, caughtUp: false },
+    ]);
+  });
+
+  test("does each occurrence, also while another one is being done", async () => {
+    const working = Promise.withResolvers<void>();
+    const ten = onlyAsLeader(base(), () => working.promise)();
+    await clock.settle();
+
+    await expect(onlyAsLeader(base(TEN + HOUR_MS), () => "eleven")()).resolves.toBe("eleven");
+    working.resolve();
+    await ten;
+  });
+
+  test("keeps twins out while it is claimed, and says who has it", async () => {
+    const working = Promise.withResolvers<void>();
+    const first = onlyAsLeader({ ...base(), candidateId: () => "first" }, () => working.promise)();
+    await clock.settle();
+    const heard: (Leader | undefined)[] = [];
+    const twin = onlyAsLeader({ ...base(), onStandby: (leader: Leader | undefined) => heard.push(leader) }, () => 0);
+
+    await twin();
+    working.resolve();
+    await first;
+    await twin();
+
+    // Nobody has it any more once it is done: that is how to tell the two.
+    expect(heard).toEqual([expect.objectContaining({ candidateId: "first", term: 1, state: "held" }), undefined]);
+  });
+
+  test("is open for another attempt after one that failed, with its number", async () => {
+    await expect(onlyAsLeader(base(), () => Promise.reject(new Error("disk full")))()).rejects.toThrow("disk full");
+
+    await expect(onlyAsLeader(base(), ({ occurrence, term }) => [occurrence?.attempt, term])()).resolves.toEqual([2, 2]);
+    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
+  });
+
+  test("is open for another attempt once the lease of one that died has run out", async () => {
+    onlyAsLeader(base(), () => new Promise(() => undefined))().catch(() => undefined);
+    await clock.settle();
+    const retry = onlyAsLeader(base(), ({ occurrence }) => occurrence?.attempt);
+    await expect(retry()).resolves.toMatchObject({ elected: false });
+    await clock.advance(70_000);
+
+    await expect(retry()).resolves.toBe(2);
+  });
+
+  test("does not take what was cut short for done", async () => {
+    const cut = onlyAsLeader(base(), async ({ signal }) => {
+      await clock.advance(TIMEOUT_MS - 4_000);
+      signal.throwIfAborted();
+    });
+    await expect(cut()).rejects.toMatchObject({ reason: "out-of-time" });
+
+    await expect(onlyAsLeader(base(), ({ occurrence }) => occurrence?.attempt)()).resolves.toBe(2);
+  });
+
+  test("tells the platform when another attempt has taken over: this one is not the one that is done", async () => {
+    const options = { ...base(), leaseDurationMs: 5_000 };
+    const slow = onlyAsLeader(options, async () => {
+      await clock.advance(6_000);
+      await onlyAsLeader(base(), () => "second")();
+      return "first";
+    });
+
+    await expect(slow()).rejects.toMatchObject({ code: "LEASE_LOST", reason: "taken" });
+  });
+
+  test("is done although its lease ran out before it was, if nobody took over", async () => {
+    const slow = onlyAsLeader({ ...base(), leaseDurationMs: 5_000 }, () => clock.advance(6_000));
+    await slow();
+
+    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
+  });
+
+  test("leaves nothing valid behind", async () => {
+    let kept: FunctionLeadership | undefined;
+    await onlyAsLeader(base(), (leadership) => {
+      kept = leadership;
+    })();
+
+    expect(kept!.isValid()).toBe(false);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("catchUp", () => {
+  const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 3, since: "2026-11-20T08:00:00Z" };
+
+  test("does what was missed after what was delivered, the oldest first, and nothing from before the schedule began", async () => {
+    const ran: string[] = [];
+    const work = ({ occurrence }: FunctionLeadership): void => {
+      ran.push(`${occurrence?.id.slice(19, 24)} ${occurrence?.caughtUp ? "missed" : "delivered"}`);
+    };
+    await onlyAsLeader({ ...base(), catchUp }, work)();
+    expect(ran).toEqual(["10:00 delivered", "08:00 missed", "09:00 missed"]);
+
+    await onlyAsLeader({ ...base(TEN + 6 * HOUR_MS), catchUp }, work)();
+    expect(ran.slice(3)).toEqual(["16:00 delivered", "13:00 missed", "14:00 missed", "15:00 missed"]);
+  });
+
+  test("leaves alone what is done and what is being done, and looks at it again the next time", async () => {
+    await onlyAsLeader(base(TEN - HOUR_MS), () => "nine")();
+    onlyAsLeader(base(TEN - 2 * HOUR_MS), () => new Promise(() => undefined))().catch(() => undefined);
+    await clock.settle();
+    const ran: (string | undefined)[] = [];
+    const work = ({ occurrence }: FunctionLeadership): void => {
+      ran.push(occurrence?.id.slice(19, 24));
+    };
+    await onlyAsLeader({ ...base(), catchUp }, work)();
+    expect(ran).toEqual(["10:00"]);
+    await clock.advance(70_000);
+
+    await onlyAsLeader({ ...base(TEN + HOUR_MS), catchUp }, work)();
+    expect(ran).toEqual(["10:00", "11:00", "08:00"]);
+  });
+
+  test("does not let one that fails keep the others back, and tells the platform of it", async () => {
+    const ran: (string | undefined)[] = [];
+    const gated = onlyAsLeader({ ...base(), catchUp }, ({ occurrence }) => {
+      ran.push(occurrence?.id.slice(19, 24));
+      if (ran.length === 1) throw new Error("ten is poison");
+    });
+
+    await expect(gated()).rejects.toThrow("ten is poison");
+    expect(ran).toEqual(["10:00", "08:00", "09:00"]);
+  });
+
+  test("ends with the time of the invocation", async () => {
+    const ran: (string | undefined)[] = [];
+    const gated = onlyAsLeader({ ...base(), catchUp }, async ({ occurrence }) => {
+      ran.push(occurrence?.id.slice(19, 24));
+      await clock.advance(30_000);
+    });
+    await gated().catch(() => undefined);
+
+    expect(ran).toEqual(["10:00", "08:00"]);
+  });
+});
+
+describe("what cannot work", () => {
+  test.each([
+    ["no occurrence", { occurrence: undefined }],
+    ["an occurrence that is no function", { occurrence: "tick" }],
+    ["a retention shorter than redeliveries", { retentionMs: HOUR_MS }],
+    ["catching up without a calendar", { catchUp: { atMost: 1, since: "2026-11-20" } }],
+    ["catching up for ever", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1_000, since: "2026-11-20" } }],
+    ["catching up since nobody knows when", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1, since: "yesterday" } }],
+  ])("%s is refused when the function is loaded", (_, options) => {
+    expect(() => onlyAsLeader({ ...base(), ...(options as object) }, () => "ran")).toThrow(ConfigurationError);
+  });
+
+  test("a store that keeps no occurrences is refused", () => {
+    const plain = new RecordLeaseStore(new MemoryRecordStore());
+    expect(() => onlyAsLeader({ ...base(), store: plain }, () => "ran")).toThrow(UnsupportedError);
+  });
+
+  test.each([
+    ["a time that is none", { name: "nightly", scheduledMs: Number.NaN }],
+    ["no name", { name: "", scheduledMs: TEN }],
+    ["a name too long", { name: "n".repeat(255), scheduledMs: TEN }],
+    ["a calendar that does not go back", undefined],
+  ])("%s is an error before any request", async (_, occurrence) => {
+    const bad = occurrence
+      ? { occurrence: () => occurrence }
+      : { catchUp: { previous: (ms: number) => ms, atMost: 1, since: "2026-11-20" } };
+    let ran = false;
+    const gated = onlyAsLeader({ ...base(), ...bad }, () => {
+      ran = true;
+    });
+
+    await expect(gated()).rejects.toThrow(ConfigurationError);
+    expect(ran).toBe(false);
+  });
+});

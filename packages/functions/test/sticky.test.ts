@@ -1,0 +1,156 @@
+import {
+  ConfigurationError,
+  MemoryLeaseStore,
+  MemoryRecordStore,
+  RecordLeaseStore,
+  UnsupportedError,
+  type LeaseStore,
+} from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader, type StickyOptions } from "@leasehold/functions";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const ELECTION = "exchange-rates";
+const PERIOD_MS = 60_000;
+
+let clock: VirtualClock;
+let records: MemoryRecordStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  records = new MemoryRecordStore(clock);
+});
+
+/** A delivery to a group's function, on an instance that has just started. */
+async function deliver(group: string, overrides: Partial<StickyOptions<[], LeaseStore, string>> = {}): Promise<string> {
+  const store = new RecordLeaseStore(records, { clock });
+  const gated = onlyAsLeader(
+    {
+      gate: "sticky",
+      store,
+      election: ELECTION,
+      group,
+      periodMs: PERIOD_MS,
+      remainingMs: 10_000,
+      clock,
+      onStandby: () => "standby",
+      ...overrides,
+    },
+    () => `${group} ran`,
+  );
+  return await gated();
+}
+
+/** Passes to the same second of the next tick. */
+async function nextTick(): Promise<void> {
+  await clock.advance(PERIOD_MS);
+}
+
+describe("sticky", () => {
+  test("keeps the group that led first leading, tick after tick, whoever comes earlier", async () => {
+    await expect(deliver("west")).resolves.toBe("west ran");
+    for (let tick = 0; tick < 5; tick += 1) {
+      await clock.advance(PERIOD_MS - 20_000);
+      await expect(deliver("east")).resolves.toBe("standby");
+      await clock.advance(20_000);
+      await expect(deliver("west")).resolves.toBe("west ran");
+    }
+  });
+
+  test("hands over once the leading group has missed its ticks, and not before", async () => {
+    await deliver("west");
+    await nextTick();
+    await expect(deliver("east")).resolves.toBe("standby");
+    await nextTick();
+    // Two ticks are missed only when the second one's time is over.
+    await expect(deliver("east")).resolves.toBe("standby");
+    await nextTick();
+    await expect(deliver("east")).resolves.toBe("east ran");
+  });
+
+  test("does not hand back to the group that returns, as long as the new one comes", async () => {
+    await deliver("west");
+    await clock.advance(3 * PERIOD_MS);
+    await expect(deliver("east")).resolves.toBe("east ran");
+    for (let tick = 0; tick < 3; tick += 1) {
+      await nextTick();
+      await expect(deliver("west")).resolves.toBe("standby");
+      await expect(deliver("east")).resolves.toBe("east ran");
+    }
+  });
+
+  test("takes a tick that comes late for no missed one", async () => {
+    await deliver("west");
+    await clock.advance(PERIOD_MS + 25_000);
+    await expect(deliver("east", { missedTicks: 1 })).resolves.toBe("standby");
+    await expect(deliver("west", { missedTicks: 1 })).resolves.toBe("west ran");
+  });
+
+  test("still lets only one invocation of a group run at once", async () => {
+    const working = Promise.withResolvers<void>();
+    const store = new RecordLeaseStore(records, { clock });
+    const options = { gate: "sticky", store, election: ELECTION, group: "west", periodMs: PERIOD_MS, clock } as const;
+    const first = onlyAsLeader({ ...options, remainingMs: 10_000 }, () => working.promise)();
+    await clock.settle();
+
+    await expect(deliver("west")).resolves.toBe("standby");
+    working.resolve();
+    await first;
+    await expect(deliver("west")).resolves.toBe("west ran");
+  });
+
+  test("counts a tick whose invocation died as one that came", async () => {
+    const store = new RecordLeaseStore(records, { clock });
+    const options = { gate: "sticky", store, election: ELECTION, group: "west", periodMs: PERIOD_MS, clock } as const;
+    onlyAsLeader({ ...options, remainingMs: 10_000 }, () => new Promise(() => undefined))().catch(() => undefined);
+    await clock.settle();
+    await clock.advance(2 * PERIOD_MS);
+
+    await expect(deliver("east")).resolves.toBe("standby");
+    await nextTick();
+    await expect(deliver("east")).resolves.toBe("east ran");
+  });
+
+  test("gives up at an administrator's word", async () => {
+    await deliver("west");
+    await new RecordLeaseStore(records, { clock }).break(ELECTION, { reason: "west is being drained" });
+
+    await expect(deliver("east")).resolves.toBe("east ran");
+  });
+});
+
+describe("what cannot work", () => {
+  const store = new MemoryLeaseStore();
+  const good = { gate: "sticky", store, election: ELECTION, group: "west", periodMs: PERIOD_MS, remainingMs: 10_000 } as const;
+
+  test.each([
+    ["no group", { ...good, group: "" }],
+    ["no period", { ...good, periodMs: undefined }],
+    ["a period of no time", { ...good, periodMs: 0 }],
+    ["half a tick", { ...good, missedTicks: 0.5 }],
+    ["no ticks", { ...good, missedTicks: 0 }],
+  ])("%s is refused when the function is loaded", (_, options) => {
+    expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
+  });
+
+  test("a store without a clock is refused: it could not tell a missed tick", () => {
+    const blind = new RecordLeaseStore(
+      Object.assign(new MemoryRecordStore(), { capabilities: { maxValueBytes: 1, fence: "none", storeClock: undefined } }),
+    );
+
+    expect(() => onlyAsLeader({ ...good, store: blind }, () => "ran")).toThrow(UnsupportedError);
+  });
+
+  test("a period that the store's clock is too coarse for is refused, with the numbers", () => {
+    const coarse = new RecordLeaseStore(
+      Object.assign(new MemoryRecordStore(), {
+        capabilities: { maxValueBytes: 1, fence: "none", storeClock: { toleranceMs: 4_000, exact: false } },
+      }),
+    );
+
+    expect(() => onlyAsLeader({ ...good, store: coarse, periodMs: 8_000 }, () => "ran")).toThrow(
+      "use a period of more than 8000 ms",
+    );
+    expect(() => onlyAsLeader({ ...good, store: coarse, periodMs: 8_001 }, () => "ran")).not.toThrow();
+  });
+});
