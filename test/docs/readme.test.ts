@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 // The compiler checks the snippets (they are part of this project); what is left is that the documents say the same.
 const root = new URL("../../", import.meta.url);
 const snippetFolder = new URL("snippets/", import.meta.url);
-const documents = ["README.md", "packages/core/README.md", "packages/azure-blob/README.md"];
+const documents = ["README.md", "packages/core/README.md", "packages/azure-blob/README.md", "packages/functions/README.md"];
 
 const snippets = await Promise.all(
   (await readdir(snippetFolder)).map(async (name) => normalize(await readFile(new URL(name, snippetFolder), "utf8"))),

@@ -12,6 +12,10 @@ const EXPECTED_NAMES: Readonly<Record<string, readonly string[]>> = {
   "@leasehold/dynamodb": ["DynamoDBLeaseStore"],
   "@leasehold/firestore": ["FirestoreLeaseStore"],
   "@leasehold/sql": ["SqlLeaseStore"],
+  "@leasehold/functions": ["onlyAsLeader"],
+  "@leasehold/functions/aws-lambda": ["onlyAsLeader"],
+  "@leasehold/functions/azure-functions": ["onlyAsLeader"],
+  "@leasehold/functions/google-cloud": ["onlyAsLeaderInJob", "onlyAsLeaderOnCloudEvent", "onlyAsLeaderOnHttp"],
   "@leasehold/conformance": ["cases", "conformance", "renderTable"],
 };
 
@@ -19,8 +23,11 @@ const EXPECTED_NAMES: Readonly<Record<string, readonly string[]>> = {
 const PEERS = {
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/lib-dynamodb": "3.1162.0",
+  "@azure/functions": "4.16.5",
   "@azure/storage-blob": "12.34.0",
   "@google-cloud/firestore": "9.4.1",
+  "@google-cloud/functions-framework": "5.0.5",
+  "@types/aws-lambda": "8.10.164",
 };
 
 const PROGRAM = `
@@ -42,6 +49,10 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { BlobDistributedMutex, BlobLeaseStore } from "@leasehold/azure-blob";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { onlyAsLeader } from "@leasehold/functions";
+import { onlyAsLeader as lambda } from "@leasehold/functions/aws-lambda";
+import { onlyAsLeader as azure } from "@leasehold/functions/azure-functions";
+import { onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { SqlLeaseStore } from "@leasehold/sql";
 
 const task: LeaderTask = async (leadership) => {
@@ -53,6 +64,13 @@ const elector = new Elector({ store: new MemoryLeaseStore(), election: "consumer
 export const run = (signal: AbortSignal): Promise<void> => elector.run(task, { signal });
 export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | FirestoreLeaseStore | SqlLeaseStore)[]): LeaseStore[] => stores;
 export const lead = (mutex: BlobDistributedMutex, signal: AbortSignal): Promise<unknown> => mutex.runTaskWhenMutexAcquired(signal);
+const store = new DynamoDBLeaseStore({ tableName: "leases" });
+export const handlers = [
+  onlyAsLeader({ store, election: "consumer", remainingMs: 60_000 }, (leadership) => leadership.term),
+  lambda({ store, election: "consumer" }, async (event, context, leadership) => [event.time, leadership.fence().ConditionCheck]),
+  azure({ store, election: "consumer" }, (timer, context, leadership) => leadership.checkpoint()),
+  onlyAsLeaderOnHttp({ store, election: "consumer" }, (request, response, leadership) => response.json(leadership.term)),
+];
 // @ts-expect-error An elector without a store would compile only if its types had been lost on the way.
 export const wrong = new Elector({ election: "consumer" });
 `;
