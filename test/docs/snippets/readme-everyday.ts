@@ -2,14 +2,19 @@ import type { BlobClient } from "@azure/storage-blob";
 import type { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { Elector } from "@leasehold/core";
 import { Observer } from "@leasehold/core";
+import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
 
 declare const elector: Elector;
 declare const store: BlobLeaseStore;
 declare const report: BlobClient;
 declare const signal: AbortSignal;
 declare function migrate(signal: AbortSignal): Promise<void>;
-declare function buildReport(signal: AbortSignal): Promise<string>;
+declare function buildReport(signal: AbortSignal, time?: string): Promise<string>;
 declare function nextReport(signal: AbortSignal): Promise<string>;
+
+export const handler = onlyAsLeader({ store, election: "nightly-billing" }, async (event, _context, leadership) => {
+  await buildReport(leadership.signal, event.time);
+});
 
 export async function byHand(): Promise<void> {
   await using leadership = await elector.campaign({ signal });

@@ -16,7 +16,7 @@ export async function stores(
   leadership: Leadership,
   bill: { readonly id: string },
 ): Promise<readonly object[]> {
-  const onDynamoDB = new DynamoDBLeaseStore({ tableName: "leases" }); // a string partition key named election
+  const onDynamoDB = new DynamoDBLeaseStore({ tableName: "leases" }); // keys: election and entry, both strings
   const onFirestore = new FirestoreLeaseStore({ firestore }); // the collection 'leasehold'
   const onSqlite = new SqlLeaseStore({ sqlite: "/var/lib/app/app.db" });
   const onMySql = new SqlLeaseStore({ mysql: pool }); // or a URL; once: await onMySql.migrate()
