@@ -2,6 +2,7 @@ import type { BlobClient } from "@azure/storage-blob";
 import {
   checkBreak,
   checkName,
+  checkReservation,
   checkTerm,
   checkValue,
   ConfigurationError,
@@ -11,10 +12,13 @@ import {
   ForeignRecordError,
   holderElapsedMs,
   instantOf,
+  mayAcquire,
+  RecordLeaseStore,
   ServiceClock,
   sleep,
   systemClock,
   TermRegressedError,
+  UnsupportedError,
   type AcquireOutcome,
   type AcquireRequest,
   type BreakOptions,
@@ -26,7 +30,9 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type OccurrenceOptions,
   type ReadOptions,
+  type ReleaseOptions,
   type ReleaseOutcome,
   type RenewOutcome,
   type RequestLimits,
@@ -43,11 +49,12 @@ import {
   mayHaveBeenApplied,
   STORE_NAME,
 } from "./azure-blob-errors.ts";
-import { BlobRequests, type CallLimits } from "./blob-requests.ts";
-import { MAX_LEASE_MS, remember, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
+import { BlobRecordStore } from "./blob-record-store.ts";
+import { BlobRequests, BREAK_AT_EXPIRY_S, BREAK_NOW_S, type CallLimits } from "./blob-requests.ts";
+import { MAX_LEASE_MS, remember, reservedGroup, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
-import { resolvePlace, type BlobLeaseStoreOptions } from "./options.ts";
+import { resolvePlace, type BlobLeaseStoreOptions, type BlobPlace } from "./options.ts";
 import {
   decodeNote,
   decodeTerm,
@@ -72,6 +79,8 @@ const TRANSFER_LOOK_MS = 500;
 const GRID_AGE_MS = 600_000;
 /** The most requests that one term spends on learning the service's clock. */
 const MAX_PROBES = 8;
+/** How much of a reservation may have passed at a release before it is made to count anew. */
+const STALE_RESERVATION = 0.1;
 
 /** What the holder of a lease remembers of it. The lease id is the key to the lease: it goes nowhere but to the service. */
 interface Holding {
@@ -81,6 +90,8 @@ interface Holding {
   term: TermMetadata;
   others: Metadata;
   etag: string;
+  /** When the metadata was last known to be written. */
+  writtenAt: Instant;
   /** An administrator has broken it in favour of somebody: then it is left to run out, so that the note stays in force. */
   transferring: boolean;
   probing: AbortController | undefined;
@@ -127,7 +138,11 @@ export class BlobLeaseStore implements LeaseStore {
     fence: "after-seal",
     transfer: { drain: "remaining-lease" },
     storeClock: undefined,
+    // It counts between two dates of the service's that each name a second, and so may hide almost another one each.
+    reservation: { toleranceMs: 2_000 },
+    completion: false,
   };
+  readonly #place: BlobPlace;
   readonly #requests: BlobRequests;
   readonly #clock: Clock;
   readonly #serviceClock = new ServiceClock();
@@ -139,9 +154,9 @@ export class BlobLeaseStore implements LeaseStore {
 
   /** @throws {ConfigurationError} unless exactly one way to reach the container is given, and given well. */
   constructor(options: BlobLeaseStoreOptions) {
-    const place = resolvePlace(options);
+    this.#place = resolvePlace(options);
     this.#clock = options.clock ?? systemClock;
-    this.#requests = new BlobRequests(place, this.#clock, this.#serviceClock);
+    this.#requests = new BlobRequests(this.#place, this.#clock, this.#serviceClock);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
@@ -156,11 +171,11 @@ export class BlobLeaseStore implements LeaseStore {
       );
     }
     checkTerm("minTerm", request.minTerm);
+    if (request.reservation) checkReservation(request.reservation);
     const remembered = this.#memories.get(election)?.look;
     const usable = remembered && remembered.term.term >= (request.aboveTerm ?? 0);
     const look = (usable ? remembered : await this.#look(election, request)) ?? (await this.#create(election, request));
-    const current = this.#snapshot(election, look);
-    if (current.reservedFor !== undefined && current.reservedFor !== request.candidateId) return { acquired: false, current };
+    if (!this.#isTurnOf(request, look)) return { acquired: false, current: this.#snapshot(election, look) };
     this.#nextTerm(look, request);
 
     const leaseId = this.#clock.randomUuid();
@@ -178,6 +193,10 @@ export class BlobLeaseStore implements LeaseStore {
     }
     try {
       const holding = await this.#writeTerm(orphan, look, grantedAt, request);
+      if (!holding) {
+        await this.#abandon(election, orphan, request);
+        return { acquired: false };
+      }
       return { acquired: true, lease: this.#hold(request, holding, grantedAt) };
     } catch (error) {
       await this.#abandon(election, orphan, request);
@@ -204,23 +223,31 @@ export class BlobLeaseStore implements LeaseStore {
     checkValue(value, MAX_VALUE_BYTES);
     const holding = this.#holding(lease);
     try {
-      await this.#rewrite(lease.election, holding, (term) => ({ ...term, value }), limits);
+      await this.#rewrite("publish", lease.election, holding, (term) => ({ ...term, value }), limits);
       return { held: true };
     } catch (error) {
       return await this.#explainLoss(lease, holding, error, limits);
     }
   }
 
-  async release(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome> {
+  /**
+   * A hold takes two requests: the term is marked as over, under its lease, and then the lease is broken with the hold as
+   * the break's period. While the lease breaks nobody can acquire, whoever has asked for what.
+   */
+  async release(lease: Lease, { holdMs = 0, done, ...limits }: ReleaseOptions): Promise<ReleaseOutcome> {
+    const { election } = lease;
     const holding = this.#holding(lease);
+    if (done) throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
     this.#letGo(lease, holding);
     if (holding.transferring) return "not-held";
+    if (holdMs > 0) return await this.#holdBack(lease, holding, Math.min(Math.ceil(holdMs / 1_000), BREAK_AT_EXPIRY_S), limits);
     try {
-      await this.#requests.release(lease.election, holding.leaseId, limits);
+      await this.#renewReservation(lease, holding, limits);
+      await this.#requests.release(election, holding.leaseId, limits);
       return "released";
     } catch (error) {
       if (lossOf(failureOf(error))) return "not-held";
-      const { election, term, termId, leaseDurationMs } = lease;
+      const { term, termId, leaseDurationMs } = lease;
       const untilMs = holding.extendedAt.monotonicMs + leaseDurationMs;
       const known = this.#orphans.get(election)?.some(({ leaseId }) => leaseId === holding.leaseId);
       if (!known) {
@@ -258,14 +285,20 @@ export class BlobLeaseStore implements LeaseStore {
     checkName("election", election);
     checkBreak(options);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
-    const look = await this.#look(election, limits);
+    let look = await this.#look(election, limits);
     const term = options.ifTerm ?? look?.term.term;
-    const holds = look?.leaseState === "leased" || look?.leaseState === "breaking";
-    if (!look || !holds || look.term.term !== term) {
-      return { broken: false, ...(look ? { current: this.#snapshot(election, look) } : {}) };
+    for (let tries = 0; tries < CONFLICT_TRIES && look && look.term.term === term; tries += 1) {
+      if (look.leaseState === "leased" || look.leaseState === "breaking") {
+        const note = { term, reason: options.reason };
+        const broken = await this.#breakLease(election, look, note, limits, options.immediate ?? false);
+        return broken ? { broken: true, term } : { broken: false };
+      }
+      // Nobody leads, and what is broken is the reservation.
+      if (reservedGroup(look, this.#clock.monotonicMs()) === undefined) break;
+      if (await this.#endReservation(election, look, limits)) return { broken: true, term };
+      look = await this.#look(election, limits);
     }
-    const broken = await this.#breakLease(election, look, { term, reason: options.reason }, limits, options.immediate ?? false);
-    return broken ? { broken: true, term } : { broken: false };
+    return { broken: false, ...(look ? { current: this.#snapshot(election, look) } : {}) };
   }
 
   /**
@@ -291,6 +324,19 @@ export class BlobLeaseStore implements LeaseStore {
       const { state, reservedFor } = this.#snapshot(election, now);
       if ((state === "vacant" || state === "expired") && reservedFor === undefined) return "expired";
     }
+  }
+
+  /**
+   * The occurrences of an election's schedule, each a small blob below `ticks/` in the same container, and no lease. They
+   * are kept until a lifecycle rule of yours for that prefix deletes them: a blob has no expiry of its own.
+   *
+   * @throws {ConfigurationError} where the store was given one blob instead of a container.
+   */
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): LeaseStore {
+    checkName("election", election);
+    duration("retentionMs", retentionMs);
+    const records = new BlobRecordStore(this.#place.container, this.#place.occurrencePrefix(election));
+    return new RecordLeaseStore(records, { clock: this.#clock, occurrences: true });
   }
 
   /** See {@link sealBlob}. */
@@ -332,8 +378,23 @@ export class BlobLeaseStore implements LeaseStore {
     return look;
   }
 
-  /** The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is confirmed. */
-  async #writeTerm({ leaseId, termIds }: Orphan, before: Look, grantedAt: Instant, request: AcquireRequest): Promise<Holding> {
+  /** Whether the candidate's turn has come, should the lease be free: that is the service's to say. */
+  #isTurnOf({ election, candidateId, reservation }: AcquireRequest, look: Look): boolean {
+    const reservedForGroup = reservedGroup(look, this.#clock.monotonicMs());
+    const free = { ...this.#snapshot(election, look), state: "vacant", heldBackMs: undefined, reservedForGroup } as const;
+    return mayAcquire(free, candidateId, reservation?.group);
+  }
+
+  /**
+   * The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is
+   * confirmed. `undefined` where another's whole term lay before it, and has reserved the election for others.
+   */
+  async #writeTerm(
+    { leaseId, termIds }: Orphan,
+    before: Look,
+    grantedAt: Instant,
+    request: AcquireRequest,
+  ): Promise<Holding | undefined> {
     const { election } = request;
     let look = before;
     for (let tries = 0; ; tries += 1) {
@@ -346,23 +407,50 @@ export class BlobLeaseStore implements LeaseStore {
         value: request.value,
         leaseDurationMs: request.leaseDurationMs,
         grid: this.#grid(grantedAt.monotonicMs, request.renewIntervalMs),
+        reservation: request.reservation,
       };
+      let written: Pick<Look, "metadata" | "etag">;
       try {
         const etag = await this.#setMetadata("write-term", election, leaseId, look, term, request);
-        return newHolding(leaseId, grantedAt, term, look.metadata, etag);
+        written = { metadata: look.metadata, etag };
       } catch (error) {
         const stale = conditionFailed(failureOf(error));
         if ((!stale && !mayHaveBeenApplied(error)) || tries > 0) throw error;
         // Another's whole term lay between our look and our lease, or the reply was lost: read under our own lease, which nobody can write past.
         const found = await this.#look(election, request);
         if (!found) throw error;
-        const { metadata, etag } = found;
-        if (found.term.termId === term.termId) {
-          return newHolding(leaseId, grantedAt, term, metadata, etag);
+        if (found.term.termId !== term.termId) {
+          if (!this.#isTurnOf(request, found)) return undefined;
+          look = found;
+          continue;
         }
-        look = found;
+        written = found;
       }
+      // The break of a hold names no lease. One that was late may have met this lease before the term was written, and
+      // would end it without a word after the rest of the hold; any that comes now finds another ETag.
+      if (look.term.holdMs !== undefined) await this.#requests.renew(election, leaseId, request);
+      return this.#newHolding(leaseId, grantedAt, term, written);
     }
+  }
+
+  #newHolding(
+    leaseId: string,
+    extendedAt: Instant,
+    term: TermMetadata,
+    { metadata: others, etag }: Pick<Look, "metadata" | "etag">,
+  ): Holding {
+    return {
+      leaseId,
+      extendedAt,
+      term,
+      others,
+      etag,
+      writtenAt: instantOf(this.#clock),
+      transferring: false,
+      probing: undefined,
+      probedMs: undefined,
+      writes: Promise.resolve(),
+    };
   }
 
   #hold(request: AcquireRequest, holding: Holding, grantedAt: Instant): Lease {
@@ -385,9 +473,64 @@ export class BlobLeaseStore implements LeaseStore {
     holding.probing?.abort();
     if (this.#held.get(lease.election) === holding) this.#held.delete(lease.election);
     // This process knows best that the term is over: should the next look find a lease, it is not this term's.
-    const { term, others: metadata, etag } = holding;
-    const look: Look = { leaseState: "available", infinite: false, contentLength: 0, metadata, etag, term, note: undefined };
-    this.#memories.set(lease.election, remember(undefined, look, this.#clock.monotonicMs()));
+    const { term, others: metadata, etag, writtenAt } = holding;
+    const nowMs = this.#clock.monotonicMs();
+    const look: Look = {
+      leaseState: "available",
+      infinite: false,
+      contentLength: 0,
+      metadata,
+      etag,
+      unchangedMs: nowMs - writtenAt.monotonicMs,
+      term,
+      seenMs: nowMs,
+      note: undefined,
+    };
+    this.#memories.set(lease.election, remember(undefined, look, nowMs));
+  }
+
+  /** Ends the term in a way that bars everybody, this process too, for so many seconds or for what remains of the lease. */
+  async #holdBack(lease: Lease, holding: Holding, seconds: number, limits: RequestLimits): Promise<ReleaseOutcome> {
+    const { election } = lease;
+    try {
+      const reservation = await this.#reservationLeft(election, holding, limits).catch(() => holding.term.reservation);
+      // Under the lease, and so only while it is ours. It tells readers that nobody leads any more, and whoever leads next
+      // that a break may still be under way.
+      const left = { value: undefined, reservation, holdMs: seconds * 1_000 };
+      await this.#rewrite("leave", election, holding, (term) => ({ ...term, ...left }), limits);
+      this.#letGo(lease, holding);
+      await this.#requests.break(election, holding.etag, seconds, limits);
+      return "released";
+    } catch (error) {
+      const failure = failureOf(error);
+      if (lossOf(failure) || conditionFailed(failure)) return "not-held";
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a reservation count from the end of the term, where it has counted for a while: only what is written to the
+   * blob starts it anew, and its lease's renewals and release are no writes. Whether it succeeds or not, the term ends.
+   */
+  async #renewReservation(lease: Lease, holding: Holding, limits: RequestLimits): Promise<void> {
+    const { election } = lease;
+    const { reservation } = holding.term;
+    if (!reservation) return;
+    try {
+      const left = await this.#reservationLeft(election, holding, limits);
+      const stale = holderElapsedMs(this.#clock, holding.writtenAt) > reservation.durationMs * STALE_RESERVATION;
+      if (!left || stale) await this.#rewrite("leave", election, holding, (term) => ({ ...term, reservation: left }), limits);
+      // What was seen and written just now was this term still, and it is over.
+      this.#letGo(lease, holding);
+    } catch {
+      // It then counts from before, or goes on although it was broken. The lease is released all the same.
+    }
+  }
+
+  /** What the term reserves once it is over: nothing, if an administrator has broken it, of which its holder may not know yet. */
+  async #reservationLeft(election: string, { term }: Holding, limits: CallLimits): Promise<TermMetadata["reservation"]> {
+    const look = term.reservation && (await this.#look(election, limits));
+    return look?.note?.reason === undefined ? term.reservation : undefined;
   }
 
   /** Tells a lost lease from a passing failure, which is thrown. */
@@ -422,7 +565,7 @@ export class BlobLeaseStore implements LeaseStore {
     for (let tries = 0; tries < CONFLICT_TRIES && look?.term.term === note.term && look.leaseState !== "available"; tries += 1) {
       try {
         await this.#writeNote(election, note, limits);
-        await this.#requests.break(election, look.etag, now, limits);
+        await this.#requests.break(election, look.etag, now ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
         return true;
       } catch (error) {
         const failure = failureOf(error);
@@ -432,6 +575,21 @@ export class BlobLeaseStore implements LeaseStore {
       look = await this.#look(election, limits);
     }
     return false;
+  }
+
+  /** Ends the reservation of a term that nobody holds any more; false if somebody has leased the blob or written to it meanwhile. */
+  async #endReservation(election: string, look: Look, limits: CallLimits): Promise<boolean> {
+    const term = { ...look.term, reservation: undefined };
+    try {
+      const etag = await this.#setMetadata("end-reservation", election, undefined, look, term, limits);
+      const nowMs = this.#clock.monotonicMs();
+      this.#memories.set(election, remember(this.#memories.get(election), { ...look, term, etag }, nowMs));
+      return true;
+    } catch (error) {
+      const failure = failureOf(error);
+      if (conditionFailed(failure) || lossOf(failure)) return false;
+      throw error;
+    }
   }
 
   /** @throws {ForeignRecordError} if what lies at the note's place is not a note. */
@@ -482,6 +640,7 @@ export class BlobLeaseStore implements LeaseStore {
 
   /** Changes the metadata of a term that is held. A reply that was lost is resolved by reading once. */
   async #rewrite(
+    operation: "publish" | "leave",
     election: string,
     holding: Holding,
     change: (term: TermMetadata) => TermMetadata,
@@ -490,22 +649,17 @@ export class BlobLeaseStore implements LeaseStore {
     const write = async (): Promise<void> => {
       const term = change(holding.term);
       try {
-        holding.etag = await this.#setMetadata(
-          "publish",
-          election,
-          holding.leaseId,
-          { metadata: holding.others, etag: holding.etag },
-          term,
-          limits,
-        );
+        const seen = { metadata: holding.others, etag: holding.etag };
+        holding.etag = await this.#setMetadata(operation, election, holding.leaseId, seen, term, limits);
       } catch (error) {
         if (!conditionFailed(failureOf(error))) throw error;
         const found = await this.#look(election, limits);
         if (!found) throw error;
         // Whether the term is still ours is the service's to say: the write carries the lease id.
-        holding.etag = await this.#setMetadata("publish", election, holding.leaseId, found, term, limits);
+        holding.etag = await this.#setMetadata(operation, election, holding.leaseId, found, term, limits);
       }
       holding.term = term;
+      holding.writtenAt = instantOf(this.#clock);
     };
     const written = holding.writes.then(write);
     holding.writes = written.catch(() => undefined);
@@ -513,9 +667,9 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   async #setMetadata(
-    operation: "write-term" | "publish",
+    operation: Parameters<BlobRequests["setMetadata"]>[0],
     election: string,
-    leaseId: string,
+    leaseId: string | undefined,
     { metadata, etag }: Pick<Look, "metadata" | "etag">,
     term: TermMetadata,
     limits: CallLimits,
@@ -553,7 +707,7 @@ export class BlobLeaseStore implements LeaseStore {
         await this.#look(election, limits);
       }
       const sharper = this.#grid(lease.grantedAt.monotonicMs, grid.intervalMs);
-      if (sharper) await this.#rewrite(election, holding, (term) => ({ ...term, grid: sharper }), limits);
+      if (sharper) await this.#rewrite("publish", election, holding, (term) => ({ ...term, grid: sharper }), limits);
     };
     // An aim that stays blunt costs standbys some time, and nobody anything else.
     void run()
@@ -576,8 +730,9 @@ export class BlobLeaseStore implements LeaseStore {
     }
     const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
     const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
-    const look: Look = { ...properties, term, note: note?.note, noteAgeMs: note?.ageMs };
-    this.#memories.set(election, remember(this.#memories.get(election), look, this.#clock.monotonicMs()));
+    const nowMs = this.#clock.monotonicMs();
+    const look: Look = { ...properties, term, seenMs: nowMs, note: note?.note, noteAgeMs: note?.ageMs };
+    this.#memories.set(election, remember(this.#memories.get(election), look, nowMs));
     return look;
   }
 
@@ -599,18 +754,4 @@ export class BlobLeaseStore implements LeaseStore {
     if (!holding || holding.term.termId !== termId) return false;
     return holderElapsedMs(this.#clock, holding.extendedAt) < (holding.term.leaseDurationMs ?? 0);
   }
-}
-
-function newHolding(leaseId: string, extendedAt: Instant, term: TermMetadata, others: Metadata, etag: string): Holding {
-  return {
-    leaseId,
-    extendedAt,
-    term,
-    others,
-    etag,
-    transferring: false,
-    probing: undefined,
-    probedMs: undefined,
-    writes: Promise.resolve(),
-  };
 }

@@ -3,7 +3,7 @@ import type { Clock, RequestLimits, ServiceClock } from "@leasehold/core";
 import { failureOf, isGone, unlessItExists } from "./azure-blob-errors.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
-import { requestService, type Reply } from "./service-request.ts";
+import { DATE_GRAIN_MS, requestService, unchangedForMs, type Reply } from "./service-request.ts";
 
 /** Bounds of one request. */
 export interface CallLimits extends RequestLimits {
@@ -25,11 +25,13 @@ export interface BlobProperties {
   readonly metadata: Metadata;
   readonly etag: string;
   readonly contentLength: number;
+  /** How long nobody has written to it, at least, by the service's own clock. Operations on its lease are no writes. */
+  readonly unchangedMs: number;
 }
 
 /** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
-const BREAK_AT_EXPIRY_S = 60;
-const BREAK_NOW_S = 0;
+export const BREAK_AT_EXPIRY_S = 60;
+export const BREAK_NOW_S = 0;
 
 /**
  * The requests that a lease on a blob takes, one method for each: each is sent once, bounded in time, published on the
@@ -55,14 +57,15 @@ export class BlobRequests {
     const properties = await this.#properties("head", this.#blob(election), election, limits);
     if (!properties) return undefined;
     const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = properties;
-    return { leaseState, infinite: leaseDuration === "infinite", metadata, etag, contentLength };
+    const unchangedMs = Math.max(unchangedForMs(properties) - DATE_GRAIN_MS, 0);
+    return { leaseState, infinite: leaseDuration === "infinite", metadata, etag, contentLength, unchangedMs };
   }
 
   async readNote(election: string, limits: CallLimits): Promise<NoteProperties | undefined> {
     const properties = await this.#properties("read-note", this.#note(election), election, limits);
     if (!properties) return undefined;
-    const { metadata = {}, etag = "", contentLength = 0, date, lastModified } = properties;
-    return { metadata, etag, contentLength, ageMs: (date?.getTime() ?? 0) - (lastModified?.getTime() ?? 0) };
+    const { metadata = {}, etag = "", contentLength = 0 } = properties;
+    return { metadata, etag, contentLength, ageMs: unchangedForMs(properties) };
   }
 
   /** Writes the note, if the sibling's ETag is still `etag` (`undefined`: if there is none). */
@@ -113,24 +116,23 @@ export class BlobRequests {
     await this.#send("release", election, limits, true, (abortSignal) => client.releaseLease({ abortSignal }));
   }
 
-  /** Breaks the lease if the blob's ETag is still `etag`: a successor's term write has changed it. */
-  async break(election: string, etag: string, now: boolean, limits: CallLimits): Promise<void> {
+  /** Breaks the lease if the blob's ETag is still `etag`: a successor's term write has changed it. It ends after `seconds`, or when it runs out. */
+  async break(election: string, etag: string, seconds: number, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient();
-    const period = now ? BREAK_NOW_S : BREAK_AT_EXPIRY_S;
     const conditions = { ifMatch: etag };
-    await this.#send("break", election, limits, true, (abortSignal) => client.breakLease(period, { abortSignal, conditions }));
+    await this.#send("break", election, limits, true, (abortSignal) => client.breakLease(seconds, { abortSignal, conditions }));
   }
 
-  /** Replaces the metadata under the lease, if the ETag is still `etag`. Returns the new one. */
+  /** Replaces the metadata under the lease, or of a blob that is free, if the ETag is still `etag`. Returns the new one. */
   async setMetadata(
-    operation: "write-term" | "publish",
+    operation: "write-term" | "publish" | "leave" | "end-reservation",
     election: string,
-    leaseId: string,
+    leaseId: string | undefined,
     etag: string,
     metadata: Record<string, string>,
     limits: CallLimits,
   ): Promise<string> {
-    const conditions = { leaseId, ifMatch: etag };
+    const conditions = { ...(leaseId === undefined ? {} : { leaseId }), ifMatch: etag };
     const response = await this.#send(operation, election, limits, true, (abortSignal) =>
       this.#blob(election).setMetadata(metadata, { abortSignal, conditions }),
     );

@@ -8,6 +8,8 @@ export const MAX_LEASE_MS = 60_000;
 /** What one look at an election's blob told. */
 export interface Look extends BlobProperties {
   readonly term: TermMetadata;
+  /** When the reply was in, by the monotonic clock. */
+  readonly seenMs: number;
   /** What an administrator left for this very term; read only while the lease is breaking or broken. */
   readonly note: BreakNote | undefined;
   /** How old the note is, by the service's own clock. */
@@ -46,14 +48,22 @@ export function snapshotOf(
   const { term, candidateId, value, leaseDurationMs } = look.term;
   const { reason, transferTo, transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS } = look.note ?? {};
   const state = ours && look.leaseState === "leased" ? "held" : stateOf(look, memory, nowMs);
-  // Under a lease that is not this term's, the term's holder is not even a guess.
-  const over = look.leaseState === "leased" && state === "unknown" && (look.infinite || memory?.leasedSinceMs === undefined);
+  // Under a lease that is not this term's (any more), the term's holder is not even a guess.
+  const { holdMs } = look.term;
+  const over =
+    look.leaseState === "leased" &&
+    state === "unknown" &&
+    (look.infinite || holdMs !== undefined || memory?.leasedSinceMs === undefined);
   const shown = state !== "vacant" && !over;
   // From when this process saw the lease broken or, for one that saw nothing, from when it must have been: a lease that
   // breaks lasts no longer than it had to run.
   const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
   const overdue = (look.noteAgeMs ?? 0) > transferTimeoutMs + (leaseDurationMs ?? MAX_LEASE_MS);
   const reserved = transferTo !== undefined && brokenForMs < transferTimeoutMs && !overdue;
+  const group = state === "vacant" || state === "expired" ? reservedGroup(look, nowMs) : undefined;
+  // As long as the service says that the lease is breaking, some of the time is left.
+  const heldBackMs =
+    holdMs !== undefined && look.leaseState === "breaking" ? Math.max(holdMs - unchangedMs(look, nowMs), 1) : undefined;
   return {
     election,
     state,
@@ -62,8 +72,25 @@ export function snapshotOf(
     ...(shown && value !== undefined ? { value } : {}),
     ...(leaseDurationMs === undefined ? {} : { leaseDurationMs }),
     ...(reserved ? { reservedFor: transferTo } : {}),
+    ...(group === undefined ? {} : { reservedForGroup: group }),
+    ...(heldBackMs === undefined ? {} : { heldBackMs }),
     ...(reason === undefined ? {} : { endingReason: reason }),
   };
+}
+
+/**
+ * The group that the last term reserves the election for, whether or not anybody holds its lease at present. It counts
+ * from the last time that the metadata was written, by the least that can have passed since; an administrator's break ends it.
+ */
+export function reservedGroup(look: Look, nowMs: number): string | undefined {
+  const { reservation } = look.term;
+  const inForce = reservation && look.note?.reason === undefined && unchangedMs(look, nowMs) < reservation.durationMs;
+  return inForce ? reservation.group : undefined;
+}
+
+/** How long the blob has not been written to, at least: by the service's clock until the look, and by this process's since. */
+function unchangedMs(look: Look, nowMs: number): number {
+  return look.unchangedMs + nowMs - look.seenMs;
 }
 
 /**
@@ -71,11 +98,15 @@ export function snapshotOf(
  * metadata still names the term before. Such a lease is never renewed, so one that every look has found for longer than
  * the longest lease belongs to the term that is named, unless it changed hands unseen between two of the looks; of a
  * younger one a reader cannot tell. It is a report; no decision rests on it.
+ *
+ * A term that ends with a hold says so before its lease begins to break, so that even a reader who has seen nothing of it
+ * tells that from an administrator's break: nobody leads, while nobody may acquire yet.
  */
-function stateOf({ leaseState, infinite }: Look, memory: Memory | undefined, nowMs: number): LeaseState {
-  if (leaseState === "available") return "vacant";
+function stateOf({ leaseState, infinite, term }: Look, memory: Memory | undefined, nowMs: number): LeaseState {
+  const left = term.holdMs !== undefined;
+  if (leaseState === "available" || (left && leaseState !== "leased")) return "vacant";
   if (leaseState === "expired" || leaseState === "broken") return "expired";
   if (leaseState === "breaking") return "ending";
-  const leasedForMs = memory?.leasedSinceMs === undefined || infinite ? 0 : nowMs - memory.leasedSinceMs;
+  const leasedForMs = memory?.leasedSinceMs === undefined || infinite || left ? 0 : nowMs - memory.leasedSinceMs;
   return leasedForMs > MAX_LEASE_MS ? "held" : "unknown";
 }

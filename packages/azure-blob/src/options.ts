@@ -36,10 +36,14 @@ export interface BlobPlace {
   readonly container: ContainerClient;
   /** The blob of an election. @throws {ConfigurationError} if it has no place here. */
   blobName(election: string): string;
+  /** Below what an election's occurrences lie. @throws {ConfigurationError} if they have no place here. */
+  occurrencePrefix(election: string): string;
 }
 
-/** Blob names have at most 1,024 characters, and a sibling adds a few. */
-const MAX_BLOB_NAME = 1_000;
+/** https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata */
+const MAX_BLOB_NAME = 1_024;
+/** A sibling of a lease's blob adds a few characters. */
+const MAX_LEASE_BLOB_NAME = 1_000;
 const WAYS =
   "a container (ContainerClient), a blob (BlobClient), connectionString with containerName, or accountUrl with containerName";
 
@@ -53,24 +57,36 @@ export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
   }
   const { container, blob, connectionString, accountUrl } = options;
   if (blob !== undefined) return placeOfBlob(blob);
-  if (container !== undefined) return { container: oneTry(checkClient(container, "container")), blobName };
+  if (container !== undefined) return placeIn(oneTry(checkClient(container, "container")));
   const containerName = checkContainerName(options.containerName);
-  if (connectionString !== undefined) return { container: fromConnectionString(connectionString, containerName), blobName };
-  return { container: fromAccountUrl(accountUrl, containerName, options.credential), blobName };
+  if (connectionString !== undefined) return placeIn(fromConnectionString(connectionString, containerName));
+  return placeIn(fromAccountUrl(accountUrl, containerName, options.credential));
 }
 
-/**
- * The blob of an election: its name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8, so that
- * every name has a blob of its own and none is a path.
- */
-function blobName(election: string): string {
-  const name = encodeURIComponent(election).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-  if (name.length > MAX_BLOB_NAME) {
-    throw new ConfigurationError(`election takes ${name.length} characters as a blob's name; at most ${MAX_BLOB_NAME} fit.`, {
-      election,
-    });
-  }
-  return name;
+/** The blob of an occurrence, below its election's prefix. @throws {ConfigurationError} if the two names are too long together. */
+export function occurrenceBlobName(prefix: string, occurrence: string): string {
+  return checkLength(prefix + encodeName(occurrence), MAX_BLOB_NAME, "The occurrence, below its election's name,", occurrence);
+}
+
+function placeIn(container: ContainerClient): BlobPlace {
+  return {
+    container,
+    blobName: (election) => checkLength(encodeName(election), MAX_LEASE_BLOB_NAME, "election", election),
+    occurrencePrefix: (election) => `${OCCURRENCES}/${encodeName(election)}/`,
+  };
+}
+
+/** Where the occurrences of every election are: no lease's blob has a slash in its name. */
+const OCCURRENCES = "ticks";
+
+/** A name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8: none is a path, and no two are alike. */
+function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function checkLength(name: string, most: number, what: string, election: string): string {
+  if (name.length <= most) return name;
+  throw new ConfigurationError(`${what} takes ${name.length} characters as a blob's name; at most ${most} fit.`, { election });
 }
 
 function placeOfBlob(blob: BlobClient): BlobPlace {
@@ -88,6 +104,12 @@ function placeOfBlob(blob: BlobClient): BlobPlace {
         {
           election,
         },
+      );
+    },
+    occurrencePrefix(election) {
+      throw new ConfigurationError(
+        `This store holds one blob, '${name}', and so has no place for occurrences; pass its container instead.`,
+        { election },
       );
     },
   };

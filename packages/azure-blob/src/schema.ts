@@ -1,8 +1,9 @@
-import type { Interval } from "@leasehold/core";
+import type { Interval, Reservation } from "@leasehold/core";
 
 /**
- * What the metadata of an election's blob says. It is written under the lease, by its holder only; the blob's content
- * is never used. Keys start with `leasehold_`; others are left alone.
+ * What the metadata of an election's blob says. It is written under the lease, by its holder only, but that an
+ * administrator may end a reservation while nobody holds one; the blob's content is never used. Keys start with
+ * `leasehold_`; others are left alone.
  */
 export interface TermMetadata {
   /** The fencing token; 0 on a blob that has never been led. */
@@ -12,6 +13,10 @@ export interface TermMetadata {
   readonly value?: string | undefined;
   readonly leaseDurationMs?: number | undefined;
   readonly grid?: Grid | undefined;
+  /** Whose turn it is once the term has ended, for so long after this metadata was last written. */
+  readonly reservation?: Reservation | undefined;
+  /** The term is over: its holder has left, and is breaking the lease so that nobody may acquire for so long. */
+  readonly holdMs?: number | undefined;
 }
 
 /** When the holder renews: at `tick` by the service's clock (as well as the holder knows it), and every `intervalMs` from there. */
@@ -38,7 +43,7 @@ export const NOTE_SUFFIX = ".note";
 
 /** The metadata of a blob whose other keys are `others`; text is percent-encoded, since headers carry ASCII only. */
 export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<string, string> {
-  const { grid } = metadata;
+  const { grid, leaseDurationMs, reservation, holdMs } = metadata;
   return {
     ...foreignKeys(others),
     ...encode({
@@ -47,8 +52,11 @@ export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<str
       termid: metadata.termId,
       candidate: metadata.candidateId,
       value: metadata.value,
-      lease: metadata.leaseDurationMs === undefined ? undefined : String(metadata.leaseDurationMs),
+      lease: leaseDurationMs?.toString(),
       grid: grid && `${Math.floor(grid.tick.lo)}_${Math.ceil(grid.tick.hi)}_${Math.round(grid.intervalMs)}`,
+      group: reservation?.group,
+      reserved: reservation?.durationMs.toString(),
+      hold: holdMs?.toString(),
     }),
   };
 }
@@ -63,25 +71,26 @@ export function decodeTerm(metadata: Metadata, contentLength: number): TermMetad
   if (schema !== SCHEMA) return { problem: `its schema is '${schema}', and this version reads schema ${SCHEMA}` };
   const term = wholeNumber(read("term"));
   if (term === undefined) return { problem: "its term is not a whole number" };
-  const leaseDurationMs = Number(read("lease"));
+  const [group, durationMs] = [read("group"), duration(read("reserved"))];
   return {
     term,
     termId: read("termid"),
     candidateId: read("candidate"),
     value: read("value"),
-    leaseDurationMs: Number.isFinite(leaseDurationMs) ? leaseDurationMs : undefined,
+    leaseDurationMs: duration(read("lease")),
     grid: decodeGrid(read("grid")),
+    reservation: group === undefined || durationMs === undefined ? undefined : { group, durationMs },
+    holdMs: duration(read("hold")),
   };
 }
 
 export function encodeNote(note: BreakNote): Record<string, string> {
-  const { transferTimeoutMs } = note;
   return encode({
     note_schema: SCHEMA,
     note_term: String(note.term),
     note_reason: note.reason,
     note_to: note.transferTo,
-    note_timeout: transferTimeoutMs === undefined ? undefined : String(transferTimeoutMs),
+    note_timeout: note.transferTimeoutMs?.toString(),
   });
 }
 
@@ -90,12 +99,11 @@ export function decodeNote(metadata: Metadata): BreakNote | undefined {
   const read = reader(metadata);
   const term = wholeNumber(read("note_term"));
   if (read("note_schema") !== SCHEMA || term === undefined) return undefined;
-  const timeoutMs = Number(read("note_timeout"));
   return {
     term,
     reason: read("note_reason"),
     transferTo: read("note_to"),
-    transferTimeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined,
+    transferTimeoutMs: duration(read("note_timeout")),
   };
 }
 
@@ -131,6 +139,11 @@ function decodeGrid(text: string | undefined): Grid | undefined {
   const [lo, hi, intervalMs] = numbers;
   if (numbers.length !== 3 || lo === undefined || hi === undefined || !intervalMs || lo > hi) return undefined;
   return { tick: { lo, hi }, intervalMs };
+}
+
+function duration(text: string | undefined): number | undefined {
+  const ms = Number(text);
+  return Number.isFinite(ms) ? ms : undefined;
 }
 
 /** The whole number from 0 that a text is, in decimal digits and nothing else. */

@@ -1,0 +1,315 @@
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { ConfigurationError, Elector, type LeaderTask, type LeaseStore, type TryRunOutcome } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { asking, ELECTION, LEASE_MS, LIMITS, type BlobWorld } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+const TICK = "nightly@2026-11-20T10:00:00.000Z";
+const BLOB = "ticks/nightly-billing/nightly%402026-11-20T10%3A00%3A00%2E000Z";
+const RETENTION_MS = 7 * 86_400_000;
+/** How late the end of a crashed claim's lease may be found by the service's clock, and some time for the requests. */
+const LATE_MS = 5_000;
+
+/** The occurrences as an invocation sees them that has just started, and has seen nothing. */
+function cold(world: BlobWorld): LeaseStore {
+  return world.store().occurrences(ELECTION, { retentionMs: RETENTION_MS });
+}
+
+/** One attempt at an occurrence by an invocation of its own. */
+async function attempt<T>(world: BlobWorld, task: LeaderTask<T>, election = TICK): Promise<TryRunOutcome<T>> {
+  const elector = new Elector({ store: cold(world), election, leaseDurationMs: LEASE_MS, clock: world.clock });
+  return await world.settled(elector.tryRun(task));
+}
+
+function claiming(candidateId: string): ReturnType<typeof asking> {
+  return asking({ election: TICK, candidateId, expiry: "store-clock" });
+}
+
+describe("an occurrence", () => {
+  test("is one small blob of its own, with the record in it, and its lease is never used", async ({ world }) => {
+    await attempt(world, (leadership) => leadership.complete());
+
+    const blob = world.container.getBlobClient(BLOB);
+    const { contentType, leaseState, metadata } = await blob.getProperties();
+    expect([contentType, leaseState, metadata]).toEqual(["application/json", "available", {}]);
+    expect(JSON.parse((await blob.downloadToBuffer()).toString())).toMatchObject({
+      schema: 1,
+      term: 1,
+      termId: null,
+      done: true,
+    });
+    expect(world.requests.filter(({ name }) => name.startsWith("lease:"))).toEqual([]);
+  });
+
+  test("costs three requests from claim to completion, and a refusal two looks", async ({ world }) => {
+    await world.container.create();
+    const sent = await world.namesDuring(() => attempt(world, (leadership) => leadership.complete()));
+    expect(sent).toEqual(["get", "put-blob", "put-blob"]);
+
+    await expect(world.namesDuring(() => attempt(world, () => "again"))).resolves.toEqual(["get", "get"]);
+  });
+
+  test("makes the container where there is none, and only then", async ({ world }) => {
+    const sent = await world.namesDuring(() => attempt(world, (leadership) => leadership.complete()));
+
+    expect(sent).toEqual(["get", "put-blob", "create-container", "put-blob", "put-blob"]);
+  });
+
+  test("that is claimed is refused to all others while its holder renews", async ({ world }) => {
+    const holder = cold(world);
+    const claim = await holder.acquire(claiming("a"));
+    if (!claim.acquired) expect.fail("It was free.");
+    for (let renewals = 0; renewals < 5; renewals += 1) {
+      await world.forward(5_000);
+      await expect(holder.renew(claim.lease, LIMITS)).resolves.toMatchObject({ held: true });
+      const other = cold(world);
+      await expect(other.read(TICK, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held", holder: "a", term: 1 });
+      await expect(other.acquire(claiming("b"))).resolves.toMatchObject({ acquired: false });
+    }
+  });
+
+  test("that is done is done for good, whoever asks and however late", async ({ world }) => {
+    await attempt(world, (leadership) => leadership.complete());
+    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
+
+    await world.forward(RETENTION_MS);
+
+    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
+    await expect(cold(world).read(TICK)).resolves.toMatchObject({ state: "vacant", term: 1, done: true });
+  });
+
+  test("whose attempt failed is open for the next one at once, which has the next number", async ({ world }) => {
+    await expect(attempt(world, () => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
+
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
+  });
+
+  test("whose holder has crashed is taken over after its lease by the service's clock, by one that has seen nothing", async ({
+    world,
+  }) => {
+    await cold(world).acquire(claiming("a"));
+    await world.forward(LEASE_MS);
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false, leader: { candidateId: "a" } });
+    await world.forward(LATE_MS);
+
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
+  });
+
+  test("is not taken over before its lease has passed, though the service's machines disagree by a second", async ({ world }) => {
+    await cold(world).acquire(claiming("a"));
+    await world.forward(LEASE_MS - 100);
+    world.dateReplies(world.serviceMs(world.clock.monotonicMs()) - world.clock.monotonicMs() + 1_000);
+
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
+  });
+
+  test("that ten claim at once is claimed by one, and no error escapes", async ({ world }) => {
+    const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => cold(world).acquire(claiming(`claimant ${n}`))));
+
+    expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
+    await expect(cold(world).read(TICK)).resolves.toMatchObject({ term: 1 });
+  });
+
+  test("that ten claim at once after a crash is claimed by one", async ({ world }) => {
+    await cold(world).acquire(claiming("a"));
+    await world.forward(LEASE_MS + LATE_MS);
+    const claimants = Array.from({ length: 10 }, (_, n) => ({ store: cold(world), candidateId: `claimant ${n}` }));
+    for (const { store } of claimants) await store.read(TICK, { expiry: "store-clock" });
+
+    const outcomes = await Promise.all(claimants.map(({ store, candidateId }) => store.acquire(claiming(candidateId))));
+
+    expect(outcomes.filter(({ acquired }) => acquired)).toMatchObject([{ lease: { term: 2 } }]);
+  });
+
+  test("whose completion had no reply is found done, and is done once", async ({ world }) => {
+    const outcome = attempt(world, async (leadership) => {
+      world.faultOnce("put-blob", { kind: "cut", side: "after" });
+      await leadership.complete();
+      return "worked";
+    });
+
+    await expect(outcome).resolves.toMatchObject({ elected: true, result: "worked" });
+    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
+  });
+
+  test("whose claim had no reply is claimed by who reads its own", async ({ world }) => {
+    await world.container.create();
+    world.faultOnce("put-blob", { kind: "cut", side: "after" });
+
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
+  });
+
+  test("can be broken by an administrator, as any lease, and is then as old as that", async ({ world }) => {
+    const holder = cold(world);
+    const claim = await holder.acquire(claiming("a"));
+    if (!claim.acquired) expect.fail("It was free.");
+    await world.forward(5_000);
+    await expect(cold(world).break(TICK, { reason: "stuck" })).resolves.toEqual({ broken: true, term: 1 });
+
+    await expect(holder.renew(claim.lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+    await world.forward(LEASE_MS - 100);
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
+    await world.forward(LATE_MS);
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
+  });
+
+  test("that has been deleted begins anew, and its holder has lost it", async ({ world }) => {
+    const holder = cold(world);
+    const claim = await holder.acquire(claiming("a"));
+    if (!claim.acquired) expect.fail("It was free.");
+    await world.container.getBlobClient(BLOB).delete();
+
+    await expect(holder.renew(claim.lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
+  });
+
+  test.for([
+    ["no JSON", "do not touch"],
+    ["nothing", ""],
+    ["no record", '{"schema":2}'],
+    ["no text", "\u0000\ufffd"],
+  ] as const)("whose blob has %s in it is an error that names it, and is left untouched", async ([, content], { world }) => {
+    await world.container.create();
+    const blob = world.container.getBlockBlobClient(BLOB);
+    await blob.upload(content, Buffer.byteLength(content));
+    const { etag } = await blob.getProperties();
+
+    for (const refused of [() => cold(world).read(TICK), () => cold(world).acquire(claiming("a"))]) {
+      await expect(world.failureOf(refused())).resolves.toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
+    }
+    await expect(blob.getProperties()).resolves.toMatchObject({ etag });
+  });
+
+  test("is asked for once, whatever becomes of the request, and its failure says what was asked", async ({ world }) => {
+    const store = cold(world);
+    for (const [name, operation, call] of [
+      ["get", "get", () => store.read(TICK)],
+      ["put-blob", "put", () => store.acquire(claiming("a"))],
+    ] as const) {
+      world.proxy.rule = (request) =>
+        request.name === name ? { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } } : undefined;
+      const sent = await world.namesDuring(async () => {
+        const error = await world.failureOf(call());
+        expect(error).toMatchObject({ store: "azure-blob", operation, election: TICK });
+      });
+      expect(sent.filter((sentName) => sentName === name)).toHaveLength(1);
+    }
+  });
+
+  test("is published as one request, not as two", async ({ world }) => {
+    await world.container.create();
+    await attempt(world, (leadership) => leadership.complete());
+
+    const published = world.witness.published.filter(({ election }) => election === TICK);
+    expect(published.map(({ operation }) => operation)).toEqual(["get", "put", "put"]);
+  });
+
+  test("whose reply breaks off is not asked for again by the SDK", async ({ world }) => {
+    await attempt(world, () => "worked");
+    world.faultOnce("get", { kind: "cut", side: "mid-reply" });
+    const store = cold(world);
+
+    const sent = await world.namesDuring(() => world.failureOf(store.read(TICK)));
+
+    expect(sent).toEqual(["get"]);
+  });
+});
+
+describe("occurrences", () => {
+  test("of any name have a blob each, below their election's, and never meet a lease's", async ({ world }) => {
+    const store = world.store();
+    const names = [
+      "nightly",
+      "a/b//c",
+      "../../other",
+      "..",
+      "100%",
+      "a%2Fb",
+      "a?b=c#d",
+      " ",
+      "👩‍👩‍👧‍👦",
+      "é",
+      "e\u0301",
+      "Nightly",
+      "x".repeat(255),
+    ];
+    for (const election of names) {
+      const occurrences = store.occurrences(election, { retentionMs: 1 });
+      for (const name of names) {
+        const outcome = await occurrences.acquire(asking({ election: name, candidateId: `${election} ${name}`.slice(0, 99) }));
+        expect(outcome).toMatchObject({ acquired: true, lease: { term: 1, election: name } });
+      }
+    }
+
+    let count = 0;
+    for await (const { name } of world.container.listBlobsFlat()) {
+      expect(name).toMatch(/^ticks\/[\w%-]+\/[\w%-]+$/);
+      count += 1;
+    }
+    expect(count).toBe(names.length ** 2);
+    await expect(store.read("ticks")).resolves.toBeUndefined();
+  });
+
+  test("whose names are too long together are refused before any request", async ({ world }) => {
+    const longest = "界".repeat(85);
+    const store = world.store().occurrences(longest, { retentionMs: RETENTION_MS });
+
+    const sent = await world.namesDuring(async () => {
+      for (const refused of [() => store.read(longest), () => store.acquire(asking({ election: longest }))]) {
+        await expect(refused()).rejects.toBeInstanceOf(ConfigurationError);
+      }
+    });
+
+    expect(sent).toEqual([]);
+    await expect(store.read("nightly@2026-11-20T10:00:00.000Z")).resolves.toBeUndefined();
+  });
+
+  test("of one election are one store, with what it has seen; those of another are apart", async ({ world }) => {
+    const store = world.store();
+    const occurrences = store.occurrences(ELECTION, { retentionMs: RETENTION_MS });
+    await occurrences.acquire(claiming("a"));
+
+    await expect(store.occurrences(ELECTION, { retentionMs: 1 }).read(TICK)).resolves.toMatchObject({ holder: "a" });
+    await expect(store.occurrences("other", { retentionMs: 1 }).read(TICK)).resolves.toBeUndefined();
+    await expect(store.read(TICK)).resolves.toBeUndefined();
+  });
+
+  test("of an impossible election, or kept for no time, are refused", ({ world }) => {
+    const store = world.store();
+    for (const [election, retentionMs] of [
+      ["", 1],
+      ["\ud800", 1],
+      [ELECTION, 0],
+      [ELECTION, Number.NaN],
+      [ELECTION, 2 ** 31],
+    ] as const) {
+      expect(() => store.occurrences(election, { retentionMs })).toThrow(ConfigurationError);
+    }
+  });
+
+  test("have no place in a store that was given one blob", ({ world }) => {
+    const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(ELECTION), clock: world.clock });
+
+    expect(() => store.occurrences(ELECTION, { retentionMs: RETENTION_MS })).toThrow(/pass its container instead/);
+    expect(() => store.occurrences(ELECTION, { retentionMs: RETENTION_MS })).toThrow(ConfigurationError);
+  });
+
+  test("have terms that can guard a blob of their own", async ({ world }) => {
+    const store = world.store();
+    const report = world.container.getBlobClient("reports/2026-11-20");
+    await attempt(world, async (leadership) => {
+      await store.seal(leadership, report);
+      await world.forward(LEASE_MS + LATE_MS);
+      await attempt(world, (next) => store.seal(next, report));
+
+      await expect(store.fencedUpload(leadership, report, "late")).rejects.toMatchObject({ code: "FENCED" });
+    });
+  });
+
+  test("can be completed, and have no fence of their own", ({ world }) => {
+    const { capabilities } = cold(world);
+
+    expect(capabilities).toMatchObject({ completion: true, fence: "none", expiry: "observed", storeClock: { exact: false } });
+    expect(world.store().capabilities).toMatchObject({ completion: false, reservation: { toleranceMs: 2_000 } });
+  });
+});

@@ -1,0 +1,345 @@
+import type { BlobLeaseStore } from "@leasehold/azure-blob";
+import type { AcquireRequest, Lease, LeaseSnapshot } from "@leasehold/core";
+import { describe, expect } from "vitest";
+import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, onlyFor, win, type BlobWorld } from "./blob-world.ts";
+import { test } from "./world-test.ts";
+
+const RESERVED_MS = 120_000;
+/** How late the end of a reservation may be found, and some time for the requests. */
+const LATE_MS = 3_000;
+
+/** What a candidate of a group asks for. */
+function of(group: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return asking({ candidateId: group, reservation: { group, durationMs: RESERVED_MS }, ...options });
+}
+
+/** A candidate of group west leads for a second. */
+async function leadInWest(world: BlobWorld): Promise<{ readonly store: BlobLeaseStore; readonly lease: Lease }> {
+  const store = world.store();
+  const lease = await win(store, of("west"));
+  await world.forward(1_000);
+  await store.release(lease, LIMITS);
+  return { store, lease };
+}
+
+/** Whether one that has seen nothing acquires, as an elector does: it reads first. Leaves the election as it was. */
+async function admits(world: BlobWorld, request: AcquireRequest): Promise<boolean> {
+  const store = world.store();
+  await store.read(ELECTION);
+  const outcome = await store.acquire(request);
+  if (outcome.acquired) await store.release(outcome.lease, LIMITS);
+  return outcome.acquired;
+}
+
+describe("a reservation", () => {
+  test("keeps a free election to its group, whoever comes new to it, and says so", async ({ world }) => {
+    await leadInWest(world);
+    await world.forward(RESERVED_MS - 2_000);
+
+    await expect(world.store().read(ELECTION)).resolves.toEqual({
+      election: ELECTION,
+      state: "vacant",
+      term: 1,
+      leaseDurationMs: LEASE_MS,
+      reservedForGroup: "west",
+    });
+    for (const request of [of("east"), asking({ candidateId: "nobody's" })]) {
+      const sent = await world.namesDuring(() =>
+        expect(world.store().acquire(request)).resolves.toMatchObject({
+          acquired: false,
+          current: { state: "vacant", reservedForGroup: "west" },
+        }),
+      );
+      expect(sent).toEqual(["head"]);
+    }
+    await expect(admits(world, of("west", { candidateId: "another of west" }))).resolves.toBe(true);
+  });
+
+  test("ends by the service's clock, for who comes new to it and for who has seen it", async ({ world }) => {
+    await leadInWest(world);
+    const standby = world.store();
+    await standby.read(ELECTION);
+    await world.forward(RESERVED_MS + LATE_MS);
+
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedForGroup");
+    await expect(admits(world, asking({ candidateId: "nobody's" }))).resolves.toBe(true);
+    // It need not look again: its own clock has run on.
+    await world.forward(RESERVED_MS + LATE_MS);
+    await expect(standby.acquire(of("east"))).resolves.toMatchObject({ acquired: true });
+    await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false });
+  });
+
+  test("costs nothing at an acquisition: it is written with the term", async ({ world }) => {
+    const { store } = await leadInWest(world);
+
+    const sent = await world.namesDuring(() => win(store, of("west")));
+
+    expect(sent).toEqual(["lease:acquire", "metadata"]);
+    await expect(world.blob.getProperties()).resolves.toMatchObject({
+      metadata: { leasehold_term: "2", leasehold_group: "west", leasehold_reserved: String(RESERVED_MS) },
+    });
+  });
+
+  test("is that of the last term: one without any reserves nothing", async ({ world }) => {
+    await leadInWest(world);
+    const store = world.store();
+    await world.forward(RESERVED_MS + LATE_MS);
+    await store.release(await win(store), LIMITS);
+
+    const { metadata } = await world.blob.getProperties();
+    expect(metadata).not.toHaveProperty("leasehold_group");
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+  });
+
+  test("does not let two of its group lead at once, and is not told of while somebody leads", async ({ world }) => {
+    await win(world.store(), of("west"));
+
+    await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false });
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedForGroup");
+  });
+
+  test("binds who has last looked while the lease was held, and has not seen it released", async ({ world }) => {
+    const west = world.store();
+    const lease = await win(west, of("west"));
+    const east = world.store();
+    await east.read(ELECTION);
+    await west.release(lease, LIMITS);
+
+    await expect(east.acquire(of("east"))).resolves.toMatchObject({ acquired: false });
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "available" });
+  });
+
+  test("binds who has last looked before the whole term that made it: the lease is given back", async ({ world }) => {
+    const east = world.store();
+    await east.release(await win(east), LIMITS);
+    await leadInWest(world);
+
+    const sent = await world.namesDuring(() => expect(east.acquire(of("east"))).resolves.toEqual({ acquired: false }));
+
+    expect(sent).toEqual(["lease:acquire", "metadata", "head", "lease:release"]);
+    await expect(win(world.store(), of("west"))).resolves.toMatchObject({ term: 3 });
+  });
+
+  test("counts, where the holder has crashed, from the last time that it wrote something", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store, of("west"));
+    await world.forward(10_000);
+    await store.renew(lease, LIMITS);
+    await store.publish(lease, "http://west", LIMITS);
+    await world.forward(RESERVED_MS - 2_000);
+
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "expired", reservedForGroup: "west" });
+    await expect(admits(world, of("east"))).resolves.toBe(false);
+    await world.forward(2_000 + LATE_MS);
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+  });
+
+  test("goes with a hold", async ({ world }) => {
+    const store = world.store();
+    await store.release(await win(store, of("west")), { ...LIMITS, holdMs: 5_000 });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({
+      state: "vacant",
+      heldBackMs: expect.any(Number),
+      reservedForGroup: "west",
+    });
+    await world.forward(6_000);
+
+    await expect(admits(world, of("east"))).resolves.toBe(false);
+    await expect(admits(world, of("west"))).resolves.toBe(true);
+  });
+
+  test("gives way to an administrator's transfer", async ({ world }) => {
+    await win(world.store(), of("west"));
+    const outcome = world.store().transfer(ELECTION, "east");
+    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+    await world.forward(LAPSE_MS);
+
+    await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false, current: { reservedFor: "east" } });
+    await expect(world.store().acquire(of("east"))).resolves.toMatchObject({ acquired: true });
+    await expect(world.settled(outcome)).resolves.toBe("accepted");
+  });
+
+  test.for(["west 🌍/100 %", "界".repeat(85)])("of the group %j", async (group, { world }) => {
+    const store = world.store();
+    const value = "%".repeat(2_048);
+    await store.release(await win(store, of(group, { candidateId: "界".repeat(85), value })), LIMITS);
+
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ reservedForGroup: group });
+    await expect(admits(world, of("east"))).resolves.toBe(false);
+    await expect(admits(world, of(group))).resolves.toBe(true);
+  });
+
+  test("that is none is refused before any request", async ({ world }) => {
+    const sent = await world.namesDuring(async () => {
+      for (const reservation of [
+        { group: "", durationMs: 1 },
+        { group: "\ud800", durationMs: 1 },
+        { group: "west", durationMs: 0 },
+        { group: "west", durationMs: Number.NaN },
+      ]) {
+        const error = await world.failureOf(world.store().acquire(asking({ reservation })));
+        expect(error).toMatchObject({ code: "CONFIGURATION" });
+      }
+    });
+    expect(sent).toEqual([]);
+  });
+
+  test("is what an elector can ask for", async ({ world }) => {
+    const attempt = (group: string): Promise<unknown> => {
+      const { elector } = world.candidate(group, { reservation: { group, durationMs: RESERVED_MS } });
+      return world.settled(elector.tryRun(() => group));
+    };
+
+    await expect(attempt("west")).resolves.toMatchObject({ elected: true });
+    await expect(attempt("east")).resolves.toEqual({ elected: false });
+    await expect(attempt("west")).resolves.toMatchObject({ elected: true, term: 2 });
+    await world.forward(RESERVED_MS + LATE_MS);
+    await expect(attempt("east")).resolves.toMatchObject({ elected: true, term: 3 });
+  });
+});
+
+describe("a release by a term with a reservation", () => {
+  test("looks whether the term was broken, and writes nothing where little of it has passed", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store, of("west"));
+    await world.forward(RESERVED_MS / 10 - 1);
+
+    await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["head", "lease:release"]);
+  });
+
+  test("makes it count from the end of the work, where more of it has passed", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store, of("west"));
+    await world.forward(RESERVED_MS / 10 + 1);
+
+    await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["head", "metadata", "lease:release"]);
+
+    await world.forward(RESERVED_MS - 2_000);
+    await expect(admits(world, of("east"))).resolves.toBe(false);
+    // The process that wrote it knows what is there.
+    await expect(world.namesDuring(() => win(store, of("west")))).resolves.toEqual(["lease:acquire", "metadata"]);
+  });
+
+  test.for(["head", "metadata"])("releases all the same where the service refuses the %s before it", async (name, { world }) => {
+    const store = world.store();
+    const lease = await win(store, of("west"));
+    await world.forward(RESERVED_MS / 10 + 1);
+    world.proxy.rule = onlyFor(name, { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } });
+
+    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+
+    world.proxy.rule = undefined;
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", reservedForGroup: "west" });
+  });
+
+  test("whose lease is a successor's by now touches nothing", async ({ world }) => {
+    const [west, east] = [world.store(), world.store()];
+    const lease = await win(west, of("west", { reservation: { group: "west", durationMs: 1_000 } }));
+    await world.forward(LAPSE_MS);
+    const successor = await win(east, of("east"));
+    const { etag } = await world.blob.getProperties();
+
+    await expect(west.release(lease, LIMITS)).resolves.toBe("not-held");
+
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ etag, leaseState: "leased" });
+    await expect(east.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+});
+
+describe("a break", () => {
+  test("of a free election ends its reservation, with one conditional write", async ({ world }) => {
+    const { store, lease } = await leadInWest(world);
+    const admin = world.store();
+
+    const sent = await world.requestsDuring(() =>
+      expect(admin.break(ELECTION, { reason: "west is down", ifTerm: lease.term })).resolves.toEqual({ broken: true, term: 1 }),
+    );
+
+    expect(sent.map(({ name }) => name)).toEqual(["head", "metadata"]);
+    expect(sent.at(-1)?.headers).toMatchObject({ "if-match": expect.any(String) });
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedForGroup");
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+    // So it does for who has seen the reservation, or written it, as soon as it looks.
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
+    await expect(world.store().break(ELECTION, { reason: "again", ifTerm: 1 })).resolves.toMatchObject({ broken: false });
+  });
+
+  test("of an expired term with a reservation does so as well, and its administrator's own store knows", async ({ world }) => {
+    await win(world.store(), of("west"));
+    await world.forward(LAPSE_MS);
+    const admin = world.store();
+
+    await expect(admin.break(ELECTION, { reason: "west is down" })).resolves.toEqual({ broken: true, term: 1 });
+
+    await expect(admin.acquire(of("east"))).resolves.toMatchObject({ acquired: true });
+  });
+
+  test("of a reservation that has run out breaks nothing", async ({ world }) => {
+    await leadInWest(world);
+    await world.forward(RESERVED_MS + LATE_MS);
+
+    const sent = await world.namesDuring(() =>
+      expect(world.store().break(ELECTION, { reason: "west is down" })).resolves.toMatchObject({
+        broken: false,
+        current: { state: "vacant", term: 1 },
+      }),
+    );
+
+    expect(sent).toEqual(["head"]);
+  });
+
+  test("of a reservation, when one of the group leads again meanwhile, leaves that term alone", async ({ world }) => {
+    await leadInWest(world);
+    const late = world.holdOnce("metadata");
+    const breaking = world.store().break(ELECTION, { reason: "west is down" });
+    await late.arrived;
+    const store = world.store();
+    const lease = await win(store, of("west"));
+    await late.letGo();
+
+    const outcome = await breaking;
+
+    expect(outcome).toMatchObject({ broken: false, current: { term: 2 } });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ metadata: { leasehold_group: "west" } });
+  });
+
+  test("of a reservation, when one of the group is about to lead again, breaks the term that it names", async ({ world }) => {
+    await leadInWest(world);
+    const late = world.holdOnce("metadata");
+    const breaking = world.store().break(ELECTION, { reason: "west is down" });
+    await late.arrived;
+    // Acquired, and its term not written yet: the write without the lease's id is refused, and the lease is broken instead.
+    const between = world.container.getBlobClient(ELECTION).getBlobLeaseClient();
+    await between.acquireLease(15);
+    await late.letGo();
+
+    await expect(breaking).resolves.toEqual({ broken: true, term: 1 });
+    await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "breaking" });
+  });
+
+  test.for(["learned", "not learned"] as const)(
+    "of a held term ends its reservation with it, also where the holder releases and has %s of it",
+    async (how, { world }) => {
+      const store = world.store();
+      const lease = await win(store, of("west"));
+      await world.store().break(ELECTION, { reason: "west is down" });
+      if (how === "learned") await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+
+      await expect(store.release(lease, LIMITS)).resolves.toBe("released");
+
+      const seen = (await world.store().read(ELECTION)) as LeaseSnapshot;
+      expect(seen).toMatchObject({ state: "vacant", term: 1 });
+      expect(seen).not.toHaveProperty("reservedForGroup");
+      await expect(admits(world, of("east"))).resolves.toBe(true);
+    },
+  );
+
+  test("of a held term ends its reservation with it, where the holder lets it run out", async ({ world }) => {
+    await win(world.store(), of("west"));
+    await world.store().break(ELECTION, { reason: "west is down" });
+    await world.forward(LAPSE_MS);
+
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+  });
+});
