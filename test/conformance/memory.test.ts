@@ -19,7 +19,16 @@ runConformance({
   open() {
     const clock = new VirtualClock();
     const records = new MemoryRecordStore(clock);
-    const connectWith = (own: Clock) => Promise.resolve(new RecordLeaseStore(records, { clock: own }));
+    const ticks = new Map<string, MemoryRecordStore>();
+    const ticksOf = (election: string): MemoryRecordStore => {
+      const found = ticks.get(election) ?? new MemoryRecordStore(clock);
+      ticks.set(election, found);
+      return found;
+    };
+    const connectWith = (own: Clock) => {
+      const occurrences = (election: string) => new RecordLeaseStore(ticksOf(election), { clock: own, occurrences: true });
+      return Promise.resolve(Object.assign(new RecordLeaseStore(records, { clock: own }), { occurrences }));
+    };
     return Promise.resolve({
       clock,
       connect: () => connectWith(clock),

@@ -8,7 +8,8 @@ import type { Scene } from "./scene.ts";
  * - `fence`: a write that the store's fence guards, {@link Place.guard};
  * - `foreign`: a way to put something else in the lease's place; `removal`: a way to delete it;
  * - `watch`: a store that pushes; `transfer`: one that can hand over;
- * - `store-clock`: one that can tell a process without a memory that a lease has expired, by itself or by its own clock.
+ * - `store-clock`: one that can tell a process without a memory that a lease has expired, by itself or by its own clock;
+ * - `reservation`: one that can tell when a reservation has ended; `occurrences`: one that keeps the occurrences of a schedule.
  */
 export type Need =
   | "faults"
@@ -20,7 +21,9 @@ export type Need =
   | "removal"
   | "watch"
   | "transfer"
-  | "store-clock";
+  | "store-clock"
+  | "reservation"
+  | "occurrences";
 
 /** One behaviour that every store must show. */
 export interface CaseInfo {

@@ -2,6 +2,7 @@ import type { Case, CaseInfo } from "./case.ts";
 import { acceptingInput } from "./cases/accepting-input.ts";
 import { acquiring } from "./cases/acquiring.ts";
 import { administering } from "./cases/administering.ts";
+import { completing } from "./cases/completing.ts";
 import { countingTerms } from "./cases/counting-terms.ts";
 import { expiring } from "./cases/expiring.ts";
 import { holding } from "./cases/holding.ts";
@@ -11,6 +12,7 @@ import { leadingThroughFaults } from "./cases/leading-through-faults.ts";
 import { losingMessages } from "./cases/losing-messages.ts";
 import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
+import { takingTurns } from "./cases/taking-turns.ts";
 
 /** Every case with what it does, in the order in which they run. */
 export const everyCase: readonly Case[] = [
@@ -23,6 +25,8 @@ export const everyCase: readonly Case[] = [
   ...losingMessages,
   ...acceptingInput,
   ...spending,
+  ...takingTurns,
+  ...completing,
   ...leading,
   ...leadingThroughFaults,
   ...leadingByOddClocks,

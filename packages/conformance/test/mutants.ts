@@ -475,6 +475,47 @@ export const mutants: readonly Mutant[] = [
     let last: LeaseSnapshot | undefined;
     return { read: async (election, options) => (last = (await store.read(election, options)) ?? last) };
   }),
+
+  // Turns.
+  writes("a hold is forgotten", "hold", ({ holdMs: _, ...record }) => record),
+  behaves("a hold never ends", "hold", (store) => ({
+    release: async (lease, options) =>
+      await store.release(lease, options.holdMs === undefined ? options : { ...options, holdMs: 100 * options.holdMs }),
+  })),
+  behaves("a hold leaves the term to run out", "hold", (store) => ({
+    release: async (lease, options) => (options.holdMs === undefined ? await store.release(lease, options) : "released"),
+  })),
+  mutant("a late hold is carried out", "hold-late", {
+    ignoresVersion: (record) => record.termId === null && record.holdMs !== undefined,
+  }),
+  turns("a release ends the reservation", "reservation", (record) =>
+    record.termId === null ? { ...record, reservation: undefined } : record,
+  ),
+  turns("a reservation is anybody's", "reservation", (record) =>
+    record.reservation ? { ...record, reservation: { ...record.reservation, group: "east" } } : record,
+  ),
+  turns("a reservation lasts ten times as long", "reservation-ends", ({ reservation, ...record }) =>
+    reservation ? { ...record, reservation: { ...reservation, durationMs: 10 * reservation.durationMs } } : record,
+  ),
+  turns("a break leaves the reservation", "reservation-broken", (record, present) =>
+    present?.termId === null && record.termId === null ? { ...record, reservation: present.reservation } : record,
+  ),
+
+  // Occurrences.
+  writes("that an occurrence is done is forgotten", "occurrence-done", ({ done: _, ...record }) => record),
+  writes("an attempt has the number of the one before", "occurrence-failed", (record, present) =>
+    present && record.termId !== null ? { ...record, term: present.term } : record,
+  ),
+  mutant("a claim that was taken over is completed", "occurrence-taken-over", {
+    storeClock: EXACT,
+    ignoresVersion: (record) => record.done === true,
+  }),
+  mutant("a claim does not look whether there is one", "occurrence-contention", {
+    ignoresVersion: (record) => record.term === 1,
+  }),
+  mutant("an election can be completed", "occurrences-apart", {
+    store: (_, records, clock) => new RecordLeaseStore(records, { clock, occurrences: true }),
+  }),
 ];
 
 type Get = (election: string) => Promise<StoredRecord | undefined>;
@@ -507,6 +548,16 @@ function writes(
       return await put(election, change(record, present), options);
     },
   });
+}
+
+/** A mutant of a service whose clock is exact, for what counts by it. */
+function turns(
+  name: string,
+  caughtBy: string,
+  change: (record: LeaseRecord, present: LeaseRecord | undefined) => LeaseRecord,
+): Mutant {
+  const { options } = writes(name, caughtBy, change);
+  return mutant(name, caughtBy, { ...options, storeClock: EXACT });
 }
 
 function reads(name: string, caughtBy: string, change: (record: LeaseRecord) => LeaseRecord): Mutant {

@@ -94,8 +94,24 @@ export class RecordPlace implements Place {
   #storeOver(service: RecordStore, clock: Clock): LeaseStore {
     const { records = (one) => one, store = (one) => one } = this.#options;
     const seen = records(service, clock);
-    return store(new RecordLeaseStore(seen, { clock }), seen, clock);
+    const leases = new RecordLeaseStore(seen, { clock });
+    const occurrences = (election: string): LeaseStore => {
+      const below = records(placedBelow(service, election), clock);
+      return store(new RecordLeaseStore(below, { clock, occurrences: true }), below, clock);
+    };
+    return Object.assign(store(leases, seen, clock), { occurrences });
   }
+}
+
+/** The same service, for what is kept of one election. */
+function placedBelow(service: RecordStore, election: string): RecordStore {
+  const place = (id: string): string => `${election} ${id}`;
+  return {
+    name: service.name,
+    capabilities: service.capabilities,
+    get: (id, options) => service.get(place(id), options),
+    put: (id, record, options) => service.put(place(id), record, options),
+  };
 }
 
 function isOf({ term, termId }: Leadership, record: LeaseRecord | undefined): boolean {

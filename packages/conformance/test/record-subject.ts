@@ -9,7 +9,7 @@ export function recordSubject(name: string, options: RecordServiceOptions): Subj
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: {
       ...(options.pushes ? {} : { watch: "it does not push" }),
-      ...(options.storeClock ? {} : { "store-clock": "it tells no time" }),
+      ...(options.storeClock ? {} : { "store-clock": "it tells no time", reservation: "it tells no time" }),
     },
     open: () => Promise.resolve(new RecordPlace(options)),
   };

@@ -114,15 +114,15 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };",
+        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };",
         replace:
-          "    if (current && !mayAcquire(current, request.candidateId) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) return { acquired: false, current };",
+          "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) return { acquired: false, current };",
       },
       {
         file: ELECTOR,
-        find: "    if (!mayAcquire(snapshot, this.candidateId) || signal?.aborted) return undefined;",
+        find: "    if (!mayAcquire(snapshot, this.candidateId, reservation?.group) || signal?.aborted) return undefined;",
         replace:
-          "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#timing.leaseDurationMs;\n    if ((!mayAcquire(snapshot, this.candidateId) && !passed) || signal?.aborted) return undefined;",
+          "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#timing.leaseDurationMs;\n    if ((!mayAcquire(snapshot, this.candidateId, reservation?.group) && !passed) || signal?.aborted) return undefined;",
       },
     ],
   },
@@ -262,11 +262,11 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };",
+        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };",
         replace: `    if (sighting?.record.termId && sighting.record.candidateId === request.candidateId) {
       return { acquired: true, lease: this.#hold(sighting.record, sighting.version, instantOf(this.#clock), election) };
     }
-    if (current && !mayAcquire(current, request.candidateId)) return { acquired: false, current };`,
+    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };`,
       },
       {
         file: "packages/core/src/lease-store.ts",
@@ -283,13 +283,13 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: '      if (!holding.certain && (await this.#reconcile(lease, holding, limits))) return "not-held";',
+        find: "      if (!holding.certain && (await this.#reconcile(lease, holding, options))) {",
         replace:
-          "      const found = await this.#look(lease.election, limits);\n      if (found) Object.assign(holding, { record: found.record, version: found.version });",
+          "      const found = await this.#look(lease.election, options);\n      if (found) Object.assign(holding, { record: found.record, version: found.version });\n      if (found === null) {",
       },
       {
         file: TENURE,
-        find: "    const mayRelease = !this.#over && (!this.#stopping || this.#releaseOnStop);",
+        find: '    const mayRelease = (!this.#over || this.#completion === "unknown") && (!this.#stopping || this.#releaseOnStop);',
         replace: "    const mayRelease = !this.#stopping || this.#releaseOnStop;",
       },
       {
@@ -312,8 +312,8 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: ENGINE,
-        find: "    if (record.termId !== lease.termId) {\n      return lost(",
-        replace: "    if (record.termId !== null && record.termId !== lease.termId) {\n      return lost(",
+        find: "    if (record.termId !== lease.termId) {",
+        replace: "    if (record.termId !== null && record.termId !== lease.termId) {",
       },
       {
         file: ENGINE,
@@ -330,8 +330,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "  return { ...record, termId: null, nonce };",
-        replace: "  return { ...record, term: 0, termId: null, nonce };",
+        find: "  return { ...record, termId: null, nonce, ",
+        replace: "  return { ...record, term: 0, termId: null, nonce, ",
       },
     ],
   },
@@ -363,8 +363,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "      const broken: LeaseRecord = options.immediate\n",
-        replace: "      const broken: LeaseRecord = options.reason\n",
+        find: "          : options.immediate\n",
+        replace: "          : options.reason\n",
       },
     ],
   },
@@ -471,8 +471,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/lease-store.ts",
-        find: "  return free && (snapshot.reservedFor === undefined",
-        replace: "  return free && (snapshot.reservedFor !== candidateId",
+        find: "  if (reservedFor !== undefined) return reservedFor === candidateId;",
+        replace: "  if (reservedFor !== undefined) return reservedFor !== candidateId;",
       },
     ],
     stores: RECORDS,

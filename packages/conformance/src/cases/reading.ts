@@ -23,6 +23,8 @@ export const reading: readonly Case[] = [
         watch: capabilities.watch === "push",
         transfer: capabilities.transfer !== undefined,
         "store-clock": capabilities.expiry === "native" || capabilities.storeClock !== undefined,
+        reservation: capabilities.reservation !== undefined,
+        occurrences: store.occurrences !== undefined,
         faults: unreliable !== undefined,
         outages: unreliable !== undefined || scene.place.interrupt !== undefined,
         clocks: scene.place.connectWith !== undefined,

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import type { LeaseStore } from "@leasehold/core";
+import type { Case } from "../case.ts";
+import type { Scene } from "../scene.ts";
+
+const DAY_MS = 86_400_000;
+
+/** The occurrences of a schedule: each is claimed like a lease, and can be completed once and for good. */
+export const completing: readonly Case[] = [
+  {
+    id: "occurrence-done",
+    title: "an occurrence that is done is never acquired again, by whomever and however late",
+    needs: ["occurrences"],
+    async run(scene) {
+      const [a, b] = [await occurrences(scene), await occurrences(scene)];
+      const claim = await scene.win(a, "a");
+      await scene.lose(b, "b");
+      assert.equal(await a.release(claim, { ...scene.limits, done: true }), "released");
+      for (const store of [a, b, await occurrences(scene)]) {
+        await scene.lose(store, "c", { expiry: "store-clock" });
+        assert.equal((await scene.look(store))?.done, true);
+      }
+      await scene.isLost(a, claim);
+      await scene.pass(scene.lapseMs);
+      for (const store of [a, b, await occurrences(scene)]) await scene.lose(store, "c", { expiry: "store-clock" });
+    },
+  },
+  {
+    id: "occurrence-failed",
+    title: "an occurrence that was left undone is open for the next attempt, which has the next number",
+    needs: ["occurrences"],
+    async run(scene) {
+      const [a, b] = [await occurrences(scene), await occurrences(scene)];
+      const first = await scene.win(a, "a");
+      await scene.leave(a, first);
+      const second = await scene.win(b, "b");
+      assert.deepEqual([first.term, second.term, (await scene.look(a))?.term], [1, 2, 2]);
+      await scene.lose(a, "a");
+      assert.equal(await b.release(second, { ...scene.limits, done: true }), "released");
+      await scene.lose(a, "a");
+    },
+  },
+  {
+    id: "occurrence-taken-over",
+    title: "a claim that was not renewed is taken over, also by a process without a memory, and cannot be completed after that",
+    needs: ["occurrences", "store-clock"],
+    async run(scene) {
+      const a = await occurrences(scene);
+      const { storeClock } = a.capabilities;
+      const claim = await scene.win(a, "a");
+      await scene.pass(scene.leaseMs / 2);
+      await scene.lose(await occurrences(scene), "b", { expiry: "store-clock" });
+      await scene.pass(scene.leaseMs * 0.7 + 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0));
+      const b = await occurrences(scene);
+      const next = await scene.win(b, "b", { expiry: "store-clock" });
+      assert.equal(next.term, claim.term + 1);
+      assert.equal(await a.release(claim, { ...scene.limits, done: true }), "not-held");
+      await scene.keep(b, next);
+      assert.equal(await b.release(next, { ...scene.limits, done: true }), "released");
+    },
+  },
+  {
+    id: "occurrence-contention",
+    title: "of many who claim an occurrence at once, one gets it",
+    needs: ["occurrences"],
+    async run(scene) {
+      const stores = await Promise.all(Array.from({ length: 6 }, () => occurrences(scene)));
+      await Promise.all(stores.map((store) => scene.look(store)));
+      const outcomes = await Promise.all(stores.map((store, index) => store.acquire(scene.asking(`candidate-${index}`))));
+      assert.equal(outcomes.filter(({ acquired }) => acquired).length, 1, "an occurrence must be claimed by exactly one");
+    },
+  },
+  {
+    id: "occurrences-apart",
+    title: "an election and its occurrences, and those of two elections, have nothing to do with one another",
+    needs: ["occurrences"],
+    async run(scene) {
+      const [leases] = await scene.connect(1);
+      const mine = await occurrences(scene);
+      const others = await occurrences(scene, `${scene.election}-other`);
+      const claim = await scene.win(mine, "a");
+      assert.equal(await mine.release(claim, { ...scene.limits, done: true }), "released");
+      assert.equal(await scene.look(leases), undefined, "an occurrence shows as an election");
+      assert.equal(await scene.look(others), undefined, "an occurrence shows in another election");
+      const lease = await scene.win(leases, "a");
+      await assert.rejects(leases.release(lease, { ...scene.limits, done: true }), "an election was completed");
+      await scene.keep(leases, lease);
+      await scene.win(others, "a");
+    },
+  },
+];
+
+/** The occurrences of the scene's election as one more process has them; the scene's own name is that of one. */
+async function occurrences(scene: Scene, election: string = scene.election): Promise<LeaseStore> {
+  const store = await scene.place.connect();
+  const kept = store.occurrences?.(election, { retentionMs: DAY_MS });
+  assert.ok(kept, "the store keeps no occurrences, and lacks.occurrences does not say why");
+  return kept;
+}
