@@ -107,11 +107,17 @@ export function checkOptions(options: AnyOptions): void {
     throw new ConfigurationError("onlyAsLeader needs a store: a LeaseStore, for instance new DynamoDBLeaseStore({ tableName }).");
   }
   checkName("election", election);
+  const { name, capabilities } = store;
+  if (capabilities.expiry === "observed" && !capabilities.storeClock) {
+    throw new UnsupportedError(
+      `${name} has no clock that tells how old a lease is: a function, which remembers nothing, could never replace an invocation that died.`,
+      { election },
+    );
+  }
   oneOf("onUnavailable", options.onUnavailable, ["throw", "skip"]);
   oneOf("renewal", options.renewal, ["checkpoint", "background"]);
-  for (const name of ["leaseDurationMs", "shutdownMarginMs"] as const) {
-    if (options[name] !== undefined) duration(name, options[name], name === "shutdownMarginMs" ? 0 : 1);
-  }
+  if (options.leaseDurationMs !== undefined) duration("leaseDurationMs", options.leaseDurationMs);
+  if (options.shutdownMarginMs !== undefined) duration("shutdownMarginMs", options.shutdownMarginMs, 0);
   if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
     throw new ConfigurationError("onStandby must be a function from the leader, if there is one, to what is returned.");
   }

@@ -4,6 +4,7 @@ import {
   MemoryRecordStore,
   RecordLeaseStore,
   StoreError,
+  UnsupportedError,
   type Leader,
   type LeaseStore,
   type StoreErrorCode,
@@ -329,6 +330,13 @@ describe("what cannot work", () => {
     ["an onStandby that is no function", { ...good, onStandby: "skip" }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
+  });
+
+  test("a store without a clock is refused: nobody could ever replace an invocation that died", () => {
+    const capabilities = { maxValueBytes: 1_024, fence: "none" as const, storeClock: undefined };
+    const blind = new RecordLeaseStore(Object.assign(new MemoryRecordStore(), { capabilities }));
+
+    expect(() => onlyAsLeader({ ...good, store: blind }, () => "ran")).toThrow(UnsupportedError);
   });
 
   test("a handler that is none", () => {
