@@ -1,0 +1,144 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+/** What an invocation came to. */
+export type Invoked = { readonly response: unknown } | { readonly errorType: string; readonly errorMessage: string };
+
+export interface FunctionOptions {
+  readonly name: string;
+  /** The module of the handler, and the name that it exports it by. */
+  readonly module: URL;
+  readonly handler: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+interface Invocation {
+  readonly id: string;
+  readonly event: unknown;
+  readonly deadlineMs: number;
+  readonly invoked: PromiseWithResolvers<Invoked>;
+}
+
+const RUNTIME = fileURLToPath(new URL("./lambda-runtime.ts", import.meta.url));
+/** What a runtime would say that has started well and then fails to load its handler. */
+const INIT_ERROR = "Runtime.InitError";
+
+/**
+ * One instance of a Lambda function: a process of its own behind the runtime interface. As on Lambda it is frozen (with
+ * SIGSTOP) as soon as it has answered, and thawed when the next event comes.
+ */
+export class LambdaFunction implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #process: ChildProcess;
+  #waiting: ServerResponse | undefined;
+  #current: Invocation | undefined;
+  #queued: Invocation | undefined;
+  #frozen = false;
+  #stderr = "";
+  #ids = 0;
+
+  private constructor(server: Server, options: FunctionOptions) {
+    this.#server = server;
+    const { port } = server.address() as AddressInfo;
+    const args = ["--conditions=@leasehold/source", RUNTIME, fileURLToPath(options.module), options.handler];
+    this.#process = spawn(process.execPath, args, {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: {
+        ...process.env,
+        ...options.environment,
+        AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${port}`,
+        AWS_LAMBDA_FUNCTION_NAME: options.name,
+      },
+    });
+    this.#process.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#stderr = (this.#stderr + chunk).slice(-10_000);
+    });
+    this.#process.once("exit", () => this.#settle({ errorType: "Runtime.ExitError", errorMessage: this.#stderr }));
+    server.on("request", (request, response) => void this.#serve(request, response));
+  }
+
+  static async start(options: FunctionOptions): Promise<LambdaFunction> {
+    const server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new LambdaFunction(server, options);
+  }
+
+  get pid(): number {
+    return this.#process.pid as number;
+  }
+
+  /** Delivers an event, and tells what came of it; the process is frozen by then. One at a time. */
+  async invoke(event: unknown, { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {}): Promise<Invoked> {
+    this.#ids += 1;
+    const invocation: Invocation = {
+      id: `request-${this.#ids}`,
+      event,
+      deadlineMs: Date.now() + timeoutMs,
+      invoked: Promise.withResolvers(),
+    };
+    this.#queued = invocation;
+    if (this.#frozen) this.thaw();
+    this.#deliver();
+    return await invocation.invoked.promise;
+  }
+
+  freeze(): void {
+    this.#frozen = true;
+    process.kill(this.pid, "SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#frozen = false;
+    process.kill(this.pid, "SIGCONT");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const exit = once(this.#process, "exit");
+      this.#process.kill("SIGKILL");
+      await exit;
+    }
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, , , ...path] = (request.url ?? "").split("/");
+    const what = path.at(-1);
+    if (what === "next") {
+      this.#waiting = response;
+      this.#deliver();
+      return;
+    }
+    const body = JSON.parse(await text(request)) as { errorType?: string; errorMessage?: string };
+    const failed = what === "error";
+    // Before it hears that it has answered: nothing runs in an instance from here on.
+    if (path[0] !== "init") this.freeze();
+    response.writeHead(202).end();
+    const { errorType = INIT_ERROR, errorMessage = "" } = failed ? body : {};
+    this.#settle(failed ? { errorType, errorMessage } : { response: body });
+  }
+
+  #deliver(): void {
+    if (!this.#waiting || !this.#queued) return;
+    const { id, event, deadlineMs } = this.#queued;
+    this.#waiting.setHeader("Lambda-Runtime-Aws-Request-Id", id);
+    this.#waiting.setHeader("Lambda-Runtime-Deadline-Ms", String(deadlineMs));
+    this.#waiting.setHeader("Content-Type", "application/json");
+    this.#waiting.end(JSON.stringify(event));
+    this.#current = this.#queued;
+    this.#waiting = undefined;
+    this.#queued = undefined;
+  }
+
+  #settle(invoked: Invoked): void {
+    (this.#current ?? this.#queued)?.invoked.resolve(invoked);
+    this.#current = undefined;
+    this.#queued = undefined;
+  }
+}

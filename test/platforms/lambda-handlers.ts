@@ -1,0 +1,37 @@
+import type { Leader } from "@leasehold/core";
+import type { FunctionLeadership } from "@leasehold/functions";
+import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
+import { SqlLeaseStore } from "@leasehold/sql";
+
+/** Events of the tests: those of EventBridge, and what the handler is to do. */
+export interface TestEvent {
+  readonly time?: string;
+  readonly resources?: readonly string[];
+  readonly id?: string;
+  /** Waits there until the test lets it go on. */
+  readonly gate?: string;
+  readonly fails?: string;
+  readonly untilAborted?: boolean;
+}
+
+const store = new SqlLeaseStore({ sqlite: process.env["LEASES"] as string });
+let kept: FunctionLeadership | undefined;
+
+async function work(event: TestEvent, context: { getRemainingTimeInMillis(): number }, leadership: FunctionLeadership) {
+  const before = kept && { valid: kept.isValid(), aborted: kept.signal.aborted };
+  kept = leadership as unknown as FunctionLeadership;
+  if (event.gate) await fetch(event.gate);
+  if (event.fails) throw new RangeError(event.fails);
+  if (event.untilAborted && !leadership.signal.aborted) {
+    await new Promise((resolve) => leadership.signal.addEventListener("abort", resolve, { once: true }));
+  }
+  const { term, occurrence } = leadership;
+  const reason = leadership.signal.aborted ? (leadership.signal.reason as { reason?: string }).reason : undefined;
+  return { term, occurrence, before, reason, valid: leadership.isValid(), leftMs: context.getRemainingTimeInMillis() };
+}
+
+const onStandby = (leader: Leader | undefined): object => ({ elected: false, leader: leader?.candidateId });
+
+export const exclusive = onlyAsLeader({ store, election: "exclusive", onStandby }, work);
+export const short = onlyAsLeader({ store, election: "short", onStandby, leaseDurationMs: 1_500 }, work);
+export const once = onlyAsLeader({ gate: "oncePerTick", store, election: "once", onStandby, leaseDurationMs: 1_500 }, work);
