@@ -80,6 +80,13 @@ describe("a timer's function of @azure/functions", () => {
     });
   });
 
+  test("refuses an invocation before its time, which would do what is yet to come", async () => {
+    const name = register(() => "ran", { gate: "oncePerTick" });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+
+    await expect(invoke(name, timerPayload(tomorrow))).rejects.toThrow(/yet to come.*runOnStartup/);
+  });
+
   test("says what it needs of a timer without a monitor", async () => {
     const name = register(() => "ran", { gate: "oncePerTick" });
 

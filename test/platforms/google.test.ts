@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { cloudEvent, http, type Request, type Response } from "@google-cloud/functions-framework";
 import { getTestServer } from "@google-cloud/functions-framework/testing";
@@ -93,6 +93,46 @@ describe("an HTTP function of the Functions Framework", () => {
     });
 
     expect(await (await fetch(url)).text()).toBe("one two three");
+  });
+
+  test("gives only the first of two answers, whole", async () => {
+    const url = await serveHttp((_request, response) => {
+      response.json({ first: 1 });
+      if (!response.headersSent) response.status(500).json({ second: "and much longer than the first one was" });
+      response.status(500).set("X-Second", "1");
+      response.end("the third");
+    });
+
+    const answer = await fetch(url);
+    expect([answer.status, await answer.json(), answer.headers.get("x-second")]).toEqual([200, { first: 1 }, null]);
+  });
+
+  test("answers 500 when its handler throws although it has answered: Cloud Scheduler is to deliver again", async () => {
+    const url = await serveHttp((_request, response) => {
+      response.set("X-Done", "yes").sendStatus(204);
+      throw new Error("not after all");
+    });
+
+    const answer = await fetch(url);
+    expect([answer.status, answer.headers.get("x-done")]).toEqual([500, null]);
+  });
+
+  test.for<[string, (response: Response) => Promise<unknown>]>([
+    ["json, and waits for the event", (response) => (response.json({}), once(response, "finish"))],
+    ["end, and waits by the stream's own means", (response) => (response.end(), finished(response))],
+    ["an empty stream", (response) => pipeline(Readable.from([]), response)],
+  ])("does not keep a handler waiting that sends %s", async ([, send]) => {
+    const url = await serveHttp(async (_request, response) => await send(response), { timeoutMs: 600_000 });
+
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  test("holds back an answer whose head was written by hand", async () => {
+    const url = await serveHttp((_request, response) => void response.writeHead(202, { "X-Head": "1" }).end("accepted"));
+
+    const answer = await fetch(url);
+    expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
+    expect([answer.status, answer.headers.get("x-head"), await answer.text()]).toEqual([202, "1", "accepted"]);
   });
 
   test("answers 500 when its handler throws, and has given the lease up", async () => {

@@ -71,6 +71,11 @@ export interface ElectorOptions extends TimingOptions {
    */
   readonly minimumHoldMs?: number | undefined;
   /**
+   * The longest that one try of a release may take, of at most two: shorter where the process is about to be frozen or
+   * ended. @defaultValue attemptTimeoutMs
+   */
+  readonly releaseTimeoutMs?: number | undefined;
+  /**
    * The group that this candidate is of, and for how long its terms keep the election to that group.
    * @defaultValue none: whoever comes first
    */
@@ -148,6 +153,7 @@ export class Elector {
     if (options.reservation) checkReservations(options.reservation, options.store);
     this.#timing = decideTiming(options, options.store.capabilities);
     checkHold(options.minimumHoldMs, this.#timing.leaseDurationMs);
+    if (options.releaseTimeoutMs !== undefined) duration("releaseTimeoutMs", options.releaseTimeoutMs);
     this.#listeners = new Listeners((callback, error) => {
       if (callback !== "callbackFailed") this.#listeners.emit("callbackFailed", { election: this.election, callback, error });
     });
@@ -408,6 +414,7 @@ export class Elector {
       releaseOnStop: this.#options.releaseOnStop ?? true,
       renewal: this.#options.renewal ?? "scheduled",
       minimumHoldMs: this.#options.minimumHoldMs ?? 0,
+      releaseTimeoutMs: this.#options.releaseTimeoutMs ?? this.#timing.attemptTimeoutMs,
       hooks: {
         renewed: () => this.#listeners.emit("renewed", { election, term }),
         renewFailed: (error) => this.#listeners.emit("renewFailed", { election, term, error }),

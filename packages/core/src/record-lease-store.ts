@@ -57,6 +57,14 @@ interface Found {
   readonly version: string;
 }
 
+/** A term on which nobody leads. */
+interface Abandoned {
+  /** What its last write was conditional on. */
+  readonly ifVersion: string | undefined;
+  /** The end of its hold, by the monotonic clock. */
+  readonly heldUntilMs: number;
+}
+
 /** What the holder of a lease remembers of it, beyond what it shows. */
 interface Holding {
   record: LeaseRecord;
@@ -90,10 +98,9 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #holdings = new WeakMap<Lease, Holding>();
   /**
    * By election and termId: terms of this process on which nobody leads (any more), because the reply to their
-   * acquisition was lost or their release may have been, with the version that the write was conditional on. Found in
-   * the store, they count as vacant.
+   * acquisition was lost or their release may have been. Found in the store, they count as vacant.
    */
-  readonly #abandoned = new Map<string, Map<string, string | undefined>>();
+  readonly #abandoned = new Map<string, Map<string, Abandoned>>();
 
   constructor(records: RecordStore, options: OccurrenceStoreOptions = {}) {
     const complete =
@@ -187,7 +194,7 @@ export class RecordLeaseStore implements LeaseStore {
       throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election: lease.election });
     }
     // Whatever becomes of the request, nobody leads on this term any more.
-    this.#abandon(lease.election, lease.termId, holding.version);
+    this.#abandon(lease.election, lease.termId, holding.version, holdMs);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
       if (!holding.certain && (await this.#reconcile(lease, holding, options))) {
@@ -245,17 +252,13 @@ export class RecordLeaseStore implements LeaseStore {
       const sighting = await this.#look(election, limits);
       const record = sighting?.record;
       ifTerm ??= record?.term;
-      const vacant = record?.termId === null && record.reservation === undefined;
-      if (!sighting || !record || vacant || record.term !== ifTerm) {
+      if (!sighting || !record || record.term !== ifTerm) return { broken: false, current: this.#known(election, false) };
+      const { heldBackMs, reservedForGroup } = this.#snapshot(election, sighting, true);
+      const isFree = record.termId === null;
+      if (isFree && heldBackMs === undefined && reservedForGroup === undefined) {
         return { broken: false, current: this.#known(election, false) };
       }
-      // Nobody leads, and what is broken is the reservation.
-      const broken: LeaseRecord =
-        record.termId === null
-          ? { ...record, reservation: undefined }
-          : options.immediate
-            ? { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason: options.reason } }
-            : { ...record, broken: { reason: options.reason } };
+      const broken = isFree ? { ...record, holdMs: undefined, reservation: undefined } : this.#broken(record, options);
       if ((await this.#put(election, broken, sighting, limits)) !== undefined) return { broken: true, term: record.term };
     }
     throw this.#conflict("break", election);
@@ -277,6 +280,11 @@ export class RecordLeaseStore implements LeaseStore {
       const { state, reservedFor } = this.#snapshot(election, sighting, this.#clockIsExact);
       if ((state === "vacant" || state === "expired") && reservedFor === undefined) return "expired";
     }
+  }
+
+  #broken(record: LeaseRecord, { reason, immediate }: BreakOptions): LeaseRecord {
+    if (!immediate) return { ...record, broken: { reason } };
+    return { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason } };
   }
 
   get #clockIsExact(): boolean {
@@ -363,9 +371,9 @@ export class RecordLeaseStore implements LeaseStore {
     return { acquired: false, current: this.#known(election, false) };
   }
 
-  #abandon(election: string, termId: string, ifVersion: string | undefined): void {
-    const abandoned = this.#abandoned.get(election) ?? new Map<string, string | undefined>();
-    this.#abandoned.set(election, abandoned.set(termId, ifVersion));
+  #abandon(election: string, termId: string, ifVersion: string | undefined, holdMs = 0): void {
+    const abandoned = this.#abandoned.get(election) ?? new Map<string, Abandoned>();
+    this.#abandoned.set(election, abandoned.set(termId, { ifVersion, heldUntilMs: this.#clock.monotonicMs() + holdMs }));
   }
 
   /** Returns the term that was asked to end, or `undefined` where there was nothing to ask. */
@@ -490,7 +498,7 @@ export class RecordLeaseStore implements LeaseStore {
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
     }
     const abandoned = this.#abandoned.get(election);
-    for (const [termId, ifVersion] of abandoned ?? []) {
+    for (const [termId, { ifVersion }] of abandoned ?? []) {
       // A write conditional on a version that has passed can no longer arrive.
       if (stored.version !== ifVersion && record.termId !== termId) abandoned?.delete(termId);
     }
@@ -513,13 +521,14 @@ export class RecordLeaseStore implements LeaseStore {
   #snapshot(election: string, sighting: Sighting, useStoreClock: boolean): LeaseSnapshot {
     const { record } = sighting;
     const ageMs = sighting.ageMs(useStoreClock);
-    const vacant = record.termId === null || (this.#abandoned.get(election)?.has(record.termId) ?? false);
+    const abandoned = record.termId === null ? undefined : this.#abandoned.get(election)?.get(record.termId);
+    const vacant = record.termId === null || abandoned !== undefined;
     const state = vacant ? "vacant" : leaseState(record, ageMs);
     // A vacated record's nonce is as old as the release; any other's as old as the last renewal, and nobody else knows
     // of a term that was abandoned here.
     const freeForMs = record.termId === null ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
     const reserved = record.transfer !== undefined && freeForMs < record.transfer.timeoutMs;
-    const heldBackMs = record.termId === null ? (record.holdMs ?? 0) - ageMs[0] : 0;
+    const heldBackMs = abandoned ? abandoned.heldUntilMs - this.#clock.monotonicMs() : (record.holdMs ?? 0) - ageMs[0];
     const { reservation, done } = record;
     const groupReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
     return {

@@ -87,7 +87,8 @@ export class Sighting {
   /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
   get wantsConfirmation(): boolean {
     if (!this.#storeAge || !this.#unconfirmed) return false;
-    return !this.#writtenAfter || this.#storeAge.min >= this.#record.leaseDurationMs;
+    const waitsMs = waitsOf(this.#record);
+    return waitsMs.length > 0 && (!this.#writtenAfter || this.#storeAge.min >= Math.min(...waitsMs));
   }
 
   /** The store's clock has told an age that another reading has to confirm before it counts. */
@@ -176,4 +177,10 @@ export class Sighting {
     if (min < 0) this.#stepped = true;
     this.#storeAge = this.#stepped ? undefined : { min, max, askedAt, inAt };
   }
+}
+
+/** For what ages of a nonce somebody may wait: those at which it becomes another one's turn. */
+function waitsOf({ termId, leaseDurationMs, holdMs, reservation, transfer }: LeaseRecord): number[] {
+  const waits = [termId === null ? undefined : leaseDurationMs, holdMs, reservation?.durationMs, transfer?.timeoutMs];
+  return waits.filter((ms) => ms !== undefined);
 }

@@ -44,6 +44,7 @@ export interface TenureOptions {
   readonly releaseOnStop: boolean;
   readonly renewal: "scheduled" | "manual";
   readonly minimumHoldMs: number;
+  readonly releaseTimeoutMs: number;
   readonly hooks: TenureHooks;
 }
 
@@ -64,6 +65,7 @@ export class Tenure {
   readonly #releaseOnStop: boolean;
   readonly #renewal: "scheduled" | "manual";
   readonly #minimumHoldMs: number;
+  readonly #releaseTimeoutMs: number;
   readonly #hooks: TenureHooks;
   readonly #controller = new AbortController();
   readonly #disposed = Promise.withResolvers<void>();
@@ -84,6 +86,7 @@ export class Tenure {
   #overran = false;
   /** What became of the request to complete, if it was sent. */
   #completion: "unknown" | "confirmed" | undefined;
+  #completing: Promise<void> | undefined;
   #checkpointMs: number;
   /** The holder's requests, one at a time, so that a late renewal cannot follow a release. */
   #requests: Promise<unknown> = Promise.resolve();
@@ -105,6 +108,7 @@ export class Tenure {
     this.#releaseOnStop = options.releaseOnStop;
     this.#renewal = options.renewal;
     this.#minimumHoldMs = options.minimumHoldMs;
+    this.#releaseTimeoutMs = options.releaseTimeoutMs;
     this.#hooks = options.hooks;
     this.#grantedAt = options.lease.grantedAt;
     this.#checkpointMs = this.#clock.monotonicMs();
@@ -184,7 +188,7 @@ export class Tenure {
       clock: this.#clock,
       store: this.#store,
       lease: this.#lease,
-      timeoutMs: () => this.#requestTimeoutMs(),
+      timeoutMs: () => Math.min(this.#requestTimeoutMs(), this.#releaseTimeoutMs),
       ...(holdMs > 0 ? { holdMs } : {}),
     };
     return await this.#exclusively(() => releaseInTime(release)).catch((error: unknown) => {
@@ -429,12 +433,20 @@ export class Tenure {
     if (!this.#store.capabilities.completion)
       throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
     if (this.#completion === "confirmed") return;
+    this.#completing ??= this.#completeOnce().finally(() => {
+      this.#completing = undefined;
+    });
+    await this.#completing;
+  }
+
+  async #completeOnce(): Promise<void> {
+    const { election } = this.#lease;
     this.#stopRenewing();
     // Before the request goes out, as for a release.
     this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");
     this.#completion = "unknown";
-    const { attemptTimeoutMs } = this.#timing;
-    const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs: () => attemptTimeoutMs, done: true };
+    const timeoutMs = (): number => this.#releaseTimeoutMs;
+    const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs, done: true };
     if (!(await this.#exclusively(() => releaseInTime(release)))) {
       // Without the reason of the signal as its cause: it tells more than that the task has stopped.
       throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");

@@ -1,7 +1,8 @@
 import { ConfigurationError, Elector, MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService } from "./faulty-record-store.ts";
 
 const HOLD_MS = 10_000;
 
@@ -53,6 +54,47 @@ describe("minimumHoldMs", () => {
     await candidate().tryRun(() => "quick");
 
     await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true, term: 3 });
+  });
+
+  test("holds in the very process that released, too, while that is under way and after it has failed", async () => {
+    const service = new RecordService(clock);
+    const connection = service.connect("a");
+    const store = new RecordLeaseStore(connection, { clock });
+    const twin = (): Promise<unknown> => new Elector({ store, election: ELECTION, clock }).tryRun(() => "twin");
+    const first = new Elector({ store, election: ELECTION, minimumHoldMs: HOLD_MS, clock });
+    connection.failNext("put", { kind: "slow", latencyMs: 0 }, { kind: "lost" }, { kind: "lost" });
+    const releasing = first.tryRun(() => "quick");
+    await clock.advance(100);
+    await expect(twin()).resolves.toEqual({ elected: false });
+    await clock.runUntil(releasing);
+
+    await expect(twin()).resolves.toEqual({ elected: false });
+    await clock.advance(HOLD_MS);
+    await expect(twin()).resolves.toMatchObject({ elected: true });
+  });
+
+  test("ends for a process that saw the release itself, by a clock that takes two readings to believe", async () => {
+    const service = new SimulatedRecordService(clock, { storeClock: { toleranceMs: 100, exact: false } });
+    const stores = [1, 2, 3].map(() => new RecordLeaseStore(service.connect(new ProcessClock(clock)), { clock }));
+    let ran = 0;
+    for (let tick = 0; tick < 12; tick += 1) {
+      const store = stores[tick % stores.length]!;
+      const elector = new Elector({ store, election: ELECTION, leaseDurationMs: 900_000, minimumHoldMs: 30_000, clock });
+      const outcome = await clock.runUntil(elector.tryRun(() => "ran"));
+      ran += outcome.elected ? 1 : 0;
+      await clock.advance(60_000);
+    }
+
+    expect(ran).toBe(12);
+  });
+
+  test("is ended by an administrator's break", async () => {
+    await candidate(HOLD_MS).tryRun(() => "quick");
+    const admin = new RecordLeaseStore(records, { clock });
+
+    await expect(admin.break(ELECTION, { reason: "it has to run again" })).resolves.toEqual({ broken: true, term: 1 });
+    await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true });
+    await expect(admin.break(ELECTION, { reason: "twice" })).resolves.toMatchObject({ broken: false });
   });
 
   test.each([-1, Number.NaN, LEASE_MS + 1])("%s is refused", (minimumHoldMs) => {

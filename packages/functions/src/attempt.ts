@@ -3,11 +3,11 @@ import {
   isLeaseholdError,
   LeadershipEndedError,
   sleep,
+  StoreError,
   type Clock,
   type ElectorOptions,
   type LeaderTask,
   type LeaseStore,
-  type StoreError,
   type TryRunOutcome,
 } from "@leasehold/core";
 
@@ -41,6 +41,7 @@ export async function attempt<T>(options: AttemptOptions, task: LeaderTask<T>): 
   let term = 0;
   let failure: { readonly error: unknown } | undefined;
   let started = false;
+  let outage: Error | undefined;
   const run: LeaderTask<T> = async (leadership) => {
     started = true;
     term = leadership.term;
@@ -62,19 +63,33 @@ export async function attempt<T>(options: AttemptOptions, task: LeaderTask<T>): 
         return outcome as TryRunOutcome<T>;
       } catch (error) {
         if (started || !isOutage(error)) throw error;
-        const waitMs = Math.min(Math.max((error as StoreError).retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);
-        if (tries === TRIES || ending.signal.aborted) return { elected: false, unavailable: error };
+        outage = error;
+        const waitMs = Math.min(Math.max(error.retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);
+        if (tries === TRIES) return { elected: false, unavailable: error };
         await sleep(clock, waitMs, ending.signal);
       }
     }
+  } catch (error) {
+    // Its time was over before anything was decided: the store has not answered.
+    if (started || !outOfTimeBefore(error, ending.signal)) throw error;
+    return { elected: false, unavailable: outage ?? undecided(options) };
   } finally {
     timer.cancel();
     signal?.removeEventListener("abort", onAbort);
   }
 }
 
+function outOfTimeBefore(error: unknown, { aborted, reason }: AbortSignal): boolean {
+  return aborted && error === reason && isLeaseholdError(error, "LEADERSHIP_ENDED");
+}
+
+function undecided({ store, election }: AttemptOptions): StoreError {
+  const text = `${store.name} did not answer in the time of this invocation: nobody knows who leads '${election}'.`;
+  return new StoreError("STORE_TIMEOUT", text, { store: store.name, operation: "get", election, mayHaveBeenApplied: false });
+}
+
 /** Whether the store may be back later: a passing failure, and no mistake in the configuration. */
-function isOutage(error: unknown): error is Error {
+function isOutage(error: unknown): error is StoreError {
   return (["STORE_TIMEOUT", "STORE_THROTTLED", "STORE_UNAVAILABLE", "STORE_CONFLICT"] as const).some((code) =>
     isLeaseholdError(error, code),
   );

@@ -41,6 +41,7 @@ function scheduledOccurrence(event: unknown): Occurrence {
   const { time, resources } = (event ?? {}) as Partial<ScheduledEvent>;
   const scheduledMs = scheduledMsOf(time, "The event's time");
   // arn:aws:events:<region>:<account>:rule/<name>: what comes last is the same in every region.
-  const name = resources?.[0]?.split(":").slice(5).join(":") ?? "";
+  const [resource] = Array.isArray(resources) ? (resources as unknown[]) : [];
+  const name = typeof resource === "string" ? resource.split(":").slice(5).join(":") : "";
   return { name, scheduledMs };
 }

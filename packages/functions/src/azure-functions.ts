@@ -1,5 +1,5 @@
 import type { InvocationContext, Timer } from "@azure/functions";
-import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
@@ -18,6 +18,8 @@ const TIMEOUT_SETTING = "AzureFunctionsJobHost__functionTimeout";
 const DEFAULT_TIMEOUT_MS = 300_000;
 /** A function without a timeout is taken to need a day at most. */
 const UNLIMITED_MS = 86_400_000;
+/** How early a timer may fire, and clocks differ. */
+const EARLY_MS = 60_000;
 
 /**
  * Wraps a handler of the v4 model's `app.timer` so that it runs only where its invocation leads. Its candidateId names
@@ -47,7 +49,7 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
     {
       remainingMs: () => timeoutMs,
       candidateId: (_, { functionName, invocationId }) => `${functionName}-${invocationId}`,
-      occurrence: scheduledOccurrence,
+      occurrence: (trigger, context) => scheduledOccurrence(options.clock ?? systemClock, trigger, context),
     },
     options,
     handler,
@@ -55,9 +57,14 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
   return (trigger, context) => gated(trigger, context);
 }
 
-function scheduledOccurrence(trigger: unknown, { functionName }: InvocationContext): Occurrence {
+/** @throws {ConfigurationError} for an invocation before its time, as `runOnStartup` makes them: it would do what is yet to come. */
+function scheduledOccurrence(clock: Clock, trigger: unknown, { functionName }: InvocationContext): Occurrence {
   const { scheduleStatus } = (trigger ?? {}) as Partial<Timer>;
-  return { name: functionName, scheduledMs: scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next") };
+  const scheduledMs = scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next");
+  if (scheduledMs <= clock.wallMs() + EARLY_MS) return { name: functionName, scheduledMs };
+  throw new ConfigurationError(
+    `The timer's scheduleStatus.next is ${scheduleStatus?.next}, which is yet to come: this invocation is none of the schedule's. Leave runOnStartup off, or pass 'occurrence'.`,
+  );
 }
 
 /** A setting such as 00:10:00, or 1.00:00:00 for a day, or -1 for none. */

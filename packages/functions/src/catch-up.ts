@@ -24,12 +24,24 @@ export function checkCatchUp(catchUp: CatchUp): void {
   if (!Number.isInteger(atMost) || atMost < 1 || atMost > MAX_LOOK_BACK) {
     throw new ConfigurationError(`catchUp.atMost is ${String(atMost)}; it must be a whole number from 1 to ${MAX_LOOK_BACK}.`);
   }
-  scheduledMsOf(since, "catchUp.since");
+  scheduledMsOf(since, "catchUp.since", "Write it like 2026-11-20T00:00:00Z.");
 }
 
-/** The occurrences before this one that are to be looked at, the oldest first. */
-export function earlierOccurrences({ name, scheduledMs }: Occurrence, { previous, atMost, since }: CatchUp): Occurrence[] {
-  const sinceMs = scheduledMsOf(since, "catchUp.since");
+/** How far this machine's wall clock may be off, and an occurrence be done before it was due by it. */
+const CLOCK_MARGIN_MS = 3_600_000;
+
+/**
+ * The occurrences before this one that are to be looked at, the oldest first: none of which it may be forgotten already
+ * that it was done.
+ */
+export function earlierOccurrences(
+  { name, scheduledMs }: Occurrence,
+  { previous, atMost, since }: CatchUp,
+  retentionMs: number,
+  wallMs: number,
+): Occurrence[] {
+  const rememberedMs = Math.max(scheduledMs, wallMs) - retentionMs + CLOCK_MARGIN_MS;
+  const sinceMs = Math.max(scheduledMsOf(since, "catchUp.since"), rememberedMs);
   const earlier: Occurrence[] = [];
   let lastMs = scheduledMs;
   while (earlier.length < atMost) {

@@ -35,8 +35,8 @@ export function functionLeadership<Store>(
   const fenced = {
     ...leadership,
     async checkpoint() {
-      leadership.signal.throwIfAborted();
       leadership.checkpoint();
+      // Also once the signal has aborted: what the work needs to stop is covered by the lease, too.
       if (renewsByHand) await leadership.renew();
       leadership.signal.throwIfAborted();
     },

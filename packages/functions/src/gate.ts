@@ -1,4 +1,5 @@
-import { ConfigurationError, systemClock, type Leader, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, MAX_NAME_BYTES, systemClock, type Leader, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { completeInTime } from "./complete-in-time.ts";
 import { attempt, type AttemptOptions, type AttemptOutcome } from "./attempt.ts";
 import { earlierOccurrences } from "./catch-up.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
@@ -30,7 +31,9 @@ export type LeaderHandler<Args extends readonly unknown[], Store, Result> = (
 
 /** One invocation on its way through the gate. */
 interface Invocation {
+  /** When the signal aborts, and when the platform ends it all, by the monotonic clock. */
   readonly endMs: number;
+  readonly platformEndMs: number;
   readonly attemptOptions: Omit<AttemptOptions, "store" | "election" | "endMs">;
 }
 
@@ -51,13 +54,16 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
 
   function begin(args: Args): Invocation {
     const remainingMs = platform.remainingMs(...args);
-    const { workMs, timing } = timeBudget(remainingMs, options, options.store.capabilities);
+    const { workMs, releaseTimeoutMs, timing } = timeBudget(remainingMs, options, options.store.capabilities);
+    const nowMs = clock.monotonicMs();
     return {
-      endMs: clock.monotonicMs() + workMs,
+      endMs: nowMs + workMs,
+      platformEndMs: nowMs + remainingMs,
       attemptOptions: {
         ...timing,
+        releaseTimeoutMs,
         clock,
-        candidateId: platform.candidateId?.(...args),
+        candidateId: label(platform.candidateId?.(...args)),
         value: options.value,
         renewal: options.renewal === "background" ? "scheduled" : "manual",
         signal: options.signal,
@@ -65,7 +71,12 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
     };
   }
 
-  function task(args: Args, store: LeaseStore, occurrence?: Occurrence & { readonly caughtUp: boolean }): LeaderTask<Result> {
+  function task(
+    args: Args,
+    store: LeaseStore,
+    platformEndMs: number,
+    occurrence?: Occurrence & { readonly caughtUp: boolean },
+  ): LeaderTask<Result> {
     return async (leadership) => {
       const claimed: ClaimedOccurrence | undefined = occurrence && {
         ...occurrence,
@@ -74,42 +85,51 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
       };
       const renewsByHand = options.renewal !== "background";
       const result = await handler(...args, functionLeadership<Store>(leadership, store, renewsByHand, claimed));
-      if (occurrence) await leadership.complete();
+      if (occurrence) await completeInTime(leadership, clock, platformEndMs);
       return result;
     };
   }
 
   async function leadOnce(args: Args): Promise<AttemptOutcome<Result>> {
-    const { endMs, attemptOptions } = begin(args);
+    const { endMs, platformEndMs, attemptOptions } = begin(args);
     const { store, election } = options;
     const { minimumHoldMs } = options as { minimumHoldMs?: number };
     const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
-    return await attempt({ ...attemptOptions, store, election, endMs, minimumHoldMs, reservation }, task(args, store));
+    return await attempt(
+      { ...attemptOptions, store, election, endMs, minimumHoldMs, reservation },
+      task(args, store, platformEndMs),
+    );
   }
 
   /** The occurrence that was delivered, and while there is time those before it that nobody has done; one that fails does not keep back the others. */
   async function leadOccurrences(args: Args, once: OncePerTickOptions<Args, Store, Standby>): Promise<AttemptOutcome<Result>> {
     const delivered = (once.occurrence ?? platform.occurrence)?.(...args) as Occurrence;
     occurrenceId(delivered);
-    const { endMs } = begin(args);
+    const { endMs, platformEndMs } = begin(args);
     const failures: unknown[] = [];
-    const earlier = once.catchUp ? earlierOccurrences(delivered, once.catchUp) : [];
+    const { retentionMs = DEFAULT_RETENTION_MS, election, catchUp } = once;
+    const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, clock.wallMs()) : [];
     const lead = async (occurrence: Occurrence, caughtUp: boolean): Promise<AttemptOutcome<Result>> => {
-      const { retentionMs = DEFAULT_RETENTION_MS, election } = once;
       // A new one each time: a process that lives long must not remember every occurrence there ever was.
       const store = once.store.occurrences?.(election, { retentionMs }) as LeaseStore;
       const { attemptOptions } = begin(args);
       const { name, scheduledMs } = occurrence;
       const id = occurrenceId(occurrence);
-      return await attempt({ ...attemptOptions, store, election: id, endMs }, task(args, store, { name, scheduledMs, caughtUp }));
+      return await attempt(
+        { ...attemptOptions, store, election: id, endMs },
+        task(args, store, platformEndMs, { name, scheduledMs, caughtUp }),
+      );
     };
     const outcome = await lead(delivered, false).catch((error: unknown) => {
       failures.push(error);
       return undefined;
     });
+    // A store that does not answer for one does not for the others; and what was delivered is decided.
+    let unavailable = outcome !== undefined && "unavailable" in outcome;
     for (const occurrence of earlier) {
-      if (clock.monotonicMs() >= endMs || once.signal?.aborted) break;
-      await lead(occurrence, true).catch((error: unknown) => failures.push(error));
+      if (unavailable || clock.monotonicMs() >= endMs || once.signal?.aborted) break;
+      const caughtUp = await lead(occurrence, true).catch((error: unknown) => void failures.push(error));
+      unavailable = caughtUp !== undefined && "unavailable" in caughtUp;
     }
     if (failures.length > 1) throw new AggregateError(failures, `${failures.length} occurrences of '${once.election}' failed.`);
     if (!outcome || failures.length > 0) throw failures[0];
@@ -124,4 +144,9 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
     if (options.onStandby) return await options.onStandby(leader, ...args);
     return { elected: false, ...(leader ? { leader } : {}) } satisfies NotElected as Standby;
   };
+}
+
+/** A label that any store takes: it may come from a request. */
+function label(text: string | undefined): string | undefined {
+  return text?.replace(/[^\x20-\x7e]/g, "?").slice(0, MAX_NAME_BYTES);
 }

@@ -18,7 +18,7 @@ const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
 
 /**
  * Wraps an HTTP handler of the Functions Framework so that it runs only where its invocation leads. The response is
- * sent once the lease is given up, unless it is streamed. A delivery that does not lead is answered with 200 and what
+ * sent once the lease is given up, unless it is streamed or somebody waits for it to be sent. A delivery that does not lead is answered with 200 and what
  * `onStandby` returns, as JSON, so that Cloud Scheduler does not deliver it again.
  *
  * An occurrence is what Cloud Scheduler says in `X-CloudScheduler-ScheduleTime` and `X-CloudScheduler-JobName`.
@@ -64,8 +64,11 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
     try {
       const standby = await gated(request, response);
       if (standby !== ANSWERED_BY_HANDLER && !answer.isGiven) response.status(200).json(standby ?? null);
-    } finally {
       answer.letGo();
+    } catch (error) {
+      // Whatever the handler has answered: the platform is to know.
+      answer.drop();
+      throw error;
     }
   };
 }

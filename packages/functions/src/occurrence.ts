@@ -29,7 +29,9 @@ export function occurrenceId({ name, scheduledMs }: Occurrence): string {
     );
   }
   if (typeof name !== "string" || name === "") {
-    throw new ConfigurationError(`The occurrence's name is ${JSON.stringify(name) ?? "missing"}; give the schedule's name.`);
+    throw new ConfigurationError(
+      `The occurrence's name is ${JSON.stringify(name) ?? "missing"}; it must be the schedule's. ${PASS_OCCURRENCE}`,
+    );
   }
   // oxlint-disable-next-line eslint/no-restricted-globals -- writes a text, and reads no clock
   const id = `${name}@${new Date(scheduledMs).toISOString()}`;
@@ -37,12 +39,17 @@ export function occurrenceId({ name, scheduledMs }: Occurrence): string {
   return id;
 }
 
+const PASS_OCCURRENCE = "Pass 'occurrence', a function that takes the handler's arguments and returns { name, scheduledMs }.";
+
+/** A date with a time and a zone: without one it would be another instant on another machine. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
+
 /** The instant that a text names. @throws {ConfigurationError} saying what to do, if it names none. */
-export function scheduledMsOf(text: unknown, where: string): number {
+export function scheduledMsOf(text: unknown, where: string, advice: string = PASS_OCCURRENCE): number {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
-  const ms = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  const ms = typeof text === "string" && INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isFinite(ms)) return ms;
   throw new ConfigurationError(
-    `${where} is ${JSON.stringify(text) ?? "missing"}, not the time at which this was due. Pass 'occurrence', a function that takes the handler's arguments and returns { name, scheduledMs }.`,
+    `${where} is ${JSON.stringify(text) ?? "missing"}, not a time in ISO 8601 with its zone. ${advice}`,
   );
 }

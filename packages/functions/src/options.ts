@@ -2,6 +2,7 @@ import {
   checkName,
   ConfigurationError,
   duration,
+  Elector,
   UnsupportedError,
   type Clock,
   type Leader,
@@ -10,6 +11,7 @@ import {
 } from "@leasehold/core";
 import { checkCatchUp, type CatchUp } from "./catch-up.ts";
 import type { Occurrence } from "./occurrence.ts";
+import { timeBudget } from "./time-budget.ts";
 
 /** What every gate takes. `Args`: the handler's own arguments. */
 export interface GateOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> {
@@ -51,6 +53,13 @@ export interface ExclusiveOptions<Args extends readonly unknown[], Store extends
   Standby
 > {
   readonly gate?: "exclusive" | undefined;
+  /** These are for other gates: name the one that is meant. */
+  readonly group?: undefined;
+  readonly periodMs?: undefined;
+  readonly missedTicks?: undefined;
+  readonly occurrence?: undefined;
+  readonly retentionMs?: undefined;
+  readonly catchUp?: undefined;
 }
 
 /** The invocations of one group (a region) lead tick after tick; another takes over once ticks were missed. */
@@ -97,6 +106,12 @@ export interface NotElected {
 const DAY_MS = 86_400_000;
 export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS;
 const DEFAULT_MISSED_TICKS = 2;
+/** The time of an invocation that options are tried on. */
+const SAMPLE_MS = 60_000;
+const OTHERS_OPTIONS = {
+  sticky: ["group", "periodMs", "missedTicks"],
+  oncePerTick: ["occurrence", "retentionMs", "catchUp"],
+} as const;
 
 type AnyOptions = OnlyAsLeaderOptions<never, LeaseStore, unknown>;
 
@@ -121,9 +136,40 @@ export function checkOptions(options: AnyOptions): void {
   if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
     throw new ConfigurationError("onStandby must be a function from the leader, if there is one, to what is returned.");
   }
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw new ConfigurationError("signal is not an AbortSignal.", { election });
+  }
   if (options.gate === "sticky") checkSticky(options);
   else if (options.gate === "oncePerTick") checkOncePerTick(options);
-  else oneOf("gate", gate, ["exclusive", "sticky", "oncePerTick"]);
+  else checkExclusive(options, gate);
+  checkElector(options);
+}
+
+/** Whatever an invocation's elector would refuse, whatever time the invocation has. */
+function checkElector(options: AnyOptions): void {
+  const { store, election, value, renewal, clock, shutdownMarginMs = 0 } = options;
+  const { minimumHoldMs } = options as { minimumHoldMs?: number };
+  if (minimumHoldMs !== undefined) duration("minimumHoldMs", minimumHoldMs, 0);
+  const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
+  const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
+  void new Elector({
+    ...timing,
+    store,
+    election,
+    value,
+    minimumHoldMs,
+    reservation,
+    clock,
+    renewal: renewal === "background" ? "scheduled" : "manual",
+  });
+}
+
+function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, gate: unknown): void {
+  oneOf("gate", gate, ["exclusive", "sticky", "oncePerTick"]);
+  for (const [other, names] of Object.entries(OTHERS_OPTIONS)) {
+    const given = names.find((name) => options[name] !== undefined);
+    if (given) throw new ConfigurationError(`${given} is an option of the gate '${other}'; name that gate, or leave it out.`);
+  }
 }
 
 /**

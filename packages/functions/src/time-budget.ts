@@ -8,6 +8,9 @@ const BACKGROUND_LEASE_MS = 15_000;
 const SHUTDOWN_MARGIN_MS = 5_000;
 /** The longest wait for one reply. */
 const MAX_ATTEMPT_MS = 5_000;
+/** What of the margin each of a release's two tries may take; and what it gets however short the margin is. */
+const RELEASE_SHARE = 0.45;
+const MIN_RELEASE_MS = 100;
 
 export interface TimeBudgetOptions {
   readonly leaseDurationMs?: number | undefined;
@@ -20,6 +23,8 @@ export interface TimeBudgetOptions {
 export interface TimeBudget {
   /** After so long the signal aborts. */
   readonly workMs: number;
+  /** The longest that each of the two tries of a release may take, so that they end before the platform does. */
+  readonly releaseTimeoutMs: number;
   readonly timing: TimingOptions;
 }
 
@@ -36,11 +41,13 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
       `The platform ends this invocation in ${Math.round(remainingMs)} ms, and shutdownMarginMs is ${Math.round(marginMs)}: no time is left to work in. Raise the function's timeout or lower shutdownMarginMs.`,
     );
   }
-  const drainTimeoutMs = Math.max(marginMs, 1);
+  // As long as the platform lets it: the lease covers that.
+  const drainTimeoutMs = remainingMs;
+  const releaseTimeoutMs = Math.max(marginMs * RELEASE_SHARE, MIN_RELEASE_MS);
   if (options.renewal === "background") {
     const leaseDurationMs =
       options.leaseDurationMs ?? fit(Math.max(BACKGROUND_LEASE_MS, options.minimumHoldMs ?? 0), capabilities);
-    return { workMs, timing: { leaseDurationMs, drainTimeoutMs } };
+    return { workMs, releaseTimeoutMs, timing: { leaseDurationMs, drainTimeoutMs } };
   }
   const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 0);
   const leaseDurationMs = options.leaseDurationMs ?? fit(neededMs, capabilities);
@@ -49,7 +56,11 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   // Time to stop before the leadership is over, where the lease and not the platform ends it.
   const renewDeadlineMs = validForMs - Math.min(Math.max(marginMs, 1), validForMs / 10);
   const attemptTimeoutMs = Math.min(MAX_ATTEMPT_MS, (renewDeadlineMs - renewIntervalMs) / 2);
-  return { workMs, timing: { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs } };
+  return {
+    workMs,
+    releaseTimeoutMs,
+    timing: { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs },
+  };
 }
 
 /** The shortest lease that the store takes and that is as long, or its longest. */

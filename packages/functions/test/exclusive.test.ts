@@ -207,7 +207,41 @@ describe("minimumHoldMs", () => {
   });
 });
 
+describe("a release that is not answered", () => {
+  test("ends before the platform ends the invocation, which has gone well", async () => {
+    const store = cold();
+    store.release = (_lease, { timeoutMs }) =>
+      new Promise((_, reject) => {
+        const details = { store: "memory", operation: "put", mayHaveBeenApplied: true };
+        clock.setTimer(() => reject(new StoreError("STORE_TIMEOUT", "no answer", details)), timeoutMs);
+      });
+    const sinceMs = clock.monotonicMs();
+    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      return "in time";
+    });
+
+    await expect(clock.runUntil(wrapped())).resolves.toBe("in time");
+    expect(clock.monotonicMs() - sinceMs).toBeLessThan(TIMEOUT_MS);
+  });
+});
+
 describe("renewal", () => {
+  test("by checkpoint() goes on once the signal has aborted: the lease covers what the work needs to stop", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: 20_000, shutdownMarginMs: 12_000, leaseDurationMs: 6_000, clock },
+      async (leadership) => {
+        for (let second = 0; second < 16; second += 1) {
+          await clock.advance(1_000);
+          await leadership.checkpoint().catch(() => undefined);
+        }
+        return [leadership.signal.aborted, leadership.isValid()];
+      },
+    );
+
+    await expect(wrapped()).resolves.toEqual([true, true]);
+  });
+
   test("by checkpoint(), of a lease shorter than the work", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, clock },
@@ -278,6 +312,21 @@ describe("a store that cannot be reached", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("that never answers is an outage, and not the end of the invocation's time", async () => {
+    const store = cold();
+    store.read = (_election, { timeoutMs = 0 } = {}) =>
+      new Promise((_, reject) => {
+        const details = { store: "memory", operation: "get", mayHaveBeenApplied: false };
+        clock.setTimer(() => reject(new StoreError("STORE_TIMEOUT", "no answer", details)), timeoutMs);
+      });
+    const short = { election: ELECTION, remainingMs: 3_000, store, clock };
+
+    await expect(clock.runUntil(onlyAsLeader(short, () => "ran")())).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await expect(clock.runUntil(onlyAsLeader({ ...short, onUnavailable: "skip" }, () => "ran")())).resolves.toEqual({
+      elected: false,
+    });
+  });
+
   test("counts as not leading on request, with what onStandby says", async () => {
     const skipping = onlyAsLeader({ ...options, store: failing(2), clock, onUnavailable: "skip" }, () => "ran");
     await expect(clock.runUntil(skipping())).resolves.toEqual({ elected: false });
@@ -328,6 +377,13 @@ describe("what cannot work", () => {
     ["a negative margin", { ...good, shutdownMarginMs: -1 }],
     ["a lease of no time", { ...good, leaseDurationMs: 0 }],
     ["an onStandby that is no function", { ...good, onStandby: "skip" }],
+    ["a group without its gate", { ...good, group: "west", periodMs: 60_000 }],
+    ["an occurrence without its gate", { ...good, occurrence: () => ({ name: "n", scheduledMs: 0 }) }],
+    ["a negative hold", { ...good, minimumHoldMs: -1 }],
+    ["a hold that is text", { ...good, minimumHoldMs: "30s" }],
+    ["a hold longer than the lease", { ...good, leaseDurationMs: 15_000, minimumHoldMs: 15_001 }],
+    ["a value that the store cannot hold", { ...good, value: "x".repeat(70_000) }],
+    ["a signal that is none", { ...good, signal: "SIGTERM" }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
   });

@@ -2,9 +2,11 @@ import {
   ConfigurationError,
   MemoryLeaseStore,
   RecordLeaseStore,
+  StoreError,
   MemoryRecordStore,
   UnsupportedError,
   type Leader,
+  type RecordStore,
 } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
@@ -170,6 +172,37 @@ describe("catchUp", () => {
     expect(ran).toEqual(["10:00", "08:00", "09:00"]);
   });
 
+  test("does not take what may be forgotten already for missed", async () => {
+    const retentionMs = 24 * HOUR_MS;
+    const records = new Map<string, { readonly kept: MemoryRecordStore; writtenMs: number }>();
+    const find = (id: string): MemoryRecordStore | undefined => {
+      const found = records.get(id);
+      return found && clock.wallMs() - found.writtenMs < retentionMs ? found.kept : undefined;
+    };
+    // It deletes an occurrence as soon as it may.
+    const forgetting: RecordStore = {
+      name: "forgetting",
+      capabilities: new MemoryRecordStore(clock).capabilities,
+      get: (id) => find(id)?.get(id) ?? Promise.resolve(undefined),
+      put: async (id, record, options) => {
+        const kept = find(id) ?? new MemoryRecordStore(clock);
+        records.set(id, { kept, writtenMs: clock.wallMs() });
+        return await kept.put(id, record, options);
+      },
+    };
+    store.occurrences = () => new RecordLeaseStore(forgetting, { clock, occurrences: true });
+    const ran: string[] = [];
+    for (let tick = 0; tick < 60; tick += 1) {
+      const scheduledMs = clock.wallMs();
+      const options = { ...base(scheduledMs), retentionMs, catchUp: { ...catchUp, atMost: 48, since: "2026-01-01T00:00:00Z" } };
+      await onlyAsLeader(options, ({ occurrence }) => ran.push(occurrence!.id))();
+      await clock.advance(HOUR_MS);
+    }
+
+    expect(new Set(ran).size).toBe(ran.length);
+    expect(ran).toHaveLength(60);
+  });
+
   test("ends with the time of the invocation", async () => {
     const ran: (string | undefined)[] = [];
     const gated = onlyAsLeader({ ...base(), catchUp }, async ({ occurrence }) => {
@@ -182,13 +215,67 @@ describe("catchUp", () => {
   });
 });
 
+describe("a store that is away", () => {
+  const unavailable = (): StoreError =>
+    new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "put", mayHaveBeenApplied: false });
+
+  test("for a moment when the work is done does not cost it: that is recorded as soon as the store is back", async () => {
+    const occurrences = store.occurrences.bind(store);
+    let failures = 5;
+    store.occurrences = (election) => {
+      const kept = occurrences(election);
+      const release = kept.release.bind(kept);
+      kept.release = async (lease, options) => {
+        failures -= 1;
+        if (failures >= 0) throw unavailable();
+        return await release(lease, options);
+      };
+      return kept;
+    };
+
+    await expect(clock.runUntil(onlyAsLeader(base(), () => "worked")())).resolves.toBe("worked");
+    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
+  });
+
+  test("for longer than the invocation lasts is an error in time, and the work is done again", async () => {
+    const occurrences = store.occurrences.bind(store);
+    store.occurrences = (election) => {
+      const kept = occurrences(election);
+      kept.release = () => Promise.reject(unavailable());
+      return kept;
+    };
+    const sinceMs = clock.monotonicMs();
+
+    await expect(clock.runUntil(onlyAsLeader(base(), () => "worked")())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(clock.monotonicMs() - sinceMs).toBeLessThan(TIMEOUT_MS);
+  });
+
+  test("is not asked for every missed occurrence", async () => {
+    let reads = 0;
+    store.occurrences = () => {
+      const away = new RecordLeaseStore(new MemoryRecordStore(clock), { clock, occurrences: true });
+      away.read = () => {
+        reads += 1;
+        return Promise.reject(unavailable());
+      };
+      return away;
+    };
+    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 20, since: "2026-11-19T00:00:00Z" };
+
+    await expect(clock.runUntil(onlyAsLeader({ ...base(), catchUp }, () => "ran")())).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+    });
+    expect(reads).toBe(2);
+  });
+});
+
 describe("what cannot work", () => {
   test.each([
     ["no occurrence", { occurrence: undefined }],
     ["an occurrence that is no function", { occurrence: "tick" }],
     ["a retention shorter than redeliveries", { retentionMs: HOUR_MS }],
-    ["catching up without a calendar", { catchUp: { atMost: 1, since: "2026-11-20" } }],
-    ["catching up for ever", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1_000, since: "2026-11-20" } }],
+    ["catching up without a calendar", { catchUp: { atMost: 1, since: "2026-11-20T00:00:00Z" } }],
+    ["catching up for ever", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1_000, since: "2026-11-20T00:00:00Z" } }],
     ["catching up since nobody knows when", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1, since: "yesterday" } }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader({ ...base(), ...(options as object) }, () => "ran")).toThrow(ConfigurationError);
@@ -207,7 +294,7 @@ describe("what cannot work", () => {
   ])("%s is an error before any request", async (_, occurrence) => {
     const bad = occurrence
       ? { occurrence: () => occurrence }
-      : { catchUp: { previous: (ms: number) => ms, atMost: 1, since: "2026-11-20" } };
+      : { catchUp: { previous: (ms: number) => ms, atMost: 1, since: "2026-11-20T00:00:00Z" } };
     let ran = false;
     const gated = onlyAsLeader({ ...base(), ...bad }, () => {
       ran = true;
