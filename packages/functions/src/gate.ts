@@ -7,7 +7,9 @@ import { occurrenceId, type ClaimedOccurrence, type Occurrence } from "./occurre
 import {
   checkOptions,
   DEFAULT_RETENTION_MS,
+  leasesOf,
   reservationOf,
+  type AnyOptions,
   type NotElected,
   type OncePerTickOptions,
   type OnlyAsLeaderOptions,
@@ -43,7 +45,8 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
   options: OnlyAsLeaderOptions<Args, Store, Standby>,
   handler: LeaderHandler<Args, Store, Result>,
 ): (...args: Args) => Promise<Result | Standby> {
-  checkOptions(options as OnlyAsLeaderOptions<never, LeaseStore, unknown>);
+  const anyOptions = options as unknown as AnyOptions;
+  checkOptions(anyOptions);
   if (typeof handler !== "function") throw new ConfigurationError("onlyAsLeader needs a handler: a function.");
   if (options.gate === "oncePerTick" && !options.occurrence && !platform.occurrence) {
     throw new ConfigurationError(
@@ -51,10 +54,11 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
     );
   }
   const { clock = systemClock, onUnavailable = "throw" } = options;
+  const { capabilities } = leasesOf(anyOptions);
 
   function begin(args: Args): Invocation {
     const remainingMs = platform.remainingMs(...args);
-    const { workMs, releaseTimeoutMs, timing } = timeBudget(remainingMs, options, options.store.capabilities);
+    const { workMs, releaseTimeoutMs, timing } = timeBudget(remainingMs, options, capabilities);
     const nowMs = clock.monotonicMs();
     return {
       endMs: nowMs + workMs,
@@ -107,11 +111,10 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
     occurrenceId(delivered);
     const { endMs, platformEndMs } = begin(args);
     const failures: unknown[] = [];
-    const { retentionMs = DEFAULT_RETENTION_MS, election, catchUp } = once;
+    const { retentionMs = DEFAULT_RETENTION_MS, catchUp } = once;
     const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, clock.wallMs()) : [];
     const lead = async (occurrence: Occurrence, caughtUp: boolean): Promise<AttemptOutcome<Result>> => {
-      // A new one each time: a process that lives long must not remember every occurrence there ever was.
-      const store = once.store.occurrences?.(election, { retentionMs }) as LeaseStore;
+      const store = leasesOf(anyOptions);
       const { attemptOptions } = begin(args);
       const { name, scheduledMs } = occurrence;
       const id = occurrenceId(occurrence);

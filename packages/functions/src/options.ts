@@ -113,7 +113,7 @@ const OTHERS_OPTIONS = {
   oncePerTick: ["occurrence", "retentionMs", "catchUp"],
 } as const;
 
-type AnyOptions = OnlyAsLeaderOptions<never, LeaseStore, unknown>;
+export type AnyOptions = OnlyAsLeaderOptions<never, LeaseStore, unknown>;
 
 /** @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery. */
 export function checkOptions(options: AnyOptions): void {
@@ -145,9 +145,20 @@ export function checkOptions(options: AnyOptions): void {
   checkElector(options);
 }
 
+/**
+ * Where the leases of an election's invocations are: with the election, or with its occurrences. Those are a new store
+ * each time: a process that lives long must not remember every occurrence there ever was.
+ */
+export function leasesOf(options: AnyOptions): LeaseStore {
+  if (options.gate !== "oncePerTick") return options.store;
+  const { store, election, retentionMs = DEFAULT_RETENTION_MS } = options;
+  return store.occurrences?.(election, { retentionMs }) ?? store;
+}
+
 /** Whatever an invocation's elector would refuse, whatever time the invocation has. */
 function checkElector(options: AnyOptions): void {
-  const { store, election, value, renewal, clock, shutdownMarginMs = 0 } = options;
+  const store = leasesOf(options);
+  const { election, value, renewal, clock, shutdownMarginMs = 0 } = options;
   const { minimumHoldMs } = options as { minimumHoldMs?: number };
   if (minimumHoldMs !== undefined) duration("minimumHoldMs", minimumHoldMs, 0);
   const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
@@ -221,8 +232,6 @@ function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }
   if (catchUp !== undefined) checkCatchUp(catchUp);
-  // What the store itself refuses.
-  store.occurrences(election, { retentionMs });
 }
 
 function oneOf(name: string, value: unknown, words: readonly string[]): void {

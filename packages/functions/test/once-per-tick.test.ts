@@ -119,6 +119,17 @@ describe("oncePerTick", () => {
     await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
   });
 
+  test("has a lease as the occurrences' store takes it, whatever elections there may have", async () => {
+    Object.assign(store, { capabilities: { ...store.capabilities, minLeaseMs: 15_000, maxLeaseMs: 60_000 } });
+    const leases: number[] = [];
+    const note = ({ remainingMs }: FunctionLeadership): number => leases.push(remainingMs());
+    await onlyAsLeader({ ...base(), leaseDurationMs: 5_000 }, note)();
+    await onlyAsLeader({ ...base(TEN + HOUR_MS), remainingMs: 600_000 }, note)();
+
+    expect(leases[0]).toBe(4_500);
+    expect(leases[1]).toBeGreaterThan(600_000);
+  });
+
   test("leaves nothing valid behind", async () => {
     let kept: FunctionLeadership | undefined;
     await onlyAsLeader(base(), (leadership) => {
