@@ -75,6 +75,14 @@ export default defineConfig({
       {
         ...fromSource,
         test: {
+          name: "infra",
+          include: ["infra/*/test/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
           name: "conformance",
           include: ["packages/conformance/test/**/*.test.ts"],
           testTimeout: 60_000,

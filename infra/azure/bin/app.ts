@@ -1,0 +1,8 @@
+import { fileURLToPath } from "node:url";
+import { synthesize } from "@leasehold/infra-terrain";
+import { App } from "cdktn";
+import { LeaseholdStack } from "./leasehold-stack.ts";
+
+const app = new App({ outdir: fileURLToPath(new URL("../cdktf.out", import.meta.url)) });
+new LeaseholdStack(app, "leasehold");
+synthesize(app);

@@ -1,0 +1,29 @@
+import { Token } from "cdktn";
+
+/** The blobs of an election, by the names that `BlobLeaseStore` of @leasehold/azure-blob gives them. */
+export interface ElectionBlobs {
+  /** The blob that is leased, and the note of an administrator beside it. */
+  readonly lease: readonly string[];
+  /** What the names of its occurrences begin with. */
+  readonly occurrences: string;
+}
+
+/** Below what the occurrences of every election are; no lease's blob has a slash in its name. */
+export const OCCURRENCES_PREFIX: string = "ticks/";
+
+/** @throws {Error} if the name is not known yet: what a condition compares with cannot be encoded later. */
+export function electionBlobs(election: string): ElectionBlobs {
+  if (Token.isUnresolved(election)) {
+    throw new Error(
+      "The name of an election is not known when this is synthesized, and so cannot be encoded into a role's condition. " +
+        "Give grants the names as plain strings.",
+    );
+  }
+  const name = encodeName(election);
+  return { lease: [name, `${name}.note`], occurrences: `${OCCURRENCES_PREFIX}${name}/` };
+}
+
+/** Leaves letters, digits, `-`, `_` and `%`: nothing that a condition's text or its wildcards could mistake. */
+function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}

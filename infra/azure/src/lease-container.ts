@@ -1,0 +1,268 @@
+import { checkElections, granteeId, retention, type RemovalPolicy } from "@leasehold/infra-terrain";
+import { Token } from "cdktn";
+import { Construct } from "constructs";
+import {
+  RoleAssignment,
+  RoleDefinition,
+  StorageAccount,
+  StorageContainer,
+  StorageManagementPolicy,
+  type PrincipalType,
+} from "./azurerm.ts";
+import { OCCURRENCES_PREFIX } from "./blob-names.ts";
+import { electionCondition, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";
+import { storageMetric, type StorageMetric } from "./storage-metric.ts";
+
+/** A resource group: one of ours, of other bindings, or three strings. */
+export interface ResourceGroupReference {
+  readonly id: string;
+  readonly name: string;
+  readonly location: string;
+}
+
+/** Whom a grant is for: a managed identity of ours or of other bindings, or the object id of anybody in Entra ID. */
+export interface Grantee {
+  readonly principalId: string;
+  /** @default "ServicePrincipal", which managed identities are too */
+  readonly principalType?: PrincipalType;
+}
+
+export interface LeaseContainerProps {
+  /** Where the storage account goes. */
+  readonly resourceGroup: ResourceGroupReference;
+  /** 3 to 24 lower-case letters and digits, unlike any other storage account's in the world. */
+  readonly accountName: string;
+  /** @default "leases" */
+  readonly containerName?: string;
+  /**
+   * `ZRS` writes to three zones before it answers, `LRS` to one data centre.
+   * @default "ZRS"
+   */
+  readonly replication?: "ZRS" | "LRS";
+  /**
+   * Deletes occurrences of schedules this many days after their last write, and nothing else: at least the `retentionMs` of
+   * the functions.
+   * @default - they are kept for ever
+   */
+  readonly deleteOccurrencesAfterDays?: number;
+  /**
+   * What `terraform destroy` may do to the account.
+   * @default "retain": it refuses
+   */
+  readonly removalPolicy?: RemovalPolicy;
+}
+
+/** For how long a deleted blob, or a deleted container, can be brought back. */
+const SOFT_DELETE_DAYS = 7;
+
+/**
+ * A container for lease blobs, in a storage account of its own.
+ *
+ * The account takes no keys and shows nothing to the public. Versioning is off: every write of a term or of an occurrence
+ * would leave a version behind, for ever. Soft delete is on: leases and terms (metadata) leave nothing behind with it, and
+ * a lease blob that somebody deletes can be brought back with its term; a rewritten occurrence leaves a snapshot for a
+ * week. No lifecycle rule reaches a lease, since the one there may be has the prefix of the occurrences.
+ *
+ * No role that is made here can delete.
+ */
+export class LeaseContainer extends Construct {
+  readonly account: StorageAccount;
+  readonly container: StorageContainer;
+  readonly containerName: string;
+
+  readonly #resourceGroup: ResourceGroupReference;
+  readonly #accountName: string;
+  readonly #roles = new Map<RoleName, RoleDefinition>();
+
+  /** @throws {Error} for names that Azure refuses, and for replication that could lose a term. */
+  constructor(scope: Construct, id: string, props: LeaseContainerProps) {
+    super(scope, id);
+    const { resourceGroup, accountName, containerName = "leases", replication = "ZRS", removalPolicy = "retain" } = props;
+    checkNames(accountName, containerName);
+    checkReplication(replication);
+    this.#resourceGroup = resourceGroup;
+    this.#accountName = accountName;
+    this.containerName = containerName;
+
+    const lifecycle = retention(this, "the storage account", removalPolicy);
+    this.account = new StorageAccount(
+      this,
+      "Account",
+      {
+        name: accountName,
+        resource_group_name: resourceGroup.name,
+        location: resourceGroup.location,
+        account_kind: "StorageV2",
+        account_tier: "Standard",
+        account_replication_type: replication,
+        min_tls_version: "TLS1_2",
+        https_traffic_only_enabled: true,
+        shared_access_key_enabled: false,
+        default_to_oauth_authentication: true,
+        allow_nested_items_to_be_public: false,
+        cross_tenant_replication_enabled: false,
+        local_user_enabled: false,
+        sftp_enabled: false,
+        is_hns_enabled: false,
+        blob_properties: {
+          versioning_enabled: false,
+          change_feed_enabled: false,
+          delete_retention_policy: { days: SOFT_DELETE_DAYS },
+          container_delete_retention_policy: { days: SOFT_DELETE_DAYS },
+        },
+      },
+      { lifecycle },
+    );
+    this.container = new StorageContainer(
+      this,
+      "Container",
+      { name: containerName, storage_account_id: this.account.id, container_access_type: "private" },
+      { lifecycle },
+    );
+    if (props.deleteOccurrencesAfterDays !== undefined) this.#deleteOccurrences(props.deleteOccurrencesAfterDays);
+  }
+
+  /** What a candidate gives to `BlobLeaseStore` as `accountUrl`. */
+  get accountUrl(): string {
+    return this.account.primaryBlobEndpoint;
+  }
+
+  /** The name as it was given, so that others can keep away from the account. */
+  get accountName(): string {
+    return this.#accountName;
+  }
+
+  /**
+   * Lets an identity compete in these elections and claim their occurrences: it reads and writes their blobs, and none
+   * else. An identity has one such grant here; name all of its elections in it.
+   * @throws {Error} if there is no election, one that no candidate could compete for, or a grant already.
+   */
+  grantCandidate(grantee: Grantee, ...elections: readonly string[]): RoleAssignment {
+    checkElections("grantCandidate", elections);
+    return this.#assign("Candidate", grantee, electionCondition(elections));
+  }
+
+  /**
+   * Lets an identity see who leads these elections, and who wants to: it reads their blobs, and none else.
+   * @throws {Error} as `grantCandidate` does.
+   */
+  grantObserver(grantee: Grantee, ...elections: readonly string[]): RoleAssignment {
+    checkElections("grantObserver", elections);
+    return this.#assign("Observer", grantee, electionCondition(elections));
+  }
+
+  /**
+   * Lets somebody break and transfer any lease here, and list them. Not even this can delete.
+   * @throws {Error} if there is a grant already.
+   */
+  grantAdministrator(grantee: Grantee): RoleAssignment {
+    return this.#assign("Administrator", grantee, undefined);
+  }
+
+  /** Requests to the account's blobs, of whatever outcome. A leader makes 720 an hour by default. */
+  metricTransactions(): StorageMetric {
+    return storageMetric(this.account, "Transactions", "Total");
+  }
+
+  /** The share of requests that the service served, in percent. Below 100, leaders may have to step down. */
+  metricAvailability(): StorageMetric {
+    return storageMetric(this.account, "Availability", "Average");
+  }
+
+  /** How long requests take from end to end, in milliseconds. It has to stay far below the attempts' time limit. */
+  metricSuccessE2ELatency(): StorageMetric {
+    return storageMetric(this.account, "SuccessE2ELatency", "Average");
+  }
+
+  #deleteOccurrences(days: number): void {
+    if (!Token.isUnresolved(days) && (!Number.isInteger(days) || days < 1)) {
+      throw new Error(`deleteOccurrencesAfterDays is ${days}; it must be a whole number from 1, and cover retentionMs.`);
+    }
+    new StorageManagementPolicy(this, "Occurrences", {
+      storage_account_id: this.account.id,
+      rule: [
+        {
+          name: "leasehold-ticks",
+          enabled: true,
+          // The slash at its end keeps it away from the lease of an election called ticks.
+          filters: { blob_types: ["blockBlob"], prefix_match: [`${this.containerName}/${OCCURRENCES_PREFIX}`] },
+          actions: { base_blob: { delete_after_days_since_modification_greater_than: days } },
+        },
+      ],
+    });
+  }
+
+  #assign(
+    role: RoleName,
+    { principalId, principalType = "ServicePrincipal" }: Grantee,
+    condition: string | undefined,
+  ): RoleAssignment {
+    const id = granteeId(this, role, principalId);
+    if (this.node.tryFindChild(id)) {
+      throw new Error(
+        `grant${role} was called twice for the same identity, and Azure takes one assignment of a role. Name all elections in one call.`,
+      );
+    }
+    return new RoleAssignment(this, id, {
+      scope: this.container.id,
+      principal_id: principalId,
+      principal_type: principalType,
+      role_definition_id: this.#role(role).roleDefinitionResourceId,
+      ...(condition === undefined ? {} : { condition, condition_version: "2.0" }),
+    });
+  }
+
+  /** A role of Azure has to be assignable somewhere; this one is in the resource group, and assigned on the container. */
+  #role(name: RoleName): RoleDefinition {
+    const made = this.#roles.get(name);
+    if (made) return made;
+    const role = new RoleDefinition(this, `${name}Role`, {
+      // The name must be the only one of its kind in the tenant, as the account's is in the world.
+      name: `Leasehold ${name} (${this.#accountName})`,
+      description: ROLES[name].description,
+      scope: this.#resourceGroup.id,
+      assignable_scopes: [this.#resourceGroup.id],
+      permissions: [{ actions: [], data_actions: ROLES[name].dataActions }],
+    });
+    this.#roles.set(name, role);
+    return role;
+  }
+}
+
+type RoleName = "Candidate" | "Observer" | "Administrator";
+
+/**
+ * Writing covers creating a blob, its metadata, and every operation on its lease:
+ * https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory#permissions-for-blob-service-operations
+ */
+const ROLES: Readonly<Record<RoleName, { readonly description: string; readonly dataActions: readonly string[] }>> = {
+  Candidate: {
+    description: "Competes in elections: reads and writes lease blobs, deletes nothing.",
+    dataActions: [READ_BLOB, WRITE_BLOB],
+  },
+  Observer: { description: "Sees who leads: reads lease blobs.", dataActions: [READ_BLOB] },
+  Administrator: {
+    description: "Breaks and transfers leases: lists, reads and writes lease blobs, deletes nothing.",
+    dataActions: [READ_BLOB, WRITE_BLOB],
+  },
+};
+
+/** https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules#microsoftstorage */
+function checkNames(accountName: string, containerName: string): void {
+  if (!Token.isUnresolved(accountName) && !/^[a-z0-9]{3,24}$/.test(accountName)) {
+    throw new Error(`accountName is ${JSON.stringify(accountName)}; it must have 3 to 24 lower-case letters and digits.`);
+  }
+  if (!Token.isUnresolved(containerName) && !/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(containerName)) {
+    throw new Error(
+      `containerName is ${JSON.stringify(containerName)}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,
+    );
+  }
+}
+
+function checkReplication(replication: string): void {
+  if (Token.isUnresolved(replication) || replication === "ZRS" || replication === "LRS") return;
+  throw new Error(
+    `replication is ${JSON.stringify(replication)}. What goes to a second region arrives there later, so a failover loses the ` +
+      "last writes: terms fall back and repeat, and two leaders get the same one. Use ZRS (three zones) or LRS.",
+  );
+}

@@ -1,0 +1,20 @@
+import type { StorageAccount } from "./azurerm.ts";
+
+/** A metric of Azure Monitor, by the names that an alert rule or a chart takes. */
+export interface StorageMetric {
+  /** What it is a metric of: the `scopes` of an alert rule. */
+  readonly resourceId: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly aggregation: "Average" | "Total";
+}
+
+/** https://learn.microsoft.com/azure/storage/blobs/monitor-blob-storage-reference#metrics */
+export function storageMetric(account: StorageAccount, name: string, aggregation: StorageMetric["aggregation"]): StorageMetric {
+  return {
+    resourceId: `${account.id}/blobServices/default`,
+    namespace: "Microsoft.Storage/storageAccounts/blobServices",
+    name,
+    aggregation,
+  };
+}

@@ -1,0 +1,156 @@
+import type { ArgumentFacts, ProviderFacts } from "@leasehold/infra-terrain/testing";
+
+const place: ArgumentFacts = { name: "required string", resource_group_name: "required string", location: "required string" };
+const identity = { max: 1, block: { type: "required string", identity_ids: "set" } } as const;
+
+/** What azurerm says of the arguments that are used here; `npm run compare-providers` compares it with the provider's own bindings. */
+export const azurerm: ProviderFacts = {
+  source: "hashicorp/azurerm",
+  version: "4.73.0",
+  bindings: "@cdktn/provider-azurerm@16.1.0",
+  configuration: {
+    features: { min: 1, max: 1, block: {} },
+    storage_use_azuread: "bool",
+    subscription_id: "string",
+  },
+  resources: {
+    azurerm_resource_group: {
+      arguments: { name: "required string", location: "required string" },
+      exports: ["id"],
+    },
+    azurerm_storage_account: {
+      arguments: {
+        ...place,
+        account_kind: "string",
+        account_tier: "required string",
+        account_replication_type: "required string",
+        min_tls_version: "string",
+        https_traffic_only_enabled: "bool",
+        shared_access_key_enabled: "bool",
+        default_to_oauth_authentication: "bool",
+        allow_nested_items_to_be_public: "bool",
+        cross_tenant_replication_enabled: "bool",
+        local_user_enabled: "bool",
+        sftp_enabled: "bool",
+        is_hns_enabled: "bool",
+        blob_properties: {
+          max: 1,
+          block: {
+            versioning_enabled: "bool",
+            change_feed_enabled: "bool",
+            delete_retention_policy: { max: 1, block: { days: "number" } },
+            container_delete_retention_policy: { max: 1, block: { days: "number" } },
+          },
+        },
+      },
+      exports: ["id", "primary_blob_endpoint"],
+    },
+    azurerm_storage_container: {
+      arguments: { name: "required string", storage_account_id: "string", container_access_type: "string" },
+      exports: ["id"],
+    },
+    azurerm_storage_management_policy: {
+      arguments: {
+        storage_account_id: "required string",
+        rule: {
+          block: {
+            name: "required string",
+            enabled: "required bool",
+            filters: { min: 1, max: 1, block: { blob_types: "required set", prefix_match: "set" } },
+            actions: {
+              min: 1,
+              max: 1,
+              block: { base_blob: { max: 1, block: { delete_after_days_since_modification_greater_than: "number" } } },
+            },
+          },
+        },
+      },
+    },
+    azurerm_role_definition: {
+      arguments: {
+        name: "required string",
+        scope: "required string",
+        description: "string",
+        assignable_scopes: "list",
+        permissions: { block: { actions: "list", data_actions: "set" } },
+      },
+      exports: ["role_definition_resource_id"],
+    },
+    azurerm_role_assignment: {
+      arguments: {
+        scope: "required string",
+        principal_id: "required string",
+        principal_type: "string",
+        role_definition_id: "string",
+        role_definition_name: "string",
+        condition: "string",
+        condition_version: "string",
+      },
+    },
+    azurerm_user_assigned_identity: {
+      arguments: place,
+      exports: ["id", "client_id", "principal_id"],
+    },
+    azurerm_log_analytics_workspace: {
+      arguments: { ...place, sku: "string", retention_in_days: "number" },
+      exports: ["id"],
+    },
+    azurerm_container_app_environment: {
+      arguments: { ...place, logs_destination: "string", log_analytics_workspace_id: "string" },
+      exports: ["id"],
+    },
+    azurerm_container_app: {
+      arguments: {
+        name: "required string",
+        resource_group_name: "required string",
+        container_app_environment_id: "required string",
+        revision_mode: "required string",
+        identity,
+        registry: { block: { server: "required string", identity: "string" } },
+        template: {
+          min: 1,
+          max: 1,
+          block: {
+            min_replicas: "number",
+            max_replicas: "number",
+            termination_grace_period_seconds: "number",
+            container: {
+              min: 1,
+              block: {
+                name: "required string",
+                image: "required string",
+                cpu: "required number",
+                memory: "required string",
+                command: "list",
+                env: { block: { name: "required string", value: "string" } },
+              },
+            },
+          },
+        },
+      },
+    },
+    azurerm_service_plan: {
+      arguments: { ...place, os_type: "required string", sku_name: "required string" },
+      exports: ["id"],
+    },
+    azurerm_function_app_flex_consumption: {
+      arguments: {
+        ...place,
+        service_plan_id: "required string",
+        storage_container_type: "required string",
+        storage_container_endpoint: "required string",
+        storage_authentication_type: "required string",
+        storage_user_assigned_identity_id: "string",
+        runtime_name: "required string",
+        runtime_version: "required string",
+        maximum_instance_count: "number",
+        instance_memory_in_mb: "number",
+        https_only: "bool",
+        zip_deploy_file: "string",
+        app_settings: "map",
+        identity,
+        site_config: { min: 1, max: 1, block: {} },
+      },
+    },
+  },
+};

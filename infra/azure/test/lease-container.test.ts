@@ -1,0 +1,171 @@
+import { TerraformVariable } from "cdktn";
+import { warningsOf } from "@leasehold/infra-terrain/testing";
+import { describe, expect, test } from "vitest";
+import { UserAssignedIdentity } from "@leasehold/infra-azure";
+import { emptyStack, GROUP, leasesIn, synthesized } from "./synthesized.ts";
+
+describe("a lease container", () => {
+  test("is in an account that takes no keys, shows nothing, and survives a zone", () => {
+    const stack = emptyStack();
+    leasesIn(stack);
+    expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([
+      {
+        account_replication_type: "ZRS",
+        min_tls_version: "TLS1_2",
+        https_traffic_only_enabled: true,
+        shared_access_key_enabled: false,
+        allow_nested_items_to_be_public: false,
+        cross_tenant_replication_enabled: false,
+        local_user_enabled: false,
+      },
+    ]);
+    expect(synthesized(stack).of("azurerm_storage_container")).toMatchObject([
+      { name: "leases", container_access_type: "private" },
+    ]);
+  });
+
+  test("keeps no versions of a lease, and what is deleted for a week", () => {
+    const stack = emptyStack();
+    leasesIn(stack);
+    expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([
+      {
+        blob_properties: {
+          versioning_enabled: false,
+          delete_retention_policy: { days: 7 },
+          container_delete_retention_policy: { days: 7 },
+        },
+      },
+    ]);
+  });
+
+  test("is not destroyed, and says nothing", () => {
+    const stack = emptyStack();
+    leasesIn(stack);
+    const { of } = synthesized(stack);
+    for (const type of ["azurerm_storage_account", "azurerm_storage_container"]) {
+      expect(of(type)).toMatchObject([{ lifecycle: { prevent_destroy: true } }]);
+    }
+    expect(warningsOf(stack)).toEqual([]);
+  });
+
+  test("can be destroyed if asked, and warns of it", () => {
+    const stack = emptyStack();
+    leasesIn(stack, { removalPolicy: "destroy" });
+    expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([{ lifecycle: { prevent_destroy: false } }]);
+    expect(warningsOf(stack)).toEqual([expect.stringContaining("terms begin at 1 and repeat")]);
+  });
+
+  test("has no lifecycle rule", () => {
+    const stack = emptyStack();
+    leasesIn(stack);
+    expect(synthesized(stack).of("azurerm_storage_management_policy")).toEqual([]);
+  });
+
+  test("deletes occurrences if asked, and can reach no lease", () => {
+    const stack = emptyStack();
+    leasesIn(stack, { containerName: "elections", deleteOccurrencesAfterDays: 8 });
+    const [policy] = synthesized(stack).of("azurerm_storage_management_policy");
+    expect(policy?.["rule"]).toEqual([
+      {
+        name: "leasehold-ticks",
+        enabled: true,
+        filters: { blob_types: ["blockBlob"], prefix_match: ["elections/ticks/"] },
+        actions: { base_blob: { delete_after_days_since_modification_greater_than: 8 } },
+      },
+    ]);
+  });
+
+  test.each([
+    ["a name with capitals", { accountName: "Leases" }, "accountName"],
+    ["a name that is too long", { accountName: "a".repeat(25) }, "accountName"],
+    ["a container's name with two hyphens", { containerName: "a--b" }, "containerName"],
+    ["a second region", { replication: "GZRS" as "ZRS" }, "a failover loses the last writes"],
+    ["a second region that is read", { replication: "RAGRS" as "ZRS" }, "a failover loses the last writes"],
+    ["no days", { deleteOccurrencesAfterDays: 0 }, "deleteOccurrencesAfterDays is 0"],
+    ["half a day", { deleteOccurrencesAfterDays: 0.5 }, "deleteOccurrencesAfterDays is 0.5"],
+  ])("refuses %s", (_, props, message) => {
+    expect(() => leasesIn(emptyStack(), props)).toThrow(message);
+  });
+
+  test("takes names that are not known yet", () => {
+    const stack = emptyStack();
+    const name = new TerraformVariable(stack, "account", { type: "string" }).stringValue;
+    leasesIn(stack, { accountName: name });
+    expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([{ name: "${var.account}" }]);
+  });
+
+  test("gives metrics by the names that an alert rule takes", () => {
+    const stack = emptyStack();
+    const leases = leasesIn(stack);
+    expect(leases.metricTransactions()).toMatchObject({ name: "Transactions", aggregation: "Total" });
+    expect(leases.metricAvailability()).toMatchObject({ name: "Availability", aggregation: "Average" });
+    expect(leases.metricSuccessE2ELatency().namespace).toBe("Microsoft.Storage/storageAccounts/blobServices");
+  });
+});
+
+describe("grants", () => {
+  test("are for the container alone, by a role of ours", () => {
+    const stack = emptyStack();
+    leasesIn(stack).grantCandidate({ principalId: "candidate" }, "billing");
+    const { of } = synthesized(stack);
+    expect(of("azurerm_role_assignment")).toMatchObject([
+      {
+        principal_id: "candidate",
+        principal_type: "ServicePrincipal",
+        scope: expect.stringMatching(/^\$\{azurerm_storage_container\.\w+\.id\}$/),
+        role_definition_id: expect.stringMatching(/^\$\{azurerm_role_definition\.\w+\.role_definition_resource_id\}$/),
+        condition_version: "2.0",
+      },
+    ]);
+    expect(of("azurerm_role_definition")).toMatchObject([{ scope: GROUP.id, assignable_scopes: [GROUP.id] }]);
+  });
+
+  test("share a role, whoever they are for", () => {
+    const stack = emptyStack();
+    const leases = leasesIn(stack);
+    const identity = new UserAssignedIdentity(stack, "Identity", {
+      name: "i",
+      resource_group_name: "group",
+      location: "westeurope",
+    });
+    leases.grantCandidate(identity, "billing");
+    leases.grantCandidate({ principalId: "b0b" }, "billing");
+    leases.grantAdministrator({ principalId: "admins", principalType: "Group" });
+    const { of } = synthesized(stack);
+    expect(of("azurerm_role_definition").map((role) => String(role["name"]))).toEqual([
+      "Leasehold Administrator (leaseaccount)",
+      "Leasehold Candidate (leaseaccount)",
+    ]);
+    expect(
+      of("azurerm_role_assignment")
+        .map((assignment) => String(assignment["principal_type"]))
+        .toSorted(),
+    ).toEqual(["Group", "ServicePrincipal", "ServicePrincipal"]);
+  });
+
+  test("need an election", () => {
+    const leases = leasesIn(emptyStack());
+    expect(() => leases.grantCandidate({ principalId: "a" })).toThrow("grantCandidate names no election");
+    expect(() => leases.grantObserver({ principalId: "a" })).toThrow("grantObserver names no election");
+  });
+
+  test("need the names of elections as they are", () => {
+    const stack = emptyStack();
+    const name = new TerraformVariable(stack, "election", { type: "string" }).stringValue;
+    expect(() => leasesIn(stack).grantCandidate({ principalId: "a" }, name)).toThrow("not known when this is synthesized");
+  });
+
+  test("are one for each identity", () => {
+    const leases = leasesIn(emptyStack());
+    leases.grantCandidate({ principalId: "a" }, "billing");
+    leases.grantObserver({ principalId: "a" }, "report");
+    expect(() => leases.grantCandidate({ principalId: "a" }, "report")).toThrow("Name all elections in one call");
+  });
+
+  test("have room for so many elections", () => {
+    const leases = leasesIn(emptyStack());
+    const elections = Array.from({ length: 400 }, (_, index) => `election-${index}`);
+    leases.grantCandidate({ principalId: "a" }, ...elections.slice(0, 100));
+    expect(() => leases.grantCandidate({ principalId: "b" }, ...elections)).toThrow("Give them to more than one identity");
+  });
+});

@@ -1,0 +1,248 @@
+import { checkElections, granteeId, retention, type RemovalPolicy } from "@leasehold/infra-terrain";
+import { Annotations, Token } from "cdktn";
+import { Construct } from "constructs";
+import { databaseMetric, type DatabaseMetric } from "./database-metric.ts";
+import { FirestoreBackupSchedule, FirestoreDatabase, FirestoreField, ProjectIamCustomRole, ProjectIamMember } from "./google.ts";
+
+/** Whom a grant is for: a service account of ours or of other bindings, or anybody as policies name them. */
+export interface Grantee {
+  /** `serviceAccount:<email>`, `group:<email>`, `user:<email>` */
+  readonly member: string;
+}
+
+export interface LeaseDatabaseProps {
+  /** The project's id. */
+  readonly project: string;
+  /** Where the data is, for ever: a region such as `europe-west1`, or several, such as `eur3`. */
+  readonly location: string;
+  /**
+   * 4 to 44 lower-case letters, digits and hyphens, the first a letter. Not `(default)`, which others use too.
+   * @default "leases"
+   */
+  readonly databaseId?: string;
+  /**
+   * Deletes what is over. Occurrences of schedules alone may be: `{ collectionGroup: "ticks", field: "expiresAt" }`.
+   * @default - they are kept for ever
+   */
+  readonly timeToLive?: TimeToLive;
+  /**
+   * Keeps a backup of each day for so many days, 1 to 98.
+   * @default - the last 7 days can be read all the same, minute by minute
+   */
+  readonly backupRetentionDays?: number;
+  /**
+   * What `terraform destroy` may do to the database.
+   * @default "retain": it refuses, and so does Firestore
+   */
+  readonly removalPolicy?: RemovalPolicy;
+}
+
+export interface TimeToLive {
+  readonly collectionGroup: "ticks";
+  readonly field: "expiresAt";
+}
+
+/** The collection of a `FirestoreLeaseStore`, unless it is told otherwise, and what is below an election's document. */
+const TIME_TO_LIVE: TimeToLive = { collectionGroup: "ticks", field: "expiresAt" };
+const DAY_SECONDS = 86_400;
+const MAX_BACKUP_DAYS = 98;
+
+/**
+ * A Firestore database for leases, and for nothing else: IAM can restrict somebody to a database, but to no document in it.
+ *
+ * It is in Native mode, protected from deletion, and what it held at any minute of the last 7 days can be read. No role
+ * that is made here can delete. A database that was restored has the terms of its past: see the README.
+ */
+export class LeaseDatabase extends Construct {
+  readonly project: string;
+  readonly databaseId: string;
+  readonly database: FirestoreDatabase;
+
+  readonly #roles = new Map<RoleName, ProjectIamCustomRole>();
+  readonly #candidates = new Map<string, string>();
+
+  /** @throws {Error} for a name that will not do, a policy that would delete leases, or backups that cannot be. */
+  constructor(scope: Construct, id: string, props: LeaseDatabaseProps) {
+    super(scope, id);
+    const { project, databaseId = "leases", timeToLive, backupRetentionDays, removalPolicy = "retain" } = props;
+    checkDatabaseId(databaseId);
+    this.project = project;
+    this.databaseId = databaseId;
+
+    const retained = removalPolicy === "retain";
+    this.database = new FirestoreDatabase(
+      this,
+      "Database",
+      {
+        project,
+        name: databaseId,
+        location_id: props.location,
+        // Datastore mode has no listeners, and is not supported.
+        type: "FIRESTORE_NATIVE",
+        delete_protection_state: retained ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED",
+        point_in_time_recovery_enablement: "POINT_IN_TIME_RECOVERY_ENABLED",
+        deletion_policy: retained ? "ABANDON" : "DELETE",
+      },
+      { lifecycle: retention(this, "the database", removalPolicy) },
+    );
+    if (timeToLive) this.#deleteOccurrences(timeToLive);
+    if (backupRetentionDays !== undefined) this.#backUp(backupRetentionDays);
+  }
+
+  /**
+   * Lets a service account compete in elections and claim their occurrences. IAM knows databases, and no documents: it
+   * could write any other election's here too. Where two accounts are given different elections, a warning says so; give
+   * those that do not trust each other a database each.
+   * @throws {Error} if there is no election, one that no candidate could compete for, or a grant already.
+   */
+  grantCandidate(grantee: Grantee, ...elections: readonly string[]): ProjectIamMember {
+    checkElections("grantCandidate", elections);
+    const member = this.#bind("Candidate", grantee);
+    this.#warnOfStrangers(member.node.id, elections);
+    return member;
+  }
+
+  /**
+   * Lets somebody see who leads these elections, and, as IAM knows no documents, any other here.
+   * @throws {Error} as `grantCandidate` does.
+   */
+  grantObserver(grantee: Grantee, ...elections: readonly string[]): ProjectIamMember {
+    checkElections("grantObserver", elections);
+    return this.#bind("Observer", grantee);
+  }
+
+  /**
+   * Lets somebody break and transfer any lease here. Not even this can delete.
+   * @throws {Error} if there is a grant already.
+   */
+  grantAdministrator(grantee: Grantee): ProjectIamMember {
+    return this.#bind("Administrator", grantee);
+  }
+
+  /** Documents written. A leader writes 720 an hour by default. */
+  metricWrites(): DatabaseMetric {
+    return databaseMetric(this, "document/write_ops_count");
+  }
+
+  /** Documents read, by candidates and observers. */
+  metricReads(): DatabaseMetric {
+    return databaseMetric(this, "document/read_ops_count");
+  }
+
+  /** Documents deleted by the policy: occurrences that were over. */
+  metricExpirations(): DatabaseMetric {
+    return databaseMetric(this, "document/ttl_deletion_count");
+  }
+
+  #deleteOccurrences({ collectionGroup, field }: TimeToLive): void {
+    if (collectionGroup !== TIME_TO_LIVE.collectionGroup || field !== TIME_TO_LIVE.field) {
+      throw new Error(
+        `timeToLive is for the field ${JSON.stringify(field)} of the collection group ${JSON.stringify(collectionGroup)}. A lease that is ` +
+          "deleted begins again at term 1: terms repeat, and two leaders get the same one. Occurrences alone may expire: " +
+          `use { collectionGroup: "ticks", field: "expiresAt" }, or leave it out.`,
+      );
+    }
+    new FirestoreField(this, "Occurrences", {
+      project: this.project,
+      database: this.database.name,
+      collection: collectionGroup,
+      field,
+      ttl_config: {},
+      // Times that only rise make an index a hot spot, and nothing asks by them.
+      index_config: {},
+    });
+  }
+
+  #backUp(days: number): void {
+    if (Token.isUnresolved(days) || (Number.isInteger(days) && days >= 1 && days <= MAX_BACKUP_DAYS)) {
+      new FirestoreBackupSchedule(this, "Backup", {
+        project: this.project,
+        database: this.database.name,
+        retention: `${days * DAY_SECONDS}s`,
+        daily_recurrence: {},
+      });
+      return;
+    }
+    throw new Error(`backupRetentionDays is ${days}; Firestore keeps a backup for 1 to ${MAX_BACKUP_DAYS} whole days.`);
+  }
+
+  #bind(role: RoleName, { member }: Grantee): ProjectIamMember {
+    const id = granteeId(this, role, member);
+    if (this.node.tryFindChild(id)) {
+      throw new Error(`grant${role} was called twice for the same member. Name all elections in one call.`);
+    }
+    return new ProjectIamMember(this, id, {
+      project: this.project,
+      role: this.#role(role).id,
+      member,
+      condition: {
+        title: `Leasehold: ${this.databaseId} only`,
+        description: "Access to this one database of the project",
+        // https://cloud.google.com/firestore/native/docs/manage-databases#configure_per-database_access_permissions
+        expression: `resource.name == "projects/${this.project}/databases/${this.databaseId}"`,
+      },
+    });
+  }
+
+  #role(name: RoleName): ProjectIamCustomRole {
+    const made = this.#roles.get(name);
+    if (made) return made;
+    const { title, description, permissions } = ROLES[name];
+    const role = new ProjectIamCustomRole(this, `${name}Role`, {
+      project: this.project,
+      // An id of a role takes no hyphens, and is the only one of its kind in the project.
+      role_id: `lease_${name.toLowerCase()}_${Token.isUnresolved(this.databaseId) ? this.node.addr.slice(-8) : this.databaseId.replaceAll("-", "_")}`,
+      title: `${title} (${this.databaseId})`,
+      description,
+      permissions,
+    });
+    this.#roles.set(name, role);
+    return role;
+  }
+
+  #warnOfStrangers(candidate: string, elections: readonly string[]): void {
+    const own = [...elections].toSorted().join(", ");
+    const [stranger, others] = [...this.#candidates].find(([, names]) => names !== own) ?? [];
+    this.#candidates.set(candidate, own);
+    if (stranger === undefined) return;
+    Annotations.of(this).addWarning(
+      `IAM cannot tell documents of one database apart: ${candidate} (${own}) and ${stranger} (${others}) can write each other's ` +
+        "leases. If they do not trust each other, give them a LeaseDatabase each.",
+    );
+  }
+}
+
+type RoleName = "Candidate" | "Observer" | "Administrator";
+
+/**
+ * https://cloud.google.com/firestore/native/docs/security/iam: reading is `entities.get`, a first write `create`, any other
+ * `update`, and a fenced transaction begins with `databases.get`. That page does not say what listening takes: `list` is
+ * there for it, which reads nothing that `get` could not.
+ */
+const READ = ["datastore.entities.get", "datastore.entities.list"];
+const WRITE = ["datastore.databases.get", ...READ, "datastore.entities.create", "datastore.entities.update"];
+
+const ROLES: Readonly<Record<RoleName, { title: string; description: string; permissions: readonly string[] }>> = {
+  Candidate: { title: "Lease candidate", description: "Competes in elections, deletes nothing.", permissions: WRITE },
+  Observer: { title: "Lease observer", description: "Sees who leads.", permissions: READ },
+  Administrator: {
+    title: "Lease administrator",
+    description: "Breaks and transfers leases, deletes nothing.",
+    permissions: WRITE,
+  },
+};
+
+function checkDatabaseId(databaseId: string): void {
+  if (databaseId === "(default)") {
+    throw new Error(
+      `databaseId is "(default)", which other things use too: whoever may write there could write leases, and a candidate could ` +
+        "write whatever is there. Give the leases a database of their own.",
+    );
+  }
+  // 44 and not 63, since the id of a role is made of it.
+  if (!Token.isUnresolved(databaseId) && !/^[a-z][a-z0-9-]{2,42}[a-z0-9]$/.test(databaseId)) {
+    throw new Error(
+      `databaseId is ${JSON.stringify(databaseId)}; it must have 4 to 44 lower-case letters, digits and hyphens, begin with a letter, and not end with a hyphen.`,
+    );
+  }
+}

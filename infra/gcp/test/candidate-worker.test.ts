@@ -1,0 +1,84 @@
+import { warningsOf } from "@leasehold/infra-terrain/testing";
+import type { TerraformStack } from "cdktn";
+import { describe, expect, test } from "vitest";
+import { CandidateWorker, type CandidateWorkerProps } from "@leasehold/infra-gcp";
+import { emptyStack, leasesIn, synthesized } from "./synthesized.ts";
+
+function workerIn(stack: TerraformStack, props: Partial<CandidateWorkerProps> = {}): CandidateWorker {
+  const leases = leasesIn(stack);
+  return new CandidateWorker(stack, "Worker", {
+    leases,
+    elections: ["billing"],
+    name: "billing",
+    location: "europe-west1",
+    image: "registry.example/billing:1",
+    ...props,
+  });
+}
+
+describe("a worker pool of candidates", () => {
+  test("runs as many instances as there are candidates, all the time", () => {
+    const stack = emptyStack();
+    workerIn(stack, { candidates: 3 });
+    expect(synthesized(stack).of("google_cloud_run_v2_worker_pool")).toMatchObject([{ scaling: { manual_instance_count: 3 } }]);
+    expect(warningsOf(stack)).toEqual([]);
+  });
+
+  test("has a service account of its own that is a candidate before it runs", () => {
+    const stack = emptyStack();
+    workerIn(stack);
+    const { of } = synthesized(stack);
+    expect(of("google_cloud_run_v2_worker_pool")).toMatchObject([
+      {
+        template: { service_account: expect.stringMatching(/^\$\{google_service_account\.Worker_ServiceAccount_\w+\.email\}$/) },
+        depends_on: [
+          expect.stringMatching(/^google_project_iam_member\.Leases_Candidate/),
+          expect.stringMatching(/^google_firestore_database\.Leases_Database/),
+        ],
+      },
+    ]);
+    expect(of("google_project_iam_member")).toMatchObject([
+      { member: expect.stringMatching(/^\$\{google_service_account\.Worker_ServiceAccount_\w+\.member\}$/) },
+    ]);
+  });
+
+  test("is told where its leases are", () => {
+    const stack = emptyStack();
+    workerIn(stack, { environment: { COLOUR: "red" }, command: ["node", "billing.js"], cpu: "2" });
+    expect(synthesized(stack).of("google_cloud_run_v2_worker_pool")).toMatchObject([
+      {
+        template: {
+          containers: [
+            {
+              image: "registry.example/billing:1",
+              command: ["node", "billing.js"],
+              env: [
+                { name: "GOOGLE_CLOUD_PROJECT", value: "my-project" },
+                { name: "LEASE_DATABASE", value: "leases" },
+                { name: "COLOUR", value: "red" },
+              ],
+              resources: { limits: { cpu: "2", memory: "512Mi" } },
+            },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test("warns where nobody stands by", () => {
+    const stack = emptyStack();
+    workerIn(stack, { candidates: 1 });
+    expect(warningsOf(stack)).toEqual([expect.stringContaining("nobody to take over")]);
+  });
+
+  test.each([
+    ["the elector's default drain, for which Cloud Run does not wait", { drainTimeoutMs: 15_000 }, "10000 ms after SIGTERM"],
+    ["a drain that is none", { drainTimeoutMs: -1 }, "drainTimeoutMs is -1"],
+    ["no candidates", { candidates: 0 }, "candidates is 0"],
+    ["no elections", { elections: [] }, "names no election"],
+    ["a name too short for a service account", { name: "bill" }, "6 to 30"],
+    ["a name with an underscore", { name: "bill_ing" }, "6 to 30"],
+  ])("refuses %s", (_, props, message) => {
+    expect(() => workerIn(emptyStack(), props)).toThrow(message);
+  });
+});

@@ -1,0 +1,134 @@
+import type { ArgumentFacts, ProviderFacts } from "@leasehold/infra-terrain/testing";
+
+const container: ArgumentFacts = {
+  image: "required string",
+  command: "list",
+  env: { block: { name: "required string", value: "string" } },
+};
+
+/** What google says of the arguments that are used here; `npm run compare-providers` compares it with the provider's own bindings. */
+export const google: ProviderFacts = {
+  source: "hashicorp/google",
+  version: "6.50.0",
+  bindings: "@cdktf/provider-google@16.12.1",
+  configuration: { project: "string", region: "string" },
+  resources: {
+    google_firestore_database: {
+      arguments: {
+        project: "string",
+        name: "required string",
+        location_id: "required string",
+        type: "required string",
+        delete_protection_state: "string",
+        point_in_time_recovery_enablement: "string",
+        deletion_policy: "string",
+      },
+      exports: ["id"],
+    },
+    google_firestore_field: {
+      arguments: {
+        project: "string",
+        database: "string",
+        collection: "required string",
+        field: "required string",
+        ttl_config: { max: 1, block: {} },
+        index_config: { max: 1, block: {} },
+      },
+    },
+    google_firestore_backup_schedule: {
+      arguments: {
+        project: "string",
+        database: "string",
+        retention: "required string",
+        daily_recurrence: { max: 1, block: {} },
+      },
+    },
+    google_project_iam_custom_role: {
+      arguments: {
+        project: "string",
+        role_id: "required string",
+        title: "required string",
+        description: "string",
+        permissions: "required set",
+      },
+      exports: ["id"],
+    },
+    google_project_iam_member: {
+      arguments: {
+        project: "required string",
+        role: "required string",
+        member: "required string",
+        condition: { max: 1, block: { title: "required string", description: "string", expression: "required string" } },
+      },
+    },
+    google_service_account: {
+      arguments: { project: "string", account_id: "required string", display_name: "string" },
+      exports: ["email", "member"],
+    },
+    google_cloud_run_v2_worker_pool: {
+      arguments: {
+        project: "string",
+        name: "required string",
+        location: "required string",
+        deletion_protection: "bool",
+        scaling: { max: 1, block: { manual_instance_count: "number" } },
+        template: {
+          min: 1,
+          max: 1,
+          block: {
+            service_account: "string",
+            containers: { block: { ...container, resources: { max: 1, block: { limits: "map" } } } },
+          },
+        },
+      },
+    },
+    google_cloud_run_v2_service: {
+      arguments: {
+        project: "string",
+        name: "required string",
+        location: "required string",
+        deletion_protection: "bool",
+        ingress: "string",
+        template: {
+          min: 1,
+          max: 1,
+          block: {
+            service_account: "string",
+            timeout: "string",
+            scaling: { max: 1, block: { min_instance_count: "number", max_instance_count: "number" } },
+            containers: { block: container },
+          },
+        },
+      },
+      exports: ["uri"],
+    },
+    google_cloud_run_v2_service_iam_member: {
+      arguments: {
+        project: "string",
+        location: "string",
+        name: "required string",
+        role: "required string",
+        member: "required string",
+      },
+    },
+    google_cloud_scheduler_job: {
+      arguments: {
+        project: "string",
+        region: "string",
+        name: "required string",
+        schedule: "string",
+        time_zone: "string",
+        attempt_deadline: "string",
+        retry_config: { max: 1, block: { retry_count: "number" } },
+        http_target: {
+          max: 1,
+          block: {
+            uri: "required string",
+            http_method: "string",
+            oidc_token: { max: 1, block: { service_account_email: "required string", audience: "string" } },
+          },
+        },
+      },
+    },
+  },
+};

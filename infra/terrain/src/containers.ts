@@ -1,0 +1,25 @@
+import { Annotations, Token } from "cdktn";
+import type { IConstruct } from "constructs";
+
+/**
+ * Checks how many candidates there are to be.
+ * @throws {Error} unless it is a whole number from 1. One gets a warning, since nobody stands by.
+ */
+export function checkCandidates(scope: IConstruct, candidates: number): void {
+  if (Token.isUnresolved(candidates)) return;
+  if (!Number.isInteger(candidates) || candidates < 1) {
+    throw new Error(`candidates is ${candidates}; it must be a whole number from 1. With 2 one leads and one stands by.`);
+  }
+  if (candidates === 1) {
+    Annotations.of(scope).addWarning(
+      "There is 1 candidate, and so nobody to take over while it restarts. Set candidates to 2 or more.",
+    );
+  }
+}
+
+/** A container's environment as the providers' blocks have it. */
+export function environmentBlocks(
+  environment: Readonly<Record<string, string>>,
+): { readonly name: string; readonly value: string }[] {
+  return Object.entries(environment).map(([name, value]) => ({ name, value }));
+}

@@ -1,0 +1,51 @@
+import { TerraformProvider, TerraformResource, type TerraformMetaArguments } from "cdktn";
+import type { Construct } from "constructs";
+
+/**
+ * A resource of a Terraform provider, with the arguments given, by the provider's own names. A subclass says of which
+ * type it is and which arguments there are; nothing is translated, so that what is written is what Terraform reads.
+ */
+export abstract class ProviderResource<Arguments extends object> extends TerraformResource {
+  /** The provider's name of the resource, which begins with the name of the provider. */
+  static readonly terraformType: string;
+
+  readonly #arguments: Arguments;
+
+  constructor(scope: Construct, id: string, args: Arguments, meta: TerraformMetaArguments = {}) {
+    const terraformResourceType = new.target.terraformType;
+    const [providerName = ""] = terraformResourceType.split("_");
+    super(scope, id, { ...meta, terraformResourceType, terraformGeneratorMetadata: { providerName } });
+    this.#arguments = args;
+  }
+
+  /** The provider's identifier of what was made. */
+  get id(): string {
+    return this.getStringAttribute("id");
+  }
+
+  protected override synthesizeAttributes(): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(this.#arguments));
+  }
+}
+
+/** The configuration of a Terraform provider, with the version whose arguments the resources are written for. */
+export abstract class ResourceProvider<Arguments extends object> extends TerraformProvider {
+  static readonly providerName: string;
+  static readonly versionConstraint: string;
+
+  readonly #arguments: Arguments;
+
+  constructor(scope: Construct, id: string, args: Arguments) {
+    const { providerName, versionConstraint } = new.target;
+    super(scope, id, {
+      terraformResourceType: providerName,
+      terraformProviderSource: `hashicorp/${providerName}`,
+      terraformGeneratorMetadata: { providerName, providerVersionConstraint: versionConstraint },
+    });
+    this.#arguments = args;
+  }
+
+  protected override synthesizeAttributes(): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(this.#arguments));
+  }
+}

@@ -1,0 +1,18 @@
+import { Annotations, type TerraformResourceLifecycle } from "cdktn";
+import type { IConstruct } from "constructs";
+
+/** What `terraform destroy` may do to a store: nothing, or delete it with its terms. */
+export type RemovalPolicy = "retain" | "destroy";
+
+/**
+ * The lifecycle of what holds leases: Terraform refuses every plan that would delete it. With `destroy` it does not, and
+ * a warning says what that costs.
+ */
+export function retention(scope: IConstruct, what: string, policy: RemovalPolicy): TerraformResourceLifecycle {
+  if (policy === "retain") return { preventDestroy: true };
+  Annotations.of(scope).addWarning(
+    `removalPolicy is "destroy": once ${what} has been deleted and made again, terms begin at 1 and repeat, and whatever ` +
+      `is fenced by a term refuses its leaders or takes writes of old ones. Use it for tests only.`,
+  );
+  return { preventDestroy: false };
+}

@@ -1,0 +1,5 @@
+export { findArgumentFaults, type SynthesizedStack } from "./argument-check.ts";
+export { compareWithBindings, compareWithFolder } from "./bindings-comparison.ts";
+export type { ArgumentFacts, AttributeFact, AttributeType, BlockFact, ProviderFacts, ResourceFacts } from "./provider-facts.ts";
+export { hasTerraform, terraformProviders } from "./terraform-providers.ts";
+export { warningsOf } from "./warnings.ts";
