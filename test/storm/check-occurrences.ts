@@ -1,0 +1,62 @@
+import type { DeliveryLog, FailedWrite } from "./witness.ts";
+
+/** What a store knows of an occurrence in the end. */
+export interface OccurrenceRecord {
+  readonly election: string;
+  /** How often it was claimed; 0 where there is no record. */
+  readonly term: number;
+  readonly done: boolean;
+}
+
+export interface OccurrencesLog {
+  readonly records: readonly OccurrenceRecord[];
+  readonly deliveries: readonly DeliveryLog[];
+  readonly failedWrites: readonly FailedWrite[];
+}
+
+/**
+ * Whether every occurrence was done once: by the store's own record, and by what its deliveries have said. One whose
+ * process died, or did not hear from the store, between the end of its handler and its report may have done it as well.
+ */
+export function checkOccurrences({ records, deliveries, failedWrites }: OccurrencesLog): string[] {
+  return records.flatMap((record) => {
+    const own = deliveries.filter(({ election }) => election === record.election);
+    const lost = failedWrites.filter(({ election }) => election === record.election).length;
+    return [...checkDone(record, own), ...checkAttempts(record, own, lost)];
+  });
+}
+
+function checkDone({ election, term, done }: OccurrenceRecord, deliveries: readonly DeliveryLog[]): string[] {
+  if (!done) return [`'${election}' is not done, after ${term} attempts`];
+  const finishers = deliveries.filter(({ settled }) => settled?.outcome === "ran");
+  if (finishers.length > 1) return [`'${election}' was done ${finishers.length} times: by ${list(finishers)}`];
+  const [finisher] = finishers;
+  const last = deliveries.find(({ acquired }) => acquired?.term === term);
+  if (!finisher) {
+    const mayHaveDoneIt = last?.returnedMs !== undefined && (last.diedMs !== undefined || last.settled?.outcome === "failed");
+    return mayHaveDoneIt ? [] : [`'${election}' is done, and nobody has done it: its last attempt was ${last?.id ?? "nobody's"}`];
+  }
+  if (finisher !== last)
+    return [`${finisher.id} says that it did '${election}', and the last attempt was ${last?.id ?? "another"}`];
+  // Every attempt after the one that did it: by its time as well, should the record have lied.
+  const doneMs = finisher.settled?.atMs ?? Infinity;
+  return deliveries
+    .filter(({ started }) => started && started.atMs > doneMs)
+    .map(({ id }) => `${id} started '${election}' after ${finisher.id} had done it`);
+}
+
+function checkAttempts({ election, term }: OccurrenceRecord, deliveries: readonly DeliveryLog[], lostWrites: number): string[] {
+  const attempts = deliveries.flatMap(({ acquired }) => (acquired ? [acquired.term] : []));
+  const beyond = attempts
+    .filter((attempt) => attempt > term)
+    .map((attempt) => `'${election}' had an attempt ${attempt} after its last, ${term}`);
+  // Claimed, and the process has died before it knew; or the reply was lost.
+  const unheard = deliveries.filter(({ acquired, diedMs }) => !acquired && diedMs !== undefined).length + lostWrites;
+  const missing = Array.from({ length: term }, (_, at) => at + 1).filter((attempt) => !attempts.includes(attempt));
+  if (missing.length <= unheard) return beyond;
+  return [...beyond, `'${election}' has no attempt ${missing.join(", ")}, which only ${unheard} could have made without a word`];
+}
+
+function list(deliveries: readonly DeliveryLog[]): string {
+  return deliveries.map(({ id, acquired }) => `${id} (attempt ${acquired?.term})`).join(" and ");
+}

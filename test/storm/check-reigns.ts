@@ -1,0 +1,65 @@
+import type { DeliveryLog } from "./witness.ts";
+
+/** While a handler was at work, and its leadership was valid. */
+export interface Reign {
+  readonly id: string;
+  readonly election: string;
+  readonly term: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/**
+ * Each handler's, where it had any: until it returned, its process was found to have ended, or its leadership was over by
+ * its own last word, whichever comes first.
+ */
+export function reignsOf(deliveries: readonly DeliveryLog[]): readonly Reign[] {
+  return deliveries.flatMap(({ id, election, started, returnedMs = Infinity, diedMs = Infinity, validUntilMs = Infinity }) => {
+    if (!started) return [];
+    const reign = { id, election, term: started.term, fromMs: started.atMs, toMs: Math.min(returnedMs, diedMs, validUntilMs) };
+    return reign.toMs > reign.fromMs ? [reign] : [];
+  });
+}
+
+/** Two handlers of an election at work at once in valid leaderships; terms that two had, and terms that fell. */
+export function checkReigns(deliveries: readonly DeliveryLog[]): string[] {
+  return [...Map.groupBy(deliveries, ({ election }) => election).values()].flatMap((ofElection) => [
+    ...overlaps(reignsOf(ofElection)),
+    ...badTerms(ofElection),
+  ]);
+}
+
+function overlaps(reigns: readonly Reign[]): string[] {
+  return reigns.flatMap((one, at) =>
+    reigns.slice(at + 1).flatMap((other) => {
+      const bothMs = Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs);
+      if (bothMs <= 0) return [];
+      return [`${named(one)} and ${named(other)} led '${one.election}' at once for ${bothMs.toFixed(1)} ms`];
+    }),
+  );
+}
+
+function badTerms(deliveries: readonly DeliveryLog[]): string[] {
+  const wrong = deliveries
+    .filter(({ started, acquired }) => started && started.term !== acquired?.term)
+    .map(({ id, started, acquired }) => `${id} acquired term ${acquired?.term}, and its handler was told ${started?.term}`);
+  // In the order in which their handlers began: whoever acquires, and dies, or starts with nothing left of its lease, has
+  // done nothing that others could see.
+  const reigns = reignsOf(deliveries).toSorted((one, other) => one.fromMs - other.fromMs);
+  const fallen = reigns.flatMap((reign, at) => {
+    const before = reigns[at - 1];
+    return before && before.term > reign.term ? [`${named(reign)} came after ${named(before)} in '${reign.election}'`] : [];
+  });
+  const byTerm = Map.groupBy(
+    deliveries.filter(({ acquired }) => acquired),
+    ({ acquired }) => acquired?.term ?? 0,
+  );
+  const shared = [...byTerm]
+    .filter(([, same]) => same.length > 1)
+    .map(([term, same]) => `${same.map(({ id }) => id).join(" and ")} had the same term ${term} of '${same[0]!.election}'`);
+  return [...wrong, ...fallen, ...shared];
+}
+
+function named({ id, term }: Reign): string {
+  return `${id} in term ${term}`;
+}

@@ -1,0 +1,219 @@
+import { describe, expect, test } from "vitest";
+import { checkGroups, groupChanges } from "./check-groups.ts";
+import { checkHolds } from "./check-holds.ts";
+import { checkOccurrences, type OccurrencesLog } from "./check-occurrences.ts";
+import { checkReigns } from "./check-reigns.ts";
+import { checkTurnedAway } from "./check-turned-away.ts";
+import type { DeliveryLog } from "./witness.ts";
+
+const TICK = "storm@2026-11-20T00:00:00.000Z";
+
+/** A delivery that was sent at `fromMs`, led in a term, and reported 50 ms after its handler returned at `toMs`. */
+function ran(id: string, term: number, fromMs: number, toMs: number, changes: Partial<DeliveryLog> = {}): DeliveryLog {
+  return {
+    id,
+    election: TICK,
+    worker: "a1",
+    sentMs: fromMs,
+    acquired: { term, grantedMs: fromMs + 1, atMs: fromMs + 5 },
+    started: { term, atMs: fromMs + 6 },
+    validUntilMs: fromMs + 900,
+    returnedMs: toMs,
+    released: { atMs: toMs + 40, ok: true },
+    settled: { atMs: toMs + 50, outcome: "ran" },
+    ...changes,
+  };
+}
+
+/** One whose process ended at `diedMs`, after its handler had started, and before it returned. */
+function killed(id: string, term: number, fromMs: number, diedMs: number, changes: Partial<DeliveryLog> = {}): DeliveryLog {
+  const { returnedMs: _, released: __, settled: ___, ...begun } = ran(id, term, fromMs, 0);
+  return { ...begun, diedMs, ...changes };
+}
+
+/** One that was turned away at `toMs`. */
+function standby(id: string, fromMs: number, toMs: number, changes: Partial<DeliveryLog> = {}): DeliveryLog {
+  return { id, election: TICK, worker: "b1", sentMs: fromMs, settled: { atMs: toMs, outcome: "standby" }, ...changes };
+}
+
+describe("of leaderships it is found that", () => {
+  test("nothing is wrong with one after another", () => {
+    expect(checkReigns([ran("a", 1, 0, 100), killed("b", 2, 150, 300), ran("c", 3, 1_200, 1_300)])).toEqual([]);
+  });
+
+  test("two overlap, by however little", () => {
+    expect(checkReigns([ran("a", 1, 0, 100), ran("b", 2, 93, 200)])).toEqual([
+      `a in term 1 and b in term 2 led '${TICK}' at once for 1.0 ms`,
+    ]);
+  });
+
+  test("one that goes on to work beyond its validity overlaps nobody", () => {
+    expect(checkReigns([ran("a", 1, 0, 2_000), ran("b", 2, 1_000, 1_100)])).toEqual([]);
+    expect(checkReigns([ran("a", 1, 0, 2_000, { validUntilMs: 1_500 }), ran("b", 2, 1_000, 1_100)])).toHaveLength(1);
+  });
+
+  test("a process that was killed overlaps nobody afterwards", () => {
+    expect(checkReigns([killed("a", 1, 0, 100), ran("b", 2, 500, 600)])).toEqual([]);
+    expect(checkReigns([killed("a", 1, 0, 700), ran("b", 2, 500, 600)])).toHaveLength(1);
+  });
+
+  test("two in different elections do not mind each other", () => {
+    expect(checkReigns([ran("a", 1, 0, 100), ran("b", 1, 50, 200, { election: "another" })])).toEqual([]);
+  });
+
+  test("a term repeats, falls, or is not the one that was acquired", () => {
+    expect(checkReigns([ran("a", 1, 0, 100), ran("b", 1, 200, 300)])).toEqual([`a and b had the same term 1 of '${TICK}'`]);
+    expect(checkReigns([ran("a", 2, 0, 100), ran("b", 1, 200, 300)])).toEqual([
+      `b in term 1 came after a in term 2 in '${TICK}'`,
+    ]);
+    expect(checkReigns([ran("a", 1, 0, 100, { started: { term: 2, atMs: 6 } })])).toEqual([
+      "a acquired term 1, and its handler was told 2",
+    ]);
+  });
+});
+
+describe("of an occurrence it is found that", () => {
+  const good: OccurrencesLog = {
+    records: [{ election: TICK, term: 3, done: true }],
+    // One dies before it hears of its attempt, one in its handler, and the third does it; one comes too late.
+    deliveries: [
+      { id: "a", election: TICK, worker: "a1", sentMs: 0, diedMs: 20 },
+      killed("b", 2, 1_000, 1_100),
+      ran("c", 3, 2_000, 2_100),
+      standby("d", 3_000, 3_010),
+    ],
+    failedWrites: [],
+  };
+  const [unheard, died, finisher, late] = good.deliveries as [DeliveryLog, DeliveryLog, DeliveryLog, DeliveryLog];
+
+  test("it was done once", () => {
+    expect(checkOccurrences(good)).toEqual([]);
+  });
+
+  test("nobody did it", () => {
+    const records = [{ election: TICK, term: 2, done: false }];
+    expect(checkOccurrences({ ...good, records, deliveries: [unheard, died, late] })).toEqual([
+      `'${TICK}' is not done, after 2 attempts`,
+    ]);
+  });
+
+  test("two did it", () => {
+    const deliveries = [unheard, ran("b", 2, 1_000, 1_100), finisher];
+    expect(checkOccurrences({ ...good, deliveries })).toEqual([`'${TICK}' was done 2 times: by b (attempt 2) and c (attempt 3)`]);
+  });
+
+  test("somebody started it after it was done", () => {
+    const again = killed("e", 4, 2_200, 2_300);
+    const problems = [`c says that it did '${TICK}', and the last attempt was e`];
+    expect(
+      checkOccurrences({ ...good, records: [{ election: TICK, term: 4, done: true }], deliveries: [...good.deliveries, again] }),
+    ).toEqual(problems);
+    // Whatever the record says.
+    expect(checkOccurrences({ ...good, deliveries: [...good.deliveries, again] })).toEqual([
+      `e started '${TICK}' after c had done it`,
+      `'${TICK}' had an attempt 4 after its last, 3`,
+    ]);
+  });
+
+  test("its last attempt died before it could report, which may be, but only after its handler", () => {
+    const deliveries = [unheard, died, killed("c", 3, 2_000, 2_110, { returnedMs: 2_100 }), late];
+    expect(checkOccurrences({ ...good, deliveries })).toEqual([]);
+    expect(checkOccurrences({ ...good, deliveries: [unheard, died, killed("c", 3, 2_000, 2_050), late] })).toEqual([
+      `'${TICK}' is done, and nobody has done it: its last attempt was c`,
+    ]);
+  });
+
+  test("its last attempt did not hear from the store, which may be as well", () => {
+    const failed = ran("c", 3, 2_000, 2_100, {
+      released: { atMs: 2_140, ok: false },
+      settled: { atMs: 2_150, outcome: "failed" },
+    });
+    expect(checkOccurrences({ ...good, deliveries: [unheard, died, failed, late] })).toEqual([]);
+  });
+
+  test("an attempt is missing, unless somebody died or failed who may have made it", () => {
+    const deliveries = [died, finisher, late];
+    expect(checkOccurrences({ ...good, deliveries })).toEqual([
+      `'${TICK}' has no attempt 1, which only 0 could have made without a word`,
+    ]);
+    expect(
+      checkOccurrences({ ...good, deliveries, failedWrites: [{ election: TICK, atMs: 10, outcome: "STORE_TIMEOUT" }] }),
+    ).toEqual([]);
+  });
+});
+
+describe("of a minimum hold it is found that", () => {
+  test("it was kept, or not", () => {
+    const first = ran("a", 1, 0, 20);
+    expect(checkHolds([first, ran("b", 2, 497, 600)], 500)).toEqual([]);
+    expect(checkHolds([first, ran("b", 2, 400, 500)], 500)).toEqual(["b acquired 404.0 ms after a, which holds for 500 ms"]);
+  });
+});
+
+describe("of groups it is found that", () => {
+  const ticksMs = [0, 1_000, 2_000, 3_000, 4_000];
+  const log = (...deliveries: DeliveryLog[]) => ({ deliveries, ticksMs, periodMs: 1_000, missedTicks: 2 });
+  const east = (id: string, term: number, fromMs: number): DeliveryLog => ran(id, term, fromMs, fromMs + 50, { group: "east" });
+  const west = (id: string, term: number, fromMs: number): DeliveryLog => ran(id, term, fromMs, fromMs + 50, { group: "west" });
+
+  test("one took over after it had missed its ticks", () => {
+    const changed = log(east("a", 1, 10), west("b", 2, 3_010));
+    expect(checkGroups(changed)).toEqual([]);
+    expect(groupChanges(changed)).toEqual([{ from: "east", to: "west", id: "b", afterMs: 3_004, missed: 2 }]);
+  });
+
+  test("one took over after a single missed tick, or none", () => {
+    expect(checkGroups(log(east("a", 1, 10), west("b", 2, 2_010)))).toEqual([
+      "b took over for west 2004 ms after east had led, which has missed 1 ticks (2500 ms, 2 ticks)",
+    ]);
+    expect(checkGroups(log(east("a", 1, 10), west("b", 2, 1_010)))).toHaveLength(1);
+  });
+
+  test("a delivery that died counts as seen, once it had the lease", () => {
+    const died = killed("b", 2, 1_010, 1_100, { group: "east" });
+    expect(checkGroups(log(east("a", 1, 10), died, west("c", 3, 3_010)))).toHaveLength(1);
+    expect(checkGroups(log(east("a", 1, 10), died, west("c", 3, 4_010)))).toEqual([]);
+  });
+
+  test("it came back, and took over from one that had missed nothing", () => {
+    expect(checkGroups(log(west("a", 1, 2_010), east("b", 2, 3_010)))).toHaveLength(1);
+  });
+});
+
+describe("of deliveries that were turned away it is found that", () => {
+  const bars = { failedWrites: [], leaseDurationMs: 1_000, toleranceMs: 100 };
+
+  test("somebody led", () => {
+    expect(checkTurnedAway({ ...bars, deliveries: [ran("a", 1, 0, 100), standby("b", 50, 60)] })).toEqual([]);
+  });
+
+  test("nobody led", () => {
+    expect(checkTurnedAway({ ...bars, deliveries: [ran("a", 1, 0, 100), standby("b", 300, 310)] })).toEqual([
+      "b was turned away, and nobody led",
+    ]);
+  });
+
+  test("a lease had been left behind, or may have been, and had not run out", () => {
+    const unheard: DeliveryLog = { id: "a", election: TICK, worker: "a1", sentMs: 0, diedMs: 100 };
+    for (const left of [killed("a", 1, 0, 100), unheard]) {
+      expect(checkTurnedAway({ ...bars, deliveries: [left, standby("b", 1_190, 1_195)] })).toEqual([]);
+      expect(checkTurnedAway({ ...bars, deliveries: [left, standby("b", 1_290, 1_295)] })).toHaveLength(1);
+    }
+    const failedWrites = [{ election: TICK, atMs: 100, outcome: "STORE_TIMEOUT" }];
+    expect(checkTurnedAway({ ...bars, failedWrites, deliveries: [standby("b", 1_190, 1_195)] })).toEqual([]);
+  });
+
+  test("it was held back", () => {
+    const deliveries = [ran("a", 1, 0, 100), standby("b", 600, 610)];
+    expect(checkTurnedAway({ ...bars, minimumHoldMs: 500, deliveries })).toEqual([]);
+    expect(checkTurnedAway({ ...bars, minimumHoldMs: 300, deliveries })).toHaveLength(1);
+  });
+
+  test("the election was kept for another group, or not", () => {
+    const deliveries = [ran("a", 1, 0, 100, { group: "east" }), standby("b", 2_000, 2_010, { group: "west" })];
+    expect(checkTurnedAway({ ...bars, reservationMs: 2_500, deliveries })).toEqual([]);
+    expect(checkTurnedAway({ ...bars, reservationMs: 1_500, deliveries })).toHaveLength(1);
+    const own = [ran("a", 1, 0, 100, { group: "east" }), standby("b", 2_000, 2_010, { group: "east" })];
+    expect(checkTurnedAway({ ...bars, reservationMs: 2_500, deliveries: own })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,110 @@
+import type { Outcome, WorkerLine } from "./delivery.ts";
+
+/** All that is known of one delivery, by what its worker said and when that ended. Every time is by the host's clock. */
+export interface DeliveryLog {
+  readonly id: string;
+  /** What it competed for, as the store knows it: the election, or the occurrence. */
+  readonly election: string;
+  readonly group?: string | undefined;
+  /** The process that got it. */
+  readonly worker: string;
+  readonly sentMs: number;
+  acquired?: { readonly term: number; readonly grantedMs: number; readonly atMs: number };
+  started?: { readonly term: number; readonly atMs: number };
+  /** How long its leadership is valid, by its own last word. */
+  validUntilMs?: number;
+  returnedMs?: number;
+  released?: { readonly atMs: number; readonly ok: boolean };
+  settled?: { readonly atMs: number; readonly outcome: Outcome; readonly error?: string | undefined };
+  /** Its process has ended, and it had not settled. */
+  diedMs?: number;
+}
+
+/** A write of which nobody knows whether it was carried out. */
+export interface FailedWrite {
+  readonly election: string;
+  readonly group?: string | undefined;
+  readonly atMs: number;
+  readonly outcome: string;
+}
+
+/** One process of a worker, as the witness knows it. */
+export interface Employed {
+  readonly name: string;
+  readonly group?: string | undefined;
+}
+
+/** What may be waited for, while a delivery is under way. */
+export interface Moments {
+  /** Its handler was called. */
+  readonly started: Promise<void>;
+  /** Its handler has returned or thrown. */
+  readonly returned: Promise<void>;
+  /** It has settled, or its process has ended. */
+  readonly over: Promise<void>;
+}
+
+/** Hears all that workers say, and writes it down delivery by delivery. Nothing is ever struck out. */
+export class Witness {
+  readonly failedWrites: FailedWrite[] = [];
+  /** What no worker should do. */
+  readonly surprises: string[] = [];
+  readonly #logs = new Map<string, { readonly log: DeliveryLog; readonly reach: (moment: keyof Moments) => void }>();
+
+  get deliveries(): readonly DeliveryLog[] {
+    return [...this.#logs.values()].map(({ log }) => log);
+  }
+
+  /** Begins the log of a delivery. */
+  sent(log: DeliveryLog): Moments {
+    if (this.#logs.has(log.id)) throw new Error(`There are two deliveries '${log.id}'.`);
+    const [started, returned, over] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    this.#logs.set(log.id, { log, reach: (moment) => ({ started, returned, over })[moment].resolve() });
+    return { started: started.promise, returned: returned.promise, over: over.promise };
+  }
+
+  heard({ name, group }: Employed, line: WorkerLine): void {
+    const { event, atMs } = line;
+    if (event === "ready") return;
+    if (event === "writeFailed") {
+      this.failedWrites.push({ election: line.election, group, atMs, outcome: line.outcome });
+      return;
+    }
+    const { log, reach } = this.#logs.get(line.delivery) ?? {};
+    if (!log || log.worker !== name) {
+      this.surprises.push(`${name} said '${event}' of ${line.delivery}, which it did not get`);
+      return;
+    }
+    if (event === "acquired") {
+      if (log.acquired) this.surprises.push(`${log.id} has acquired twice`);
+      log.acquired = { term: line.term, grantedMs: line.grantedMs, atMs };
+    } else if (event === "started") {
+      if (log.started) this.surprises.push(`the handler of ${log.id} was called twice`);
+      log.started = { term: line.term, atMs };
+      log.validUntilMs = line.validUntilMs;
+      reach?.("started");
+    } else if (event === "renewed") log.validUntilMs = line.validUntilMs;
+    else if (event === "returned") {
+      log.returnedMs = atMs;
+      reach?.("returned");
+    } else if (event === "released") log.released = { atMs, ok: line.ok };
+    else {
+      log.settled = { atMs, outcome: line.outcome, error: line.error };
+      reach?.("over");
+    }
+  }
+
+  /** @param stderr of a process that was not killed. */
+  ended(name: string, atMs: number, stderr: string | undefined): void {
+    if (stderr !== undefined) this.surprises.push(`${name} has ended by itself: ${stderr}`);
+    for (const { log, reach } of this.#logs.values()) {
+      if (log.worker !== name || log.settled) continue;
+      log.diedMs = atMs;
+      reach("over");
+    }
+  }
+}
