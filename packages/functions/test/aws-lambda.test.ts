@@ -1,0 +1,104 @@
+import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
+import type { Context, ScheduledEvent } from "aws-lambda";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const ELECTION = "nightly-billing";
+const TIMEOUT_MS = 60_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+function context(awsRequestId = "8476a536"): Context {
+  const beganMs = clock.monotonicMs();
+  const getRemainingTimeInMillis = (): number => TIMEOUT_MS - (clock.monotonicMs() - beganMs);
+  return { functionName: "billing", awsRequestId, getRemainingTimeInMillis } as Context;
+}
+
+function scheduled(region = "eu-central-1", time = "2026-11-20T03:00:00Z"): ScheduledEvent {
+  return { id: region, time, region, resources: [`arn:aws:events:${region}:123456789012:rule/nightly`] } as ScheduledEvent;
+}
+
+test("names the function and the request, and passes on the event and the context", async () => {
+  const handler = onlyAsLeader({ store, election: ELECTION, clock }, (event, { awsRequestId }, { candidateId }) => {
+    return { time: event.time, awsRequestId, candidateId };
+  });
+
+  await expect(handler(scheduled(), context())).resolves.toEqual({
+    time: "2026-11-20T03:00:00Z",
+    awsRequestId: "8476a536",
+    candidateId: "billing-8476a536",
+  });
+});
+
+test("has the time that the context says is left", async () => {
+  const handler = onlyAsLeader({ store, election: ELECTION, clock }, async (_event, invocation, { signal }) => {
+    await clock.advance(TIMEOUT_MS - 20_000 - 4_001);
+    const abortedBefore = signal.aborted;
+    await clock.advance(1);
+    return { abortedBefore, abortedAfter: signal.aborted, left: invocation.getRemainingTimeInMillis() };
+  });
+  const late = context();
+  // The SDK took a third of it to load: a tenth of what is left is the margin.
+  await clock.advance(20_000);
+
+  await expect(handler(scheduled(), late)).resolves.toEqual({ abortedBefore: false, abortedAfter: true, left: 4_000 });
+});
+
+describe("an occurrence", () => {
+  function once() {
+    return onlyAsLeader(
+      { store, election: ELECTION, gate: "oncePerTick", clock },
+      (_event, _context, { occurrence }) => occurrence?.id,
+    );
+  }
+
+  test("is called by its rule and its time, the same in every region", async () => {
+    await expect(once()(scheduled(), context())).resolves.toBe("rule/nightly@2026-11-20T03:00:00.000Z");
+    await expect(once()(scheduled("us-east-1"), context())).resolves.toEqual({ elected: false });
+    await expect(once()(scheduled("us-east-1", "2026-11-21T03:00:00Z"), context())).resolves.toBe(
+      "rule/nightly@2026-11-21T03:00:00.000Z",
+    );
+  });
+
+  test.each([
+    [
+      "no time",
+      { resources: ["arn:aws:events:eu-central-1:123456789012:rule/nightly"] },
+      /The event's time is missing.*Pass 'occurrence'/,
+    ],
+    ["a time that is none", { ...scheduled(), time: "tonight" }, /time is "tonight"/],
+    ["no rule", { ...scheduled(), resources: [] }, /name is ""/],
+    ["an input of the user's own", { tables: 3 }, /time is missing/],
+    ["nothing", null, /time is missing/],
+  ])("cannot be told from an event with %s", async (_, event, message) => {
+    const invoked = once()(event as unknown as ScheduledEvent, context());
+
+    await expect(invoked).rejects.toThrow(ConfigurationError);
+    await expect(invoked).rejects.toThrow(message);
+  });
+
+  test("is what 'occurrence' says of another event", async () => {
+    const handler = onlyAsLeader(
+      {
+        store,
+        election: ELECTION,
+        gate: "oncePerTick",
+        clock,
+        occurrence: (event: { readonly scheduledTime: string }) => ({
+          name: "nightly",
+          scheduledMs: Date.parse(event.scheduledTime),
+        }),
+      },
+      (_event, _context, { occurrence }) => occurrence?.id,
+    );
+
+    await expect(handler({ scheduledTime: "2026-11-20T03:00:00Z" }, context())).resolves.toBe("nightly@2026-11-20T03:00:00.000Z");
+  });
+});

@@ -1,0 +1,132 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
+import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+
+const ELECTION = "nightly-billing";
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+function options() {
+  return { store, election: ELECTION, clock };
+}
+
+function event(id: string, time: string | undefined = "2026-11-20T03:00:00Z"): CloudEvent<string> {
+  return { specversion: "1.0", type: "com.example.night", source: "//example", id, time, data: "three" } as CloudEvent<string>;
+}
+
+/** The last instant before the leadership is over is a second after the platform's timeout. */
+function timeoutOf(leadership: { remainingMs(): number }): number {
+  return Math.round(leadership.remainingMs() / 1_000) * 1_000 - 1_000;
+}
+
+describe("a CloudEvent", () => {
+  test("is handed to a function of one parameter: the framework takes one of two for one with a callback", async () => {
+    const handler = onlyAsLeaderOnCloudEvent(options(), ({ id, data }, { term }) => ({ id, data, term }));
+
+    expect(handler).toHaveLength(1);
+    await expect(handler(event("1234"))).resolves.toEqual({ id: "1234", data: "three", term: 1 });
+  });
+
+  test("and its revision name the candidate", async () => {
+    stubEnv("K_REVISION", "billing-00042-abc");
+    const handler = onlyAsLeaderOnCloudEvent(options(), (_event, { candidateId }) => candidateId);
+
+    await expect(handler(event("1234"))).resolves.toBe("billing-00042-abc-1234");
+  });
+
+  test("is an occurrence by its id and time", async () => {
+    const handler = onlyAsLeaderOnCloudEvent({ ...options(), gate: "oncePerTick" }, (_event, { occurrence }) => occurrence?.id);
+
+    await expect(handler(event("1234"))).resolves.toBe("1234@2026-11-20T03:00:00.000Z");
+    await expect(handler(event("1234"))).resolves.toEqual({ elected: false });
+    await expect(handler(event("5678"))).resolves.toBe("5678@2026-11-20T03:00:00.000Z");
+    await expect(handler({ ...event("9"), time: "at night" })).rejects.toThrow(
+      /The event's time is "at night".*Pass 'occurrence'/,
+    );
+  });
+});
+
+describe("the time of an invocation", () => {
+  test.each([
+    { seconds: undefined, timeoutMs: undefined, ms: 60_000 },
+    { seconds: "540", timeoutMs: undefined, ms: 540_000 },
+    { seconds: "0", timeoutMs: undefined, ms: 60_000 },
+    { seconds: "540", timeoutMs: 30_000, ms: 30_000 },
+  ])("is $ms ms where the variable says $seconds s and the option $timeoutMs ms", async ({ seconds, timeoutMs, ms }) => {
+    stubEnv("CLOUD_RUN_TIMEOUT_SECONDS", seconds);
+    const onEvent = onlyAsLeaderOnCloudEvent({ ...options(), timeoutMs }, (_event, leadership) => timeoutOf(leadership));
+
+    await expect(onEvent(event("1234"))).resolves.toBe(ms);
+  });
+
+  test("is that of a task in a job", async () => {
+    stubEnv("CLOUD_RUN_TIMEOUT_SECONDS", undefined);
+
+    await expect(onlyAsLeaderInJob(options(), timeoutOf)()).resolves.toBe(600_000);
+    await expect(onlyAsLeaderInJob({ ...options(), timeoutMs: 3_600_000 }, timeoutOf)()).resolves.toBe(3_600_000);
+  });
+});
+
+describe("a job", () => {
+  test("names its execution, its task and its attempt", async () => {
+    stubEnv("CLOUD_RUN_EXECUTION", "nightly-abc12");
+    stubEnv("CLOUD_RUN_TASK_INDEX", "3");
+    stubEnv("CLOUD_RUN_TASK_ATTEMPT", "1");
+
+    await expect(onlyAsLeaderInJob(options(), ({ candidateId }) => candidateId)()).resolves.toBe("nightly-abc12-3-1");
+  });
+
+  test("elsewhere has a name of its own", async () => {
+    stubEnv("CLOUD_RUN_EXECUTION", undefined);
+
+    await expect(onlyAsLeaderInJob(options(), ({ candidateId }) => candidateId)()).resolves.toMatch(/-\d+-/);
+  });
+
+  test("cannot tell its occurrence by itself", async () => {
+    const gated = { ...options(), gate: "oncePerTick" } as const;
+    expect(() => onlyAsLeaderInJob(gated, () => "ran")).toThrow(ConfigurationError);
+
+    const occurrence = () => ({ name: "nightly", scheduledMs: Date.parse("2026-11-20T03:00:00Z") });
+    await expect(onlyAsLeaderInJob({ ...gated, occurrence }, () => "ran")()).resolves.toBe("ran");
+  });
+});
+
+describe("a call of Cloud Scheduler", () => {
+  test("names its occurrence by the job and the time for which it was scheduled", async () => {
+    const ids: (string | undefined)[] = [];
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, (_request, _response, { occurrence }) => {
+      ids.push(occurrence?.id);
+    });
+    const headers = { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2026-11-20T04:00:00+01:00" };
+
+    await onHttp({ get: (name: keyof typeof headers) => headers[name] } as unknown as Request, response());
+    expect(ids).toEqual(["nightly@2026-11-20T03:00:00.000Z"]);
+  });
+
+  test("by hand says no time, and so needs 'occurrence'", async () => {
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
+
+    await expect(onHttp({ get: () => undefined } as unknown as Request, response())).rejects.toThrow(
+      /The header X-CloudScheduler-ScheduleTime is missing.*Pass 'occurrence'/,
+    );
+  });
+});
+
+function response(): Response {
+  return new ServerResponse(new IncomingMessage(new Socket())) as Response;
+}
+
+function stubEnv(name: string, value: string | undefined): void {
+  vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
