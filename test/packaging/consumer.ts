@@ -10,6 +10,7 @@ const EXPECTED_NAMES: Readonly<Record<string, readonly string[]>> = {
   "@leasehold/core/testing": ["VirtualClock"],
   "@leasehold/azure-blob": ["BlobDistributedMutex", "BlobLeaseStore"],
   "@leasehold/dynamodb": ["DynamoDBLeaseStore"],
+  "@leasehold/dynamodb/cloudwatch": ["METRIC_NAMES", "METRICS_NAMESPACE", "publishMetrics"],
   "@leasehold/firestore": ["FirestoreLeaseStore"],
   "@leasehold/sql": ["SqlLeaseStore"],
   "@leasehold/functions": ["onlyAsLeader"],
@@ -48,6 +49,7 @@ import { Elector, MemoryLeaseStore, type LeaderTask, type LeaseStore } from "@le
 import { VirtualClock } from "@leasehold/core/testing";
 import { BlobDistributedMutex, BlobLeaseStore } from "@leasehold/azure-blob";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { onlyAsLeader } from "@leasehold/functions";
 import { onlyAsLeader as lambda } from "@leasehold/functions/aws-lambda";
@@ -62,6 +64,7 @@ const task: LeaderTask = async (leadership) => {
 const elector = new Elector({ store: new MemoryLeaseStore(), election: "consumer", clock: new VirtualClock() });
 
 export const run = (signal: AbortSignal): Promise<void> => elector.run(task, { signal });
+export const stopMetrics = (): void => publishMetrics(elector, { write: (line) => line.length }).stop();
 export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | FirestoreLeaseStore | SqlLeaseStore)[]): LeaseStore[] => stores;
 export const lead = (mutex: BlobDistributedMutex, signal: AbortSignal): Promise<unknown> => mutex.runTaskWhenMutexAcquired(signal);
 const store = new DynamoDBLeaseStore({ tableName: "leases" });

@@ -118,8 +118,8 @@ describe("an HTTP function of the Functions Framework", () => {
   });
 
   test.for<[string, (response: Response) => Promise<unknown>]>([
-    ["json, and waits for the event", (response) => (response.json({}), once(response, "finish"))],
-    ["end, and waits by the stream's own means", (response) => (response.end(), finished(response))],
+    ["json, and waits for the event", (response) => once(response.json({}), "finish")],
+    ["end, and waits by the stream's own means", (response) => finished(response.end())],
     ["an empty stream", (response) => pipeline(Readable.from([]), response)],
   ])("does not keep a handler waiting that sends %s", async ([, send]) => {
     const url = await serveHttp(async (_request, response) => await send(response), { timeoutMs: 600_000 });

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
-const FILES = ["elector", "fence", "lambda"];
+const FILES = ["elector", "fence", "lambda", "metrics"];
 
 test("the README shows code whose types are checked", async () => {
   const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");

@@ -1,0 +1,251 @@
+import { checkName, ConfigurationError } from "@leasehold/core";
+import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import {
+  GatewayVpcEndpointAwsService,
+  InterfaceVpcEndpointAwsService,
+  SubnetType,
+  Vpc,
+  type Connections,
+  type IConnectable,
+  type IVpc,
+  type SubnetSelection,
+} from "aws-cdk-lib/aws-ec2";
+import {
+  Cluster,
+  CpuArchitecture,
+  FargateService,
+  FargateTaskDefinition,
+  LogDrivers,
+  OperatingSystemFamily,
+  type ContainerImage,
+} from "aws-cdk-lib/aws-ecs";
+import type { IGrantable, IPrincipal } from "aws-cdk-lib/aws-iam";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Annotations, Duration, Token, Validations } from "aws-cdk-lib/core";
+import { Construct } from "constructs";
+import type { ILeaseTable } from "./lease-table.ts";
+
+/** What a {@link CandidateService} has to be told, and may be. */
+export interface CandidateServiceProps {
+  /** The table of leases. The tasks may compete in `election` there, and in nothing else. */
+  readonly table: ILeaseTable;
+  /** The election that every task competes in, in the environment variable `ELECTION`. */
+  readonly election: string;
+  /** What runs. In a network that this construct makes it has to come from Amazon ECR (a private repository, or an asset). */
+  readonly image: ContainerImage;
+  /**
+   * How many candidates there are: one leads, the others wait. With one there is a warning at synthesis.
+   * @default 2
+   */
+  readonly candidates?: number;
+  /**
+   * How long the task of a stopping leader may take: `drainTimeoutMs` of its Elector, in the environment variable `DRAIN_TIMEOUT_MS`.
+   * @default Duration.seconds(15)
+   */
+  readonly drainTimeout?: Duration;
+  /**
+   * How long ECS waits between SIGTERM and SIGKILL: longer than the drain, or no leader would get to release its lease.
+   * At most 2 minutes, which is what Fargate takes.
+   * @default - the drain and 15 seconds
+   */
+  readonly stopTimeout?: Duration;
+  /**
+   * The network. It needs private subnets with a gateway endpoint for DynamoDB, or another way there.
+   * @default - a new one: isolated subnets in two availability zones, with endpoints for DynamoDB, ECR and CloudWatch Logs
+   */
+  readonly vpc?: IVpc;
+  /**
+   * The subnets of `vpc`. Public ones are an error.
+   * @default - the isolated ones if there are any, else those with a way out
+   */
+  readonly vpcSubnets?: SubnetSelection;
+  /**
+   * Further environment variables, beside `LEASE_TABLE`, `ELECTION` and `DRAIN_TIMEOUT_MS`.
+   * @default - none
+   */
+  readonly environment?: Record<string, string>;
+  /**
+   * The command, if not the image's own.
+   * @default - the image's own
+   */
+  readonly command?: string[];
+  /**
+   * CPU units of a task; 1024 are a processor.
+   * @default 256
+   */
+  readonly cpu?: number;
+  /**
+   * Memory of a task, in MiB.
+   * @default 512
+   */
+  readonly memoryLimitMiB?: number;
+  /**
+   * The processors that the image is built for.
+   * @default CpuArchitecture.X86_64
+   */
+  readonly cpuArchitecture?: CpuArchitecture;
+  /**
+   * How long the log is kept.
+   * @default RetentionDays.ONE_MONTH
+   */
+  readonly logRetention?: RetentionDays;
+}
+
+/**
+ * Candidates that run all the time, on Fargate, in subnets that nobody reaches from outside. A deployment starts new
+ * candidates before it stops old ones, and a leader that is stopped has time to drain and release.
+ */
+export class CandidateService extends Construct implements IGrantable, IConnectable {
+  readonly vpc: IVpc;
+  readonly cluster: Cluster;
+  readonly service: FargateService;
+  readonly taskDefinition: FargateTaskDefinition;
+  readonly logGroup: LogGroup;
+  readonly grantPrincipal: IPrincipal;
+  readonly connections: Connections;
+
+  /** @throws {ConfigurationError} for what cannot work, or would let no leader release its lease. */
+  constructor(scope: Construct, id: string, props: CandidateServiceProps) {
+    super(scope, id);
+    const {
+      table,
+      election,
+      candidates = 2,
+      drainTimeout = Duration.seconds(15),
+      cpuArchitecture = CpuArchitecture.X86_64,
+    } = props;
+    const stopTimeout = props.stopTimeout ?? Duration.seconds(drainTimeout.toSeconds() + STOP_MARGIN_S);
+    checkService(props, drainTimeout, stopTimeout);
+    this.vpc = props.vpc ?? this.#network();
+    const vpcSubnets = subnetsOf(this.vpc, props.vpcSubnets);
+    this.cluster = new Cluster(this, "Cluster", { vpc: this.vpc });
+    this.logGroup = new LogGroup(this, "Log", { retention: props.logRetention ?? RetentionDays.ONE_MONTH });
+    this.taskDefinition = new FargateTaskDefinition(this, "Task", {
+      cpu: props.cpu ?? 256,
+      memoryLimitMiB: props.memoryLimitMiB ?? 512,
+      runtimePlatform: { cpuArchitecture, operatingSystemFamily: OperatingSystemFamily.LINUX },
+    });
+    this.taskDefinition.addContainer("Candidate", {
+      image: props.image,
+      command: props.command,
+      environment: {
+        ...props.environment,
+        LEASE_TABLE: table.tableName,
+        ELECTION: election,
+        DRAIN_TIMEOUT_MS: String(drainTimeout.toMilliseconds()),
+      },
+      // Metrics are lines of the log.
+      logging: LogDrivers.awsLogs({ streamPrefix: "candidate", logGroup: this.logGroup }),
+      readonlyRootFilesystem: true,
+      stopTimeout,
+    });
+    this.service = new FargateService(this, "Service", {
+      cluster: this.cluster,
+      taskDefinition: this.taskDefinition,
+      desiredCount: candidates,
+      vpcSubnets,
+      assignPublicIp: false,
+      // New candidates are there before old ones stop: somebody always waits to take over.
+      minHealthyPercent: 100,
+      maxHealthyPercent: 200,
+      circuitBreaker: { enable: true, rollback: true },
+    });
+    this.connections = this.service.connections;
+    this.grantPrincipal = this.taskDefinition.taskRole;
+    table.grantCandidate(this, election);
+    if (candidates === 1) {
+      Annotations.of(this).addWarningV2(
+        "@leasehold/infra-aws:singleCandidate",
+        `The election '${election}' has a single candidate: while it is replaced, nobody leads. Use 2 candidates or more.`,
+      );
+    }
+    Validations.of(this.cluster).acknowledge({
+      id: "AwsSolutions-ECS4",
+      reason: "The metrics of the election tell whether candidates work, and those of the cluster would cost more than it.",
+    });
+    Validations.of(this.taskDefinition).acknowledge(
+      { id: "AwsSolutions-ECS2", reason: "The environment variables are names and durations; secrets do not belong there." },
+      { id: "AwsSolutions-IAM5[Resource::*]", reason: "ecr:GetAuthorizationToken is about no resource." },
+    );
+  }
+
+  /** The processor time that the candidates use, in percent. */
+  metricCpuUtilization(options?: MetricOptions): Metric {
+    return this.service.metricCpuUtilization(options);
+  }
+
+  /** The memory that the candidates use, in percent. */
+  metricMemoryUtilization(options?: MetricOptions): Metric {
+    return this.service.metricMemoryUtilization(options);
+  }
+
+  #network(): Vpc {
+    const vpc = new Vpc(this, "Vpc", {
+      maxAzs: 2,
+      natGateways: 0,
+      subnetConfiguration: [{ name: "Candidates", subnetType: SubnetType.PRIVATE_ISOLATED }],
+      gatewayEndpoints: {
+        DynamoDb: { service: GatewayVpcEndpointAwsService.DYNAMODB },
+        // The layers of ECR's images.
+        S3: { service: GatewayVpcEndpointAwsService.S3 },
+      },
+    });
+    vpc.addInterfaceEndpoint("Ecr", { service: InterfaceVpcEndpointAwsService.ECR });
+    vpc.addInterfaceEndpoint("EcrDocker", { service: InterfaceVpcEndpointAwsService.ECR_DOCKER });
+    vpc.addInterfaceEndpoint("Logs", { service: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS });
+    Validations.of(vpc).acknowledge(
+      {
+        id: "AwsSolutions-VPC7",
+        reason: "Nothing enters or leaves but requests to DynamoDB, ECR and CloudWatch Logs, and those are logged there.",
+      },
+      { id: "AwsSolutions-EC23", reason: "The endpoints take requests from the network's own addresses alone." },
+    );
+    return vpc;
+  }
+}
+
+/** What a release takes, and a process to end, beside the drain. */
+const RELEASE_S = 5;
+const STOP_MARGIN_S = 15;
+/** https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_timeout */
+const LONGEST_STOP_S = 120;
+
+function checkService(props: CandidateServiceProps, drainTimeout: Duration, stopTimeout: Duration): void {
+  const { election, candidates = 2, vpc, vpcSubnets, environment = {} } = props;
+  if (!Token.isUnresolved(election)) checkName("election", election);
+  if (!Token.isUnresolved(candidates) && !(Number.isInteger(candidates) && candidates >= 1)) {
+    throw new ConfigurationError(
+      `candidates is ${candidates}; it must be a whole number from 1, and 2 for somebody to take over.`,
+    );
+  }
+  if (vpcSubnets && !vpc) throw new ConfigurationError("vpcSubnets are those of a vpc: set vpc as well, or leave both out.");
+  const [drainS, stopS] = [drainTimeout.toSeconds({ integral: false }), stopTimeout.toSeconds({ integral: false })];
+  if (stopS > LONGEST_STOP_S) {
+    throw new ConfigurationError(
+      `stopTimeout is ${stopS} s, and Fargate takes at most ${LONGEST_STOP_S}: lower drainTimeout (${drainS} s) to ${LONGEST_STOP_S - STOP_MARGIN_S} or less, or set stopTimeout.`,
+    );
+  }
+  if (stopS < drainS + RELEASE_S) {
+    throw new ConfigurationError(
+      `stopTimeout is ${stopS} s and drainTimeout ${drainS} s: ECS would kill a leader before it has drained and released its lease, and nobody would lead until that expires. Make stopTimeout ${drainS + RELEASE_S} s or more.`,
+    );
+  }
+  for (const taken of ["LEASE_TABLE", "ELECTION", "DRAIN_TIMEOUT_MS"]) {
+    if (taken in environment)
+      throw new ConfigurationError(`The environment variable ${taken} is set by the construct, from its props.`);
+  }
+}
+
+function subnetsOf(vpc: IVpc, chosen: SubnetSelection | undefined): SubnetSelection {
+  if (chosen) {
+    if (!vpc.selectSubnets(chosen).hasPublic) return chosen;
+    throw new ConfigurationError(
+      "vpcSubnets has public subnets; candidates only send requests, and need no address that others can reach. Choose private or isolated ones.",
+    );
+  }
+  if (vpc.isolatedSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_ISOLATED };
+  if (vpc.privateSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_WITH_EGRESS };
+  throw new ConfigurationError(
+    "The vpc has public subnets alone; candidates belong in private or isolated ones. Give it some, or leave vpc out.",
+  );
+}

@@ -1,0 +1,189 @@
+import { checkName, ConfigurationError } from "@leasehold/core";
+import { checkElectionDimension, ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/dynamodb/cloudwatch";
+import {
+  Alarm,
+  AlarmStatusWidget,
+  ComparisonOperator,
+  Dashboard,
+  GraphWidget,
+  Metric,
+  Stats,
+  TreatMissingData,
+  type IAlarmAction,
+  type IWidget,
+  type MetricOptions,
+} from "aws-cdk-lib/aws-cloudwatch";
+import { Duration, Token } from "aws-cdk-lib/core";
+import { Construct } from "constructs";
+import type { ILeaseTable } from "./lease-table.ts";
+
+/** What {@link ElectionAlarms} may be told. */
+export interface ElectionAlarmsProps {
+  /** The election, whose candidates all write their metrics (`publishMetrics` of `@leasehold/dynamodb/cloudwatch`). */
+  readonly election: string;
+  /**
+   * For how long nobody may have led, in whole minutes.
+   * @default Duration.minutes(3)
+   */
+  readonly noLeaderAfter?: Duration;
+  /**
+   * How many terms may begin within `flappingWithin`.
+   * @default 5
+   */
+  readonly maxTransitions?: number;
+  /**
+   * The time in which terms are counted, in whole minutes.
+   * @default Duration.minutes(10)
+   */
+  readonly flappingWithin?: Duration;
+  /**
+   * The part of `renewDeadlineMs` that the time between two renewals may take up. With the default durations it is a half
+   * while all is well, and 1 is the loss of the leadership.
+   * @default 0.8
+   */
+  readonly maxRenewalGapRatio?: number;
+  /**
+   * What each alarm does when it goes off, and when it is over.
+   * @default - nothing: alarms can be seen
+   */
+  readonly actions?: IAlarmAction[];
+  /**
+   * The table, whose consumption and throttling are then shown as well.
+   * @default - not shown
+   */
+  readonly table?: ILeaseTable;
+  /**
+   * The dashboard to which the widgets are added.
+   * @default - a new one
+   */
+  readonly dashboard?: Dashboard;
+}
+
+/**
+ * Alarms for an election with standing candidates: nobody leads, the leadership moves too often, renewals come close to
+ * their deadline; and a dashboard of what they look at. An election of functions has no leader between two invocations:
+ * for those, look at `LeaderScheduledFunction`.
+ */
+export class ElectionAlarms extends Construct {
+  /** Nobody leads, or nobody says so. */
+  readonly noLeader: Alarm;
+  /** The leadership moves too often. */
+  readonly flapping: Alarm;
+  /** Renewals come close to their deadline. */
+  readonly lateRenewals: Alarm;
+  readonly dashboard: Dashboard;
+  readonly #election: string;
+
+  /** @throws {ConfigurationError} for what could never go off, or would always. */
+  constructor(scope: Construct, id: string, props: ElectionAlarmsProps) {
+    super(scope, id);
+    const { election, maxTransitions = 5, maxRenewalGapRatio = 0.8 } = props;
+    if (!Token.isUnresolved(election)) {
+      checkName("election", election);
+      checkElectionDimension(election);
+    }
+    const noLeaderMinutes = minutes("noLeaderAfter", props.noLeaderAfter ?? Duration.minutes(3));
+    const flappingMinutes = minutes("flappingWithin", props.flappingWithin ?? Duration.minutes(10));
+    checkThresholds(maxTransitions, maxRenewalGapRatio);
+    this.#election = election;
+    this.noLeader = new Alarm(this, "NoLeader", {
+      alarmDescription: `Nobody has led the election '${election}' for ${noLeaderMinutes} minutes, or no candidate runs.`,
+      metric: this.metricIsLeader(),
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: noLeaderMinutes,
+      // Silence is the worst case of all: there is no candidate left to say that nobody leads.
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+    this.flapping = new Alarm(this, "Flapping", {
+      alarmDescription: `The leadership of the election '${election}' has begun more than ${maxTransitions} times within ${flappingMinutes} minutes.`,
+      metric: this.metricTransitions({ period: Duration.minutes(flappingMinutes) }),
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      threshold: maxTransitions,
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+    this.lateRenewals = new Alarm(this, "LateRenewals", {
+      alarmDescription: `Renewals of the election '${election}' took more than ${maxRenewalGapRatio} of their deadline, in two minutes out of five.`,
+      metric: this.metricRenewalGapRatio(),
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      threshold: maxRenewalGapRatio,
+      evaluationPeriods: 5,
+      // A single renewal that had to be sent again is no news.
+      datapointsToAlarm: 2,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+    for (const alarm of this.alarms) {
+      alarm.addAlarmAction(...(props.actions ?? []));
+      alarm.addOkAction(...(props.actions ?? []));
+    }
+    this.dashboard = props.dashboard ?? new Dashboard(this, "Dashboard");
+    this.dashboard.addWidgets(...this.#widgets(maxRenewalGapRatio, props.table));
+  }
+
+  /** All of them. */
+  get alarms(): readonly Alarm[] {
+    return [this.noLeader, this.flapping, this.lateRenewals];
+  }
+
+  /** 1 in a minute in which somebody led, else 0. */
+  metricIsLeader(options?: MetricOptions): Metric {
+    return this.#metric(METRIC_NAMES.isLeader, { statistic: Stats.MAXIMUM, ...options });
+  }
+
+  /** How many terms began. */
+  metricTransitions(options?: MetricOptions): Metric {
+    return this.#metric(METRIC_NAMES.transitions, { statistic: Stats.SUM, ...options });
+  }
+
+  /** The longest time between two renewals, as a part of `renewDeadlineMs`. */
+  metricRenewalGapRatio(options?: MetricOptions): Metric {
+    return this.#metric(METRIC_NAMES.renewalGapRatio, { statistic: Stats.MAXIMUM, ...options });
+  }
+
+  #metric(metricName: string, options: MetricOptions): Metric {
+    const dimensionsMap = { [ELECTION_DIMENSION]: this.#election };
+    return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, period: Duration.minutes(1), ...options });
+  }
+
+  #widgets(maxRenewalGapRatio: number, table: ILeaseTable | undefined): IWidget[] {
+    const title = (what: string): string => `${this.#election}: ${what}`;
+    const widgets: IWidget[] = [
+      new AlarmStatusWidget({ title: title("alarms"), alarms: [...this.alarms], width: 6, height: 6 }),
+      new GraphWidget({ title: title("somebody leads"), left: [this.metricIsLeader()], leftYAxis: { min: 0, max: 1 }, width: 6 }),
+      new GraphWidget({ title: title("terms begun"), left: [this.metricTransitions()], leftYAxis: { min: 0 }, width: 6 }),
+      new GraphWidget({
+        title: title("time between renewals / deadline"),
+        left: [this.metricRenewalGapRatio()],
+        leftAnnotations: [{ value: maxRenewalGapRatio, label: "alarm" }],
+        leftYAxis: { min: 0, max: 1 },
+        width: 6,
+      }),
+    ];
+    if (!table) return widgets;
+    const left = [table.metricConsumedWriteCapacityUnits()];
+    return [
+      ...widgets,
+      new GraphWidget({ title: "Table of leases: writes", left, right: [table.metricWriteThrottleEvents()], width: 24 }),
+    ];
+  }
+}
+
+function minutes(name: string, duration: Duration): number {
+  const seconds = duration.toSeconds();
+  if (seconds >= 60 && seconds % 60 === 0) return seconds / 60;
+  throw new ConfigurationError(
+    `${name} is ${seconds} s; metrics come once a minute, so it must be a whole number of minutes, from 1.`,
+  );
+}
+
+function checkThresholds(maxTransitions: number, maxRenewalGapRatio: number): void {
+  if (!Token.isUnresolved(maxTransitions) && !(maxTransitions >= 1)) {
+    throw new ConfigurationError(`maxTransitions is ${maxTransitions}; a single start is no flapping, so it must be at least 1.`);
+  }
+  if (!Token.isUnresolved(maxRenewalGapRatio) && !(maxRenewalGapRatio > 0 && maxRenewalGapRatio < 1)) {
+    throw new ConfigurationError(
+      `maxRenewalGapRatio is ${maxRenewalGapRatio}; at 1 the leadership is lost and no renewal is measured any more, so it must be between 0 and 1.`,
+    );
+  }
+}

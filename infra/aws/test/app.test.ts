@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isMissing } from "../../../test/backends/missing-backend.ts";
+import { SynthesizedApp } from "./synthesized-app.ts";
+
+const STACKS = ["LeaseholdTable", "LeaseholdCandidates", "LeaseholdSchedule"];
+
+let app: SynthesizedApp;
+
+// It fails for what CloudFormation's validation or cdk-nag find.
+beforeAll(async () => {
+  app = await SynthesizedApp.synthesize("app");
+}, 120_000);
+
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+});
+
+test("it is synthesized without a network, and asks nothing of an account", async () => {
+  for (const stack of STACKS) {
+    const text = JSON.stringify(await app.template(stack));
+    expect(text).not.toContain("dummy");
+    expect(text).not.toMatch(/\b\d{12}\b/);
+  }
+});
+
+test.each(STACKS.slice(1))("%s depends on the table by its stack's outputs alone", async (stack) => {
+  const { Resources } = await app.template(stack);
+  expect(Object.values(Resources).map(({ Type }) => Type)).not.toContain("AWS::DynamoDB::GlobalTable");
+  expect(JSON.stringify(Resources)).toContain('"Fn::ImportValue":"LeaseholdTable:');
+});
+
+test("the table keeps occurrences for their retention alone", async () => {
+  const { Resources } = await app.template("LeaseholdTable");
+  expect(Object.values(Resources)).toMatchObject([
+    { Type: "AWS::DynamoDB::GlobalTable", Properties: { TimeToLiveSpecification: { AttributeName: "expiresAt" } } },
+  ]);
+});
+
+const cfnLint = promisify(execFile)("cfn-lint", ["--version"]).then(
+  () => undefined,
+  () => "cfn-lint is not installed: python3 -m pip install cfn-lint",
+);
+
+describe.skipIf(await isMissing(cfnLint))("cfn-lint", () => {
+  test("finds nothing that is not acknowledged in the template", async () => {
+    const found = promisify(execFile)("cfn-lint", [
+      "--non-zero-exit-code",
+      "informational",
+      ...STACKS.map((stack) => app.templatePath(stack)),
+    ]);
+    await expect(found).resolves.toMatchObject({ stdout: "" });
+  });
+});

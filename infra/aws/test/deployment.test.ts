@@ -1,0 +1,174 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import {
+  DeleteTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  ScanCommand,
+  type AttributeValue,
+} from "@aws-sdk/client-dynamodb";
+import { conformance, type Subject } from "@leasehold/conformance";
+import { Elector } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test, vi } from "vitest";
+import { isMissing } from "../../../test/backends/missing-backend.ts";
+import { motoMissing, startMoto } from "../../../test/backends/moto.ts";
+import { nodeExecutable } from "../../../test/backends/owned-process.ts";
+import { DynamoDBPlace, withProxy, type DynamoDB } from "../../../test/conformance/dynamodb-place.ts";
+import { bundleCandidate } from "../bin/candidate-image.ts";
+import { OCCURRENCE_TTL_ATTRIBUTE } from "../src/index.ts";
+import { createStack, deleteStack, REGION } from "./deployed-table.ts";
+import { SynthesizedApp } from "./synthesized-app.ts";
+
+const STACK = "LeaseholdTable";
+const HOUR = "2026-11-20T10:00:00Z";
+
+describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized stack creates in moto", () => {
+  let app: SynthesizedApp;
+  let dynamoDb: DynamoDB;
+  let tableName: string;
+  let client: DynamoDBClient;
+
+  beforeAll(async () => {
+    const [synthesized, moto] = await Promise.all([SynthesizedApp.synthesize("deployment"), startMoto()]);
+    app = synthesized;
+    dynamoDb = await withProxy(moto, { transacts: true });
+    const { TableName = "" } = await createStack(moto.url, STACK, await app.template(STACK));
+    tableName = TableName;
+    client = new DynamoDBClient({
+      endpoint: moto.url,
+      region: REGION,
+      credentials: { accessKeyId: "any", secretAccessKey: "any" },
+    });
+  }, 120_000);
+
+  afterAll(async () => {
+    client.destroy();
+    await app[Symbol.asyncDispose]();
+    await dynamoDb[Symbol.asyncDispose]();
+  });
+
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  /** What a process of AWS's finds in its environment, of this election. */
+  function environment(election: string): Record<string, string> {
+    return {
+      LEASE_TABLE: tableName,
+      ELECTION: election,
+      AWS_ENDPOINT_URL: dynamoDb.service.url,
+      AWS_REGION: REGION,
+      AWS_ACCESS_KEY_ID: "any",
+      AWS_SECRET_ACCESS_KEY: "any",
+    };
+  }
+
+  async function itemsOf(election: string): Promise<Record<string, AttributeValue>[]> {
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName, ConsistentRead: true }));
+    return Items.filter((item) => item["election"]?.S === election);
+  }
+
+  test("has the keys, is on demand, and is protected", async () => {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+    expect(Table).toMatchObject({
+      KeySchema: [
+        { AttributeName: "election", KeyType: "HASH" },
+        { AttributeName: "entry", KeyType: "RANGE" },
+      ],
+      BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
+      DeletionProtectionEnabled: true,
+    });
+  });
+
+  const subject: Subject = {
+    name: "dynamodb (the table of infra/aws, in moto)",
+    leaseMs: 15_000,
+    // A leadership takes moto 44 ms; what a thousand terms could show, the other columns do.
+    leaderships: 50,
+    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+    lacks: { watch: "DynamoDB cannot push" },
+    open: () => DynamoDBPlace.open(dynamoDb, tableName),
+  };
+  conformance({ describe, it }, subject);
+
+  test("holds leases without the attribute of the TTL, and occurrences with it", async () => {
+    const store = new DynamoDBLeaseStore({ client, tableName });
+    const occurrences = store.occurrences("ttl", { retentionMs: 86_400_000 });
+    for (const [leases, election] of [
+      [store, "ttl"],
+      [occurrences, `ttl@${HOUR}`],
+    ] as const) {
+      const { elected } = await new Elector({ store: leases, election }).tryRun(() => {});
+      expect(elected).toBe(true);
+    }
+    const carries = Object.fromEntries(
+      (await itemsOf("ttl")).map((item) => [item["entry"]?.S, OCCURRENCE_TTL_ATTRIBUTE in item]),
+    );
+    expect(carries).toEqual({ lease: false, [`tick#ttl@${HOUR}`]: true });
+  });
+
+  test("is used by the function of LeaderScheduledFunction, as it is bundled: each hour is done once", async () => {
+    for (const [name, value] of Object.entries(environment("hourly-report"))) vi.stubEnv(name, value);
+    const bundle = pathToFileURL(join(await app.functionCode("LeaseholdSchedule"), "index.mjs"));
+    const { handler } = (await import(bundle.href)) as { readonly handler: (event: object, context: object) => Promise<unknown> };
+    const logged = vi.spyOn(console, "log").mockImplementation(() => {});
+    onTestFinished(() => logged.mockRestore());
+    const event = { time: HOUR, resources: [`arn:aws:scheduler:${REGION}:123456789012:schedule/default/hourly-report`] };
+    const context = { functionName: "hourly-report", awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
+
+    await expect(handler(event, context)).resolves.toEqual({ hour: HOUR, attempt: 1 });
+    await expect(handler(event, { ...context, awsRequestId: "2" })).resolves.toMatchObject({ elected: false });
+
+    expect(await itemsOf("hourly-report")).toMatchObject([
+      { entry: { S: expect.stringMatching(/^tick#.*10:00/) }, done: { BOOL: true } },
+    ]);
+    expect(logged).toHaveBeenCalledTimes(1);
+  });
+
+  test("is used by the candidate that goes into the image: it leads, says so to CloudWatch, and releases when it is stopped", async () => {
+    const programs = fileURLToPath(new URL("../programs", import.meta.url));
+    const folder = await mkdtemp(fileURLToPath(new URL("../../../node_modules/.cache/leasehold-candidate-", import.meta.url)));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    bundleCandidate(programs, folder);
+    // Without a folder of its own to find packages from: all that it needs is in the bundle.
+    const candidate = spawn(nodeExecutable(), [join(folder, "candidate.mjs")], {
+      env: { ...environment("nightly-billing"), DRAIN_TIMEOUT_MS: "1000" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void candidate.kill("SIGKILL"));
+    const ended = once(candidate, "exit");
+    const isLeader: unknown[] = [];
+    for await (const line of createInterface({ input: candidate.stdout })) {
+      const { Election: election, IsLeader: leads } = JSON.parse(line) as Record<string, unknown>;
+      if (election !== "nightly-billing") continue;
+      // The minute may turn at any time, and says the same again.
+      if (leads !== isLeader.at(-1)) isLeader.push(leads);
+      if (leads === 1 && !candidate.killed) candidate.kill("SIGTERM");
+    }
+
+    expect(await ended).toEqual([0, null]);
+    expect(isLeader).toEqual([0, 1, 0]);
+    const Key = { election: { S: "nightly-billing" }, entry: { S: "lease" } };
+    const { Item } = await client.send(new GetItemCommand({ TableName: tableName, Key, ConsistentRead: true }));
+    expect(Item).toMatchObject({ term: { N: "1" } });
+    await expect(new DynamoDBLeaseStore({ client, tableName }).read("nightly-billing")).resolves.toMatchObject({
+      state: "vacant",
+    });
+  });
+
+  test("cannot be deleted, and outlives its stack", async () => {
+    await expect(client.send(new DeleteTableCommand({ TableName: tableName }))).rejects.toThrow(
+      /while DeletionProtectionEnabled|deletion protection/i,
+    );
+    await deleteStack(dynamoDb.service.url, STACK).catch(() => undefined);
+    await expect(client.send(new DescribeTableCommand({ TableName: tableName }))).resolves.toMatchObject({
+      Table: { TableStatus: "ACTIVE" },
+    });
+  });
+});

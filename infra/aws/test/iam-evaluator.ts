@@ -1,0 +1,70 @@
+/** One statement of a policy, as a template has it. */
+export interface Statement {
+  readonly Effect: "Allow" | "Deny";
+  readonly Action: string | readonly string[];
+  /** Strings, or what CloudFormation resolves: compared as JSON. */
+  readonly Resource: unknown;
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
+}
+
+/** A request as IAM sees it. */
+export interface Request {
+  readonly action: string;
+  readonly resource: unknown;
+  /** The values of each key that the request has; a key that it lacks is left out. */
+  readonly context?: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Whether these statements allow a request, by the rules of IAM that our policies use: an explicit denial wins, and what
+ * nothing allows is denied.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+ * @throws for an operator that it does not know, rather than guess.
+ */
+export function allows(statements: readonly Statement[], request: Request): boolean {
+  const matching = statements.filter((statement) => matches(statement, request));
+  return matching.some(({ Effect }) => Effect === "Allow") && !matching.some(({ Effect }) => Effect === "Deny");
+}
+
+function matches({ Action, Resource, Condition = {} }: Statement, { action, resource, context = {} }: Request): boolean {
+  if (!list(Action).some((pattern) => like(pattern, action, true))) return false;
+  if (!list(Resource).some((pattern) => pattern === "*" || JSON.stringify(pattern) === JSON.stringify(resource))) return false;
+  return Object.entries(Condition).every(([operator, keys]) =>
+    Object.entries(keys).every(([key, wanted]) => holds(operator, list(wanted), context[key])),
+  );
+}
+
+/** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html */
+function holds(operator: string, wanted: readonly string[], values: readonly string[] | undefined): boolean {
+  switch (operator) {
+    case "Null":
+      return wanted.includes(String(values === undefined));
+    case "ForAllValues:StringEquals":
+      // True also where the key is missing: all of nothing.
+      return (values ?? []).every((value) => wanted.some((pattern) => literal(pattern) === value));
+    case "ForAllValues:StringLike":
+      return (values ?? []).every((value) => wanted.some((pattern) => like(pattern, value, false)));
+    case "StringEquals":
+      return values?.length === 1 && wanted.some((pattern) => literal(pattern) === values[0]);
+    default:
+      throw new Error(`The operator ${operator} is not known here.`);
+  }
+}
+
+/** What a value means once policy variables are replaced; one that we do not know has no value, and so matches nothing. */
+function literal(pattern: string): string | undefined {
+  const unknown = pattern.replaceAll(/\$\{[$*?]\}/g, "").includes("${");
+  return unknown ? undefined : pattern.replaceAll(/\$\{([$*?])\}/g, "$1");
+}
+
+function like(pattern: string, value: string, ignoringCase: boolean): boolean {
+  const source = pattern
+    .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${source}$`, ignoringCase ? "is" : "s").test(value);
+}
+
+function list<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? value : [value as T];
+}

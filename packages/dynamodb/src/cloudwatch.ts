@@ -1,0 +1,167 @@
+import {
+  ConfigurationError,
+  holderElapsedMs,
+  instantOf,
+  systemClock,
+  type Clock,
+  type Elector,
+  type Instant,
+} from "@leasehold/core";
+
+/** The namespace of every metric. */
+export const METRICS_NAMESPACE = "Leasehold";
+/** The one dimension of every metric; its value is the election's name. */
+export const ELECTION_DIMENSION = "Election";
+/** What each metric is called. */
+export const METRIC_NAMES: {
+  /** 1 while this candidate leads, else 0: once a minute, and at each change. Its maximum over all candidates says whether anybody leads. */
+  readonly isLeader: "IsLeader";
+  /** 1 whenever this candidate starts to lead. Its sum says how often the leadership moved. */
+  readonly transitions: "Transitions";
+  /** At each renewal: the time since the one before, divided by `renewDeadlineMs`. At 1 the task's signal would have aborted. */
+  readonly renewalGapRatio: "RenewalGapRatio";
+} = { isLeader: "IsLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" };
+
+export interface PublishMetricsOptions {
+  /** Takes one line, which ends in a line feed. @defaultValue writes it to standard output */
+  readonly write?: ((line: string) => void) | undefined;
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** Metrics that are being written. */
+export interface PublishedMetrics extends Disposable {
+  /** Ends them, with the timer that keeps the process alive. May be called again. */
+  stop(): void;
+}
+
+const MINUTE_MS = 60_000;
+/** What CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
+const DIMENSION_VALUE = /^(?=.*[!-~])[ -~]{1,255}$/;
+
+/**
+ * Writes what alarms need to know of a candidate to standard output, as lines of CloudWatch's embedded metric format. On
+ * Lambda, and in containers whose output goes to CloudWatch Logs, they become metrics without any request from here.
+ * Every candidate of an election writes the same metrics.
+ *
+ * @example
+ * ```ts
+ * using metrics = publishMetrics(elector);
+ * await elector.run(task, { signal });
+ * ```
+ * @throws {ConfigurationError} for an election whose name CloudWatch cannot take: it must be of printable ASCII characters.
+ */
+export function publishMetrics(elector: Elector, options: PublishMetricsOptions = {}): PublishedMetrics {
+  if (typeof (elector as Partial<Elector> | undefined)?.on !== "function") {
+    throw new ConfigurationError("publishMetrics needs an Elector of @leasehold/core.");
+  }
+  checkElectionDimension(elector.election);
+  const metrics = new ElectorMetrics(elector, options);
+  return { stop: () => metrics.stop(), [Symbol.dispose]: () => metrics.stop() };
+}
+
+/** @throws {ConfigurationError} unless CloudWatch takes this election's name as the value of a dimension. */
+export function checkElectionDimension(election: string): void {
+  if (DIMENSION_VALUE.test(election)) return;
+  throw new ConfigurationError(
+    `CloudWatch takes printable ASCII characters alone as the value of a dimension, and the election is called ${JSON.stringify(election)}. Give it another name, or do without these metrics.`,
+    { election },
+  );
+}
+
+type Values = Readonly<Partial<Record<(typeof METRIC_NAMES)[keyof typeof METRIC_NAMES], number>>>;
+
+class ElectorMetrics {
+  readonly #elector: Elector;
+  readonly #clock: Clock;
+  readonly #write: (line: string) => void;
+  readonly #stops: (() => void)[] = [];
+  /** The last time at which the lease was known to be ours. */
+  #confirmedAt: Instant | undefined;
+  #warned = false;
+
+  constructor(elector: Elector, { write = toStandardOutput, clock = systemClock }: PublishMetricsOptions) {
+    this.#elector = elector;
+    this.#clock = clock;
+    this.#write = write;
+    this.#stops.push(
+      elector.on("startedLeading", ({ term }) => {
+        this.#confirmedAt = instantOf(clock);
+        this.#publish({ ...this.#isLeader(), Transitions: 1 }, term);
+      }),
+      elector.on("renewed", ({ term }) => this.#renewed(term)),
+      elector.on("stoppedLeading", ({ term }) => {
+        this.#confirmedAt = undefined;
+        this.#publish(this.#isLeader(), term);
+      }),
+    );
+    this.#publish(this.#isLeader());
+    this.#everyMinute();
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  #isLeader(): Values {
+    return { IsLeader: this.#elector.isLeader ? 1 : 0 };
+  }
+
+  #renewed(term: number): void {
+    const now = instantOf(this.#clock);
+    const { renewDeadlineMs } = this.#elector.timing;
+    // None, if these metrics began in the middle of a term.
+    if (this.#confirmedAt)
+      this.#publish({ RenewalGapRatio: holderElapsedMs(this.#clock, this.#confirmedAt) / renewDeadlineMs }, term);
+    this.#confirmedAt = now;
+  }
+
+  /** In the middle of each minute of the wall clock: one that comes a little late still counts for its own minute. */
+  #everyMinute(): void {
+    const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
+    const timer = this.#clock.setTimer(() => {
+      this.#stops.splice(this.#stops.indexOf(cancel), 1);
+      this.#everyMinute();
+      this.#publish(this.#isLeader());
+    }, MINUTE_MS - intoMinuteMs);
+    const cancel = (): void => timer.cancel();
+    this.#stops.push(cancel);
+  }
+
+  /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
+  #publish(values: Values, term?: number): void {
+    const { election, candidateId } = this.#elector;
+    const line = {
+      _aws: {
+        Timestamp: Math.floor(this.#clock.wallMs()),
+        CloudWatchMetrics: [
+          {
+            Namespace: METRICS_NAMESPACE,
+            Dimensions: [[ELECTION_DIMENSION]],
+            Metrics: Object.keys(values).map((Name) => ({ Name, Unit: Name === METRIC_NAMES.transitions ? "Count" : "None" })),
+          },
+        ],
+      },
+      [ELECTION_DIMENSION]: election,
+      // For those who search the log: a dimension of its own for each candidate would be a metric of its own to pay for.
+      CandidateId: candidateId,
+      ...(term === undefined ? {} : { Term: term }),
+      ...values,
+    };
+    try {
+      this.#write(`${JSON.stringify(line)}\n`);
+    } catch (error) {
+      // A metric that is lost must not end the process, nor a leadership.
+      if (this.#warned) return;
+      this.#warned = true;
+      process.emitWarning(`The metrics of the election '${election}' cannot be written: ${String(error)}`, {
+        type: "LeaseholdWarning",
+        code: "LEASEHOLD_METRICS_NOT_WRITTEN",
+      });
+    }
+  }
+}
+
+function toStandardOutput(line: string): void {
+  process.stdout.write(line);
+}

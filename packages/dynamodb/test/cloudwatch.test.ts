@@ -1,0 +1,263 @@
+import { Elector, holderElapsedMs, MemoryLeaseStore, type ElectorOptions, type LeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE, publishMetrics } from "@leasehold/dynamodb/cloudwatch";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+
+const ELECTION = "nightly-billing";
+const MINUTE_MS = 60_000;
+
+/** One line, as far as CloudWatch reads it. */
+interface Line {
+  readonly _aws: {
+    readonly Timestamp: number;
+    readonly CloudWatchMetrics: readonly [{ readonly Metrics: readonly { readonly Name: string }[] }];
+  };
+  readonly [member: string]: unknown;
+}
+
+let clock: VirtualClock;
+let store: LeaseStore;
+let lines: Line[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+  lines = [];
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+function write(line: string): void {
+  expect(line.endsWith("\n")).toBe(true);
+  expect(line.trimEnd()).not.toContain("\n");
+  lines.push(JSON.parse(line) as Line);
+}
+
+function candidate(options: Partial<ElectorOptions> = {}): Elector {
+  return new Elector({ store, election: ELECTION, candidateId: "a", clock, ...options });
+}
+
+/** Metrics that end with the test. */
+function publish(elector: Elector, options: Parameters<typeof publishMetrics>[1] = { write, clock }): { stop(): void } {
+  const metrics = publishMetrics(elector, options);
+  onTestFinished(() => metrics.stop());
+  return metrics;
+}
+
+/** What was written of one metric, in its order. */
+function valuesOf(name: string): unknown[] {
+  return lines.filter((line) => name in line).map((line) => line[name]);
+}
+
+/** A candidate that has begun to lead, and how to stop it. */
+async function leading(elector: Elector): Promise<() => Promise<void>> {
+  const stopping = new AbortController();
+  const running = elector.run(
+    async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    },
+    { signal: stopping.signal },
+  );
+  while (!elector.isLeader) await clock.step();
+  return async () => {
+    stopping.abort();
+    await clock.settle();
+    await running;
+  };
+}
+
+test("a line is what the specification of the format asks for", async () => {
+  const elector = candidate();
+  publish(elector);
+  const stop = await leading(elector);
+
+  expect(lines.at(-1)).toEqual({
+    _aws: {
+      Timestamp: Math.floor(clock.wallMs()),
+      CloudWatchMetrics: [
+        {
+          Namespace: "Leasehold",
+          Dimensions: [["Election"]],
+          Metrics: [
+            { Name: "IsLeader", Unit: "None" },
+            { Name: "Transitions", Unit: "Count" },
+          ],
+        },
+      ],
+    },
+    Election: ELECTION,
+    CandidateId: "a",
+    Term: 1,
+    IsLeader: 1,
+    Transitions: 1,
+  });
+  await stop();
+  for (const line of lines) {
+    const [{ Metrics }] = line._aws.CloudWatchMetrics;
+    // What a directive names and the line does not have is an error to CloudWatch; and so is an instant with a fraction.
+    for (const { Name } of Metrics) expect(line[Name]).toEqual(expect.any(Number));
+    expect(Number.isInteger(line._aws.Timestamp)).toBe(true);
+  }
+});
+
+test("the names are those that the lines have", () => {
+  expect([METRICS_NAMESPACE, ELECTION_DIMENSION]).toEqual(["Leasehold", "Election"]);
+  expect(METRIC_NAMES).toEqual({ isLeader: "IsLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" });
+});
+
+test("a standby says that it does not lead, once in each minute of the wall clock", async () => {
+  await leading(candidate({ candidateId: "other" }));
+  publish(candidate());
+  expect(valuesOf("IsLeader")).toEqual([0]);
+  lines = [];
+
+  await clock.advance(10 * MINUTE_MS);
+
+  expect(valuesOf("IsLeader")).toEqual(Array.from({ length: 10 }, () => 0));
+  const minutes = lines.map((line) => Math.floor(line._aws.Timestamp / MINUTE_MS));
+  expect(new Set(minutes).size).toBe(10);
+  // In the middle: a timer that is late by less than half a minute still counts for its own.
+  for (const line of lines) expect(line._aws.Timestamp % MINUTE_MS).toBe(MINUTE_MS / 2);
+});
+
+test("a leader says so at the start, each minute, and says at its end that it is over", async () => {
+  const elector = candidate();
+  publish(elector);
+  const stop = await leading(elector);
+  expect(valuesOf("IsLeader")).toEqual([0, 1]);
+  await clock.advance(2 * MINUTE_MS);
+  expect(valuesOf("IsLeader")).toEqual([0, 1, 1, 1]);
+  await stop();
+
+  expect(valuesOf("IsLeader")).toEqual([0, 1, 1, 1, 0]);
+  expect(valuesOf("Transitions")).toEqual([1]);
+});
+
+test("each term counts as a transition", async () => {
+  const elector = candidate();
+  publish(elector);
+  for (let term = 1; term <= 3; term += 1) await elector.tryRun(() => {});
+
+  expect(valuesOf("Transitions")).toEqual([1, 1, 1]);
+  expect(lines.filter((line) => "Transitions" in line).map((line) => line["Term"])).toEqual([1, 2, 3]);
+});
+
+test("a steady leader uses half of its renew deadline between two renewals", async () => {
+  const elector = candidate();
+  publish(elector);
+  const stop = await leading(elector);
+  await clock.advance(MINUTE_MS);
+
+  const ratios = valuesOf("RenewalGapRatio") as number[];
+  expect(ratios.length).toBeGreaterThanOrEqual(11);
+  for (const ratio of ratios) expect(ratio).toBeCloseTo(0.5, 1);
+  await stop();
+});
+
+test("a renewal that fails at first shows in the ratio, and the time from one term to the next does not", async () => {
+  const renew = store.renew.bind(store);
+  let isAway = false;
+  store.renew = async (...args) => {
+    if (isAway) throw new Error("No answer.");
+    return await renew(...args);
+  };
+  const elector = candidate();
+  publish(elector);
+  let since = { monotonicMs: 0, wallMs: 0 };
+  const gaps: number[] = [];
+  const note = (): void => void (since = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+  elector.on("startedLeading", note);
+  elector.on("renewed", () => {
+    gaps.push(holderElapsedMs(clock, since) / elector.timing.renewDeadlineMs);
+    note();
+  });
+  const stop = await leading(elector);
+  await clock.advance(7_000);
+  isAway = true;
+  await clock.advance(5_000);
+  isAway = false;
+  await clock.advance(8_000);
+  await stop();
+  await clock.advance(10 * MINUTE_MS);
+  const stopAgain = await leading(elector);
+  await clock.advance(7_000);
+  await stopAgain();
+
+  const ratios = valuesOf("RenewalGapRatio") as number[];
+  expect(ratios).toEqual(gaps);
+  expect(Math.max(...ratios)).toBeGreaterThan(0.6);
+  expect(Math.max(...ratios)).toBeLessThan(1);
+});
+
+test("a renewal of a term that began before the metrics is not measured, the next one is", async () => {
+  const elector = candidate();
+  const stop = await leading(elector);
+  publish(elector);
+  await clock.advance(5_500);
+  expect(valuesOf("RenewalGapRatio")).toEqual([]);
+  await clock.advance(5_500);
+  expect(valuesOf("RenewalGapRatio")).toHaveLength(1);
+  await stop();
+});
+
+test.each(["stop", "using"] as const)("nothing is written, and no timer is left, after %s", async (way) => {
+  const elector = candidate();
+  const metrics = publishMetrics(elector, { write, clock });
+  await clock.advance(3 * MINUTE_MS);
+  if (way === "stop") metrics.stop();
+  else metrics[Symbol.dispose]();
+  metrics.stop();
+  expect(clock.pendingTimers).toBe(0);
+  lines = [];
+
+  await elector.tryRun(() => {});
+  await clock.advance(3 * MINUTE_MS);
+
+  expect(lines).toEqual([]);
+});
+
+test("what cannot be written is one warning, and neither the end of a leadership nor of the metrics", async () => {
+  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  let broken = true;
+  const elector = candidate();
+  publish(elector, {
+    clock,
+    write: (line) => {
+      if (broken) throw new Error("The pipe is closed.");
+      write(line);
+    },
+  });
+  const failed = vi.fn<() => void>();
+  elector.on("callbackFailed", failed);
+  const stop = await leading(elector);
+  await clock.advance(2 * MINUTE_MS);
+  expect(warned.mock.calls.map(([message]) => message)).toEqual([expect.stringContaining("The pipe is closed.")]);
+  expect(failed).not.toHaveBeenCalled();
+  expect(elector.isLeader).toBe(true);
+
+  broken = false;
+  await clock.advance(MINUTE_MS);
+  expect(valuesOf("IsLeader")).toEqual([1]);
+  await stop();
+});
+
+test("they go to standard output, by the system's clock, unless told otherwise", () => {
+  const written = vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+  const metrics = publishMetrics(candidate());
+  metrics.stop();
+
+  const [[line]] = written.mock.calls as [[string]];
+  expect((JSON.parse(line) as Line)._aws.Timestamp).toBeGreaterThan(Date.now() - MINUTE_MS);
+});
+
+test.each(["Nächtlich", "夜", " ", "a".repeat(255)])("an election called %j", (election) => {
+  const act = (): void => publishMetrics(candidate({ election }), { write, clock }).stop();
+  if (election.startsWith("a")) expect(act).not.toThrow();
+  else expect(act).toThrow(/printable ASCII/);
+});
+
+test("what is no elector is refused", () => {
+  expect(() => publishMetrics({} as Elector)).toThrow("publishMetrics needs an Elector");
+});
