@@ -162,7 +162,10 @@ describe("an HTTP function of the Functions Framework", () => {
 
     const answer = await fetch(url, { method: "POST", headers });
     expect(await answer.json()).toMatchObject({ id: "refresh@2026-11-20T10:00:00.000Z", attempt: 1 });
-    expect(await (await fetch(url, { method: "POST", headers })).json()).toEqual({ elected: false });
+    const elsewhere = { ...headers, "X-CloudScheduler-JobName": "projects/acme/locations/us-east4/jobs/refresh" };
+    for (const again of [headers, elsewhere]) {
+      expect(await (await fetch(url, { method: "POST", headers: again })).json()).toEqual({ elected: false });
+    }
     // Somebody's own request does not say which minute it is for.
     expect((await fetch(url)).status).toBe(500);
   });

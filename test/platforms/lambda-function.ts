@@ -62,7 +62,8 @@ export class LambdaFunction implements AsyncDisposable {
   }
 
   static async start(options: FunctionOptions): Promise<LambdaFunction> {
-    const server = createServer();
+    // Longer than any freeze: a thawed runtime must not find its connection closed.
+    const server = createServer({ keepAliveTimeout: 600_000 });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return new LambdaFunction(server, options);

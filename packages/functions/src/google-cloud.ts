@@ -124,7 +124,8 @@ function candidateId(id: string | undefined): string | undefined {
 /** https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations.jobs#HttpTarget */
 function scheduledByCloudScheduler(request: Request): Occurrence {
   const scheduledMs = scheduledMsOf(request.get("x-cloudscheduler-scheduletime"), "The header X-CloudScheduler-ScheduleTime");
-  return { name: request.get("x-cloudscheduler-jobname") ?? "", scheduledMs };
+  // Of a full name, which has the region in it, what comes last is the same in every region.
+  return { name: request.get("x-cloudscheduler-jobname")?.split("/").at(-1) ?? "", scheduledMs };
 }
 
 function theEventItself({ id, time }: CloudEvent<unknown>): Occurrence {
