@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { SynthesizedApp } from "./synthesized-app.ts";
 
 const STACKS = ["LeaseholdTable", "LeaseholdCandidates", "LeaseholdSchedule"];
