@@ -363,8 +363,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "          : options.immediate\n",
-        replace: "          : options.reason\n",
+        find: "    if (!immediate) return { ...record, broken: { reason } };",
+        replace: "    if (!immediate && !reason) return { ...record, broken: { reason } };",
       },
     ],
   },
