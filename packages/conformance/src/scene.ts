@@ -259,6 +259,13 @@ export class Scene {
   }
 }
 
+/** How much later than a lease runs out a process without a memory may find that, by the store's own clock; twice what it states, since that is a bound. */
+export function storeClockLatenessMs({ capabilities }: LeaseStore): number {
+  const { storeClock } = capabilities;
+  // A clock that is not exact takes two readings to believe.
+  return 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0);
+}
+
 export function outageMsOf({ leaseMs, outageMs = OUTAGE_LEASES * leaseMs }: Subject): number {
   return outageMs;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import type { Scene } from "../scene.ts";
+import { storeClockLatenessMs, type Scene } from "../scene.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -46,11 +46,10 @@ export const completing: readonly Case[] = [
     needs: ["occurrences", "store-clock"],
     async run(scene) {
       const a = await occurrences(scene);
-      const { storeClock } = a.capabilities;
       const claim = await scene.win(a, "a");
       await scene.pass(scene.leaseMs / 2);
       await scene.lose(await occurrences(scene), "b", { expiry: "store-clock" });
-      await scene.pass(scene.leaseMs * 0.7 + 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0));
+      await scene.pass(scene.leaseMs * 0.7 + storeClockLatenessMs(a));
       const b = await occurrences(scene);
       const next = await scene.win(b, "b", { expiry: "store-clock" });
       assert.equal(next.term, claim.term + 1);

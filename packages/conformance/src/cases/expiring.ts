@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import { assertLed, type Scene } from "../scene.ts";
+import { assertLed, storeClockLatenessMs, type Scene } from "../scene.ts";
 
 /** When a lease that nobody renews is free. */
 export const expiring: readonly Case[] = [
@@ -110,7 +110,6 @@ export const expiring: readonly Case[] = [
     needs: ["store-clock"],
     async run(scene) {
       const [a] = await scene.connect(1);
-      const { storeClock } = a.capabilities;
       const lease = await scene.win(a, "a");
       await scene.pass(scene.leaseMs * 0.5);
       const { extendedAt } = await scene.keep(a, lease);
@@ -118,7 +117,7 @@ export const expiring: readonly Case[] = [
       await scene.pass(scene.leaseMs * 0.6);
       await coldMayNot(scene);
       await coldMayNot(scene);
-      await scene.pass(scene.leaseMs * 0.6 + 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0));
+      await scene.pass(scene.leaseMs * 0.6 + storeClockLatenessMs(a));
       const [cold] = await scene.connect(1);
       const seen = await scene.look(cold, { expiry: "store-clock" });
       assert.deepEqual([seen?.state, seen?.term], ["expired", lease.term]);

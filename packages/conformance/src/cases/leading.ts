@@ -3,7 +3,7 @@ import { Elector, isLeaseholdError, type Leadership, type LeaseStore } from "@le
 import type { Case } from "../case.ts";
 import { Contest } from "../contest.ts";
 import { eventLoopTurn } from "../real-time.ts";
-import type { Scene } from "../scene.ts";
+import { storeClockLatenessMs, type Scene } from "../scene.ts";
 
 const LEADERSHIPS = 1_000;
 /** Of so many leaderships one is broken. */
@@ -75,10 +75,8 @@ export const leading: readonly Case[] = [
       const a = await contest.enterAndLead("a", store, { releaseOnStop: false });
       await contest.leadsOn(a, 0.6 * scene.leaseMs);
       await scene.settled(a.stop());
-      const { storeClock } = store.capabilities;
       const everyMs = scene.leaseMs / 10;
-      const boundMs =
-        scene.leaseMs + 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0) + 2 * everyMs;
+      const boundMs = scene.leaseMs + storeClockLatenessMs(store) + 2 * everyMs;
       for (let tries = 1; ; tries += 1) {
         const [cold] = await scene.connect(1);
         const { elected } = await scene.settled(tryOnce(scene, cold, `cold ${tries}`));
