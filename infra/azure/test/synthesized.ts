@@ -1,4 +1,4 @@
-import { findArgumentFaults, type SynthesizedStack } from "@leasehold/infra-terrain/testing";
+import { synthesizedFor, type Resource, type Synthesized } from "@leasehold/infra-terrain/testing";
 import { TerraformStack, Testing } from "cdktn";
 import { AzurermProvider, LeaseContainer, type LeaseContainerProps } from "@leasehold/infra-azure";
 import { azurerm } from "./azurerm-facts.ts";
@@ -16,22 +16,9 @@ export function leasesIn(stack: TerraformStack, props: Partial<LeaseContainerPro
   return new LeaseContainer(stack, "Leases", { resourceGroup: GROUP, accountName: "leaseaccount", ...props });
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever a stack holds
-export type Resource = Readonly<Record<string, any>>;
-
-export interface Synthesized {
-  readonly json: string;
-  readonly resources: Readonly<Record<string, Readonly<Record<string, Resource>>>>;
-  /** All resources of a type. */
-  readonly of: (type: string) => Resource[];
-}
+export type { Resource, Synthesized };
 
 /** What a stack is written as. Nothing is looked at that the provider would not take. */
 export function synthesized(stack: TerraformStack): Synthesized {
-  const json = Testing.synth(stack, true);
-  const parsed = JSON.parse(json) as SynthesizedStack;
-  const faults = findArgumentFaults(parsed, azurerm);
-  if (faults.length > 0) throw new Error(`azurerm would refuse this:\n${faults.join("\n")}`);
-  const resources = parsed.resource ?? {};
-  return { json, resources, of: (type) => Object.values(resources[type] ?? {}) };
+  return synthesizedFor(azurerm, stack);
 }

@@ -1,4 +1,4 @@
-import { findArgumentFaults, type SynthesizedStack } from "@leasehold/infra-terrain/testing";
+import { synthesizedFor, type Resource, type Synthesized } from "@leasehold/infra-terrain/testing";
 import { TerraformStack, Testing } from "cdktn";
 import { GoogleProvider, LeaseDatabase, type LeaseDatabaseProps } from "@leasehold/infra-gcp";
 import { google } from "./google-facts.ts";
@@ -14,22 +14,9 @@ export function leasesIn(stack: TerraformStack, props: Partial<LeaseDatabaseProp
   return new LeaseDatabase(stack, "Leases", { project: "my-project", location: "europe-west1", ...props });
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever a stack holds
-export type Resource = Readonly<Record<string, any>>;
-
-export interface Synthesized {
-  readonly json: string;
-  readonly resources: Readonly<Record<string, Readonly<Record<string, Resource>>>>;
-  /** All resources of a type. */
-  readonly of: (type: string) => Resource[];
-}
+export type { Resource, Synthesized };
 
 /** What a stack is written as. Nothing is looked at that the provider would not take. */
 export function synthesized(stack: TerraformStack): Synthesized {
-  const json = Testing.synth(stack, true);
-  const parsed = JSON.parse(json) as SynthesizedStack;
-  const faults = findArgumentFaults(parsed, google);
-  if (faults.length > 0) throw new Error(`google would refuse this:\n${faults.join("\n")}`);
-  const resources = parsed.resource ?? {};
-  return { json, resources, of: (type) => Object.values(resources[type] ?? {}) };
+  return synthesizedFor(google, stack);
 }
