@@ -1,38 +1,18 @@
 import { Elector, isLeaseholdError, sleep, type ElectorEvents, type Leadership } from "@leasehold/core";
-import { ProcessClock, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, type SeededRandom } from "@leasehold/core/testing";
+import type { CandidatePlan } from "./candidate-plan.ts";
 import { Link } from "./network.ts";
-import type { CandidatePlan, Plan } from "./plan.ts";
-import { ELECTION, type SimulatedStore, type StoreAccess } from "./stores/simulated-store.ts";
+import { ELECTION, type StoreAccess } from "./stores/simulated-store.ts";
+import type { World } from "./world.ts";
 
-/** What a candidate's process tells the world, which knows everything. */
-export interface Witness {
-  /** Whether tasks are to do as they are told from now on. */
-  readonly calm: boolean;
-  /** Whether anybody will read what is noted. */
-  readonly keepsHistory: boolean;
-  leads(candidate: Candidate, leadership: Leadership): void;
-  /** It said that a term has stopped while its task was pending. */
-  stoppedEarly(candidate: Candidate): void;
-  /** A task was started while another one is pending in the same process. */
-  startedSecondTask(candidate: Candidate): void;
-  /** It was told that its lease is another's. */
-  lost(candidate: Candidate): void;
-  /** Its elector gave up with this error, though nothing told it to. */
-  gaveUp(candidate: Candidate, error: unknown): void;
-  note(actor: string, what: string): void;
-  count(fault: string): void;
-  /** It has sent a request. */
-  requested(): void;
-}
+/** The longest that a task takes to notice that it is to stop, in leases. */
+export const LONGEST_TASK_STEP_LEASES = 0.4;
 
 export interface CandidateOptions {
-  readonly world: VirtualClock;
-  readonly plan: Plan;
+  readonly world: World;
   readonly candidate: CandidatePlan;
   readonly candidateId: string;
-  readonly store: SimulatedStore;
   readonly random: SeededRandom;
-  readonly witness: Witness;
 }
 
 /** What a task throws that fails. */
@@ -80,25 +60,26 @@ export class Candidate {
   #entries = 0;
 
   constructor(options: CandidateOptions) {
-    const { world, plan, candidate, candidateId, store, random, witness } = options;
+    const { world, candidate, candidateId, random } = options;
+    const { plan, store, time, referee } = world;
     this.#options = options;
     this.id = candidateId;
     this.sleeps = candidate.sleeps;
-    this.clock = new ProcessClock(world, candidate);
+    this.clock = new ProcessClock(time, candidate);
     this.link = new Link({
-      world,
+      world: time,
       plan,
       store,
       random,
       note: (fault, { operation }) => {
-        witness.count(fault);
-        witness.note(candidateId, `network: ${fault} (${operation})`);
+        world.count(fault);
+        world.note(candidateId, `network: ${fault} (${operation})`);
       },
     });
     const { network } = this.link;
     this.#access = store.connect(this.clock, (request) => {
-      this.lastRequestMs = world.monotonicMs();
-      witness.requested();
+      this.lastRequestMs = world.nowMs;
+      world.requests += 1;
       return network(request);
     });
     const { stallTimeoutMs, cooldownMs, ...timing } = plan.timing;
@@ -114,32 +95,43 @@ export class Candidate {
       expiry: candidate.expiry,
       releaseOnStop: candidate.releaseOnStop,
     });
-    if (witness.keepsHistory) {
-      for (const event of EVENTS) this.elector.on(event, (details) => witness.note(candidateId, describe(event, details)));
+    if (world.history) {
+      for (const event of EVENTS) this.elector.on(event, (details) => world.note(candidateId, describe(event, details)));
     }
     this.elector.on("startedLeading", ({ term }) => (this.term = term));
     this.elector.on("ending", ({ reason }) => {
       const { reason: why } = reason as { readonly reason?: string };
-      if (why === "taken" || why === "missing") witness.lost(this);
+      if (why === "taken" || why === "missing") referee.lost(this);
     });
     this.elector.on("stoppedLeading", () => {
-      if (this.pending > 0) witness.stoppedEarly(this);
+      if (this.pending > 0) referee.stoppedEarly(this);
     });
-    this.elector.on("callbackFailed", ({ error }) => witness.gaveUp(this, error));
+    this.elector.on("callbackFailed", ({ error }) => referee.gaveUp(this, error));
+  }
+
+  /** Whether it lives, and was not told to stop. */
+  get competes(): boolean {
+    return this.clock.alive && !this.told;
+  }
+
+  /** Whether it releases its lease when it stops. */
+  get releases(): boolean {
+    return this.#options.candidate.releaseOnStop;
   }
 
   /** Competes until it is told to stop. */
   async live(): Promise<void> {
     const { signal } = this.stopping;
-    const { candidate, witness, random } = this.#options;
+    const { candidate, random } = this.#options;
+    const { referee } = this.#options.world;
     while (!signal.aborted) {
       try {
         if (candidate.way === "run") await this.elector.run((leadership) => this.#work(leadership), { signal });
         else await this.#leadByHand(signal);
-        if (candidate.way === "run" && !signal.aborted) witness.gaveUp(this, new Error("run resolved"));
+        if (candidate.way === "run" && !signal.aborted) referee.gaveUp(this, new Error("run resolved"));
       } catch (error) {
         const told = signal.aborted && (error === signal.reason || isLeaseholdError(error, "DRAIN_TIMEOUT"));
-        if (!told && !(error instanceof TaskError)) witness.gaveUp(this, error);
+        if (!told && !(error instanceof TaskError)) referee.gaveUp(this, error);
       }
       if (!signal.aborted) await this.#pause(random.between(0, 0.1));
     }
@@ -149,7 +141,7 @@ export class Candidate {
 
   /** Tries once, with a task that takes no longer than this. */
   async callOnce(taskMs: number): Promise<void> {
-    const { witness } = this.#options;
+    const { referee } = this.#options.world;
     const { signal } = this.stopping;
     const task = async (leadership: Leadership): Promise<void> => {
       await this.#guarded(leadership, async () => {
@@ -159,7 +151,7 @@ export class Candidate {
     };
     await this.elector.tryRun(task, { signal }).catch((error: unknown) => {
       // No leader without a store, and the caller's own reason: both are answers.
-      if (!isLeaseholdError(error) && error !== signal.reason) witness.gaveUp(this, error);
+      if (!isLeaseholdError(error) && error !== signal.reason) referee.gaveUp(this, error);
     });
     this.stopped = true;
   }
@@ -175,7 +167,7 @@ export class Candidate {
 
   async #work(leadership: Leadership): Promise<void> {
     await this.#guarded(leadership, async () => {
-      const { random } = this.#options;
+      const { random, world } = this.#options;
       const character = this.#character();
       const fromMs = this.clock.monotonicMs();
       const endsAfterMs = random.between(0, 2) * this.#leaseMs;
@@ -184,24 +176,24 @@ export class Candidate {
       for (;;) {
         const isOver = this.clock.monotonicMs() - fromMs >= endsAfterMs;
         // One that ignores its signal goes on for a while, or until it is calm.
-        if (signal.aborted && (character !== "deaf" || isOver || this.#options.witness.calm)) break;
-        if (!this.#options.witness.calm && isOver && character === "short") return;
-        if (!this.#options.witness.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
-        if (character !== "silent" || this.#options.witness.calm) this.#checkpoint(leadership);
+        if (signal.aborted && (character !== "deaf" || isOver || world.calm)) break;
+        if (!world.calm && isOver && character === "short") return;
+        if (!world.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
+        if (character !== "silent" || world.calm) this.#checkpoint(leadership);
         this.#act(leadership);
         await this.#pause(random.between(0.05, 0.3), character === "deaf" ? undefined : signal);
       }
-      if (!this.#options.witness.calm && random.chance(0.5)) await this.#pause(random.between(0, 0.4));
+      if (!world.calm && random.chance(0.5)) await this.#pause(random.between(0, LONGEST_TASK_STEP_LEASES));
     });
   }
 
   /** Runs work as a task: tells the world of it, and of every other one beside it. */
   async #guarded(leadership: Leadership, work: () => Promise<void>): Promise<void> {
-    const { witness } = this.#options;
+    const { referee } = this.#options.world;
     this.pending += 1;
-    if (this.pending > 1) witness.startedSecondTask(this);
+    if (this.pending > 1) referee.startedSecondTask(this);
     this.checkpointMs = this.clock.monotonicMs();
-    witness.leads(this, leadership);
+    referee.leads(this, leadership);
     try {
       await work();
     } finally {
@@ -216,9 +208,10 @@ export class Candidate {
 
   /** What a leader does now and then. It does not ask first whether it still leads: that is what the fence is for. */
   #act(leadership: Leadership): void {
-    const { random, plan } = this.#options;
-    if (random.chance(plan.weather.writes)) void this.#write(leadership);
-    if (random.chance(plan.weather.publishes)) {
+    const { random, world } = this.#options;
+    const { writes, publishes } = world.plan.weather;
+    if (random.chance(writes)) void this.#write(leadership);
+    if (random.chance(publishes)) {
       void leadership.publish(`at ${Math.round(this.clock.monotonicMs())}`).catch(() => undefined);
     }
   }
@@ -229,9 +222,9 @@ export class Candidate {
   }
 
   #character(): Character {
-    const { random, plan, witness } = this.#options;
-    const { deafTask, throwingTask, shortTask, silentTask } = plan.weather;
-    if (witness.calm) return "obedient";
+    const { random, world } = this.#options;
+    const { deafTask, throwingTask, shortTask, silentTask } = world.plan.weather;
+    if (world.calm) return "obedient";
     const character: Character = random.chance(deafTask)
       ? "deaf"
       : random.chance(throwingTask)
@@ -241,7 +234,7 @@ export class Candidate {
           : random.chance(silentTask)
             ? "silent"
             : "obedient";
-    if (character !== "obedient") witness.count(`${character} task`);
+    if (character !== "obedient") world.count(`${character} task`);
     return character;
   }
 
@@ -250,7 +243,7 @@ export class Candidate {
   }
 
   get #leaseMs(): number {
-    return this.#options.plan.timing.leaseDurationMs;
+    return this.#options.world.plan.timing.leaseDurationMs;
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Arrival, Network, Passage, PassengerRequest, SeededRandom, VirtualClock } from "@leasehold/core/testing";
-import type { Mishap, Plan } from "./plan.ts";
+import type { Outage } from "./mishaps/outage.ts";
+import type { Partition } from "./mishaps/partition.ts";
+import type { Plan } from "./plan.ts";
 import type { RequestFailure, SimulatedStore } from "./stores/simulated-store.ts";
 
 /** By when everything that is still on its way once the calm begins has arrived. */
@@ -15,9 +17,9 @@ const SLOW_LEASES = 0.17;
 
 /** What keeps a process from the service for a while. */
 type Window = { readonly untilMs: number } & (
-  | { readonly kind: "partition"; readonly side: "requests" | "replies" | "both" }
+  | { readonly kind: "partition"; readonly side: Partition["side"] }
   | { readonly kind: "slow"; readonly ms: number }
-  | { readonly kind: "outage"; readonly how: Extract<Mishap, { kind: "outage" }>["how"] }
+  | { readonly kind: "outage"; readonly how: Outage["how"] }
 );
 
 /** What has befallen requests so far, by kind. */

@@ -1,5 +1,8 @@
-import type { CandidatePlan, Mishap, Plan, Weather } from "./plan.ts";
+import type { CandidatePlan } from "./candidate-plan.ts";
+import type { Mishap } from "./mishaps/mishaps.ts";
+import type { Plan } from "./plan.ts";
 import { simulate } from "./simulation.ts";
+import type { Weather } from "./weather.ts";
 
 /** A smaller plan that breaks the same invariant: nothing can be left out of it any more, of what is tried here. */
 export async function shrink(plan: Plan): Promise<Plan> {

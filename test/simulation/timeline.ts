@@ -1,5 +1,6 @@
 import type { Plan } from "./plan.ts";
-import type { HistoryLine, RunReport } from "./simulation.ts";
+import type { RunReport } from "./simulation.ts";
+import type { HistoryLine } from "./world.ts";
 
 /** A run as a person reads it: what was planned, and what came of it, line by line. */
 export function printTimeline({ plan, history, violation }: RunReport): string {

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Hunted, Seeds } from "../seeds.ts";
-import { MUTANTS, type Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { MUTANTS } from "./mutants.ts";
 
 /** How the hunt for one bug went. */
 export interface Hunt extends Hunted {

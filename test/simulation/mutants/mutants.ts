@@ -1,26 +1,5 @@
 import type { StoreKind } from "../stores/stores.ts";
-
-/** A change of one source file: `find` stands in it exactly once. */
-export interface Patch {
-  /** From the root of the repository. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-/** A bug that the simulation has to catch. */
-export interface Mutant {
-  readonly name: string;
-  /** Which of the rules that must always hold it breaks; see the design's numbers. */
-  readonly rule: string;
-  /** What the bug is, for people. */
-  readonly bug: string;
-  readonly patches: readonly Patch[];
-  /** In how many runs, from seed 1 on, it has to be caught. */
-  readonly within: number;
-  /** Where it can show at all; everywhere by default. */
-  readonly stores?: readonly StoreKind[] | undefined;
-}
+import type { Mutant } from "./mutant.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 

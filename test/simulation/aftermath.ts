@@ -1,0 +1,108 @@
+import { LAST_ARRIVALS_MS, RETRY_AFTER_LEASES } from "./network.ts";
+import { LONGEST_TASK_STEP_LEASES, type Candidate } from "./candidate.ts";
+import { SLOWEST_RATE } from "./stores/simulated-store.ts";
+import { Violation, type Invariant } from "./violation.ts";
+import type { World } from "./world.ts";
+
+/** How long a watch that broke waits before it is begun again. */
+const WATCH_AGAIN_MS = 1_000;
+/** How long a leader has to keep its term once all is well, in leases. */
+const STAYS_LEASES = 0.8;
+
+/** Within the promised time after the last fault somebody leads, and goes on leading. */
+export async function seeRecovery(world: World): Promise<void> {
+  const { referee, leaseMs } = world;
+  const { calmAtMs, mishaps } = world.plan;
+  const deadlineMs = calmAtMs + recoveryMs(world);
+  // What went wrong before may cost a leader its term for as long as a lease.
+  await world.until(() => false, calmAtMs + leaseMs / SLOWEST_RATE);
+  await world.until(() => referee.leader !== undefined, deadlineMs);
+  const afterMs = Math.round(deadlineMs - calmAtMs);
+  if (!referee.leader) fail("leader-returns", `nobody leads ${afterMs} ms after the last fault`);
+  // An administrator's wish may still be under way.
+  if (mishaps.some(({ kind }) => kind === "break" || kind === "transfer")) await world.until(() => false, deadlineMs);
+  const { leader } = referee;
+  if (!leader) fail("leader-returns", `nobody leads any more ${afterMs} ms after the last fault`);
+  const { candidate, leadership } = leader;
+  await world.until(() => leadership.signal.aborted, world.nowMs + STAYS_LEASES * leaseMs);
+  if (leadership.signal.aborted) {
+    fail("leader-stays", `${candidate.id} lost term ${leadership.term}: ${String(leadership.signal.reason)}`);
+  }
+  seeEveryoneLook(world);
+}
+
+/** What `timing()` promises from the last renewal on, by the slowest clock, after what may still be pending when the calm begins. */
+function recoveryMs({ plan, leaseMs, seated }: World): number {
+  const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" ? mishap.timeoutMs : 0));
+  const promised = seated.map(({ elector: { timing } }) => {
+    const { crashFailoverMs, leaseDurationMs, retryPeriodMs, attemptTimeoutMs, cooldownMs } = timing;
+    // What the promise counts from is the lease of whoever led last.
+    const lastLeaseMs = leaseMs - leaseDurationMs;
+    return crashFailoverMs + lastLeaseMs + Math.max(retryPeriodMs, 3 * attemptTimeoutMs, cooldownMs);
+  });
+  const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS) + LONGEST_TASK_STEP_LEASES * leaseMs;
+  return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + Math.max(0, ...reserved)) / SLOWEST_RATE;
+}
+
+function seeEveryoneLook({ seated, leaseMs, nowMs }: World): void {
+  for (const candidate of seated) {
+    if (!candidate.competes) continue;
+    const { retryPeriodMs, attemptTimeoutMs } = candidate.elector.timing;
+    const quietMs = (1.1 * leaseMs + retryPeriodMs + 2 * attemptTimeoutMs) / SLOWEST_RATE;
+    const silentMs = nowMs - candidate.lastRequestMs;
+    if (silentMs > quietMs) fail("nobody-is-stuck", `${candidate.id} has sent nothing for ${Math.round(silentMs)} ms`);
+  }
+}
+
+/** With nothing else wrong, a leader that stops or dies is succeeded in the time that `timing()` gives for just that. */
+export async function seeSuccession(world: World): Promise<void> {
+  const { referee, random, leaseMs } = world;
+  const leader = referee.leader?.candidate;
+  const others = world.seated.filter((candidate) => candidate !== leader && candidate.competes);
+  const dies = random.chance(0.5);
+  if (!leader || others.length === 0 || (!dies && !leader.releases)) return;
+  world.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
+  if (dies) leader.clock.kill();
+  else {
+    tellToStop(leader);
+    // Its task's time to drain comes on top.
+    await world.until(() => leader.pending === 0, world.nowMs + (LONGEST_TASK_STEP_LEASES * leaseMs) / SLOWEST_RATE);
+  }
+  const led = leader.elector.timing;
+  // By the leader's lease and renewals, and by the others' looks and requests.
+  const promised = others.map(({ elector: { timing } }) =>
+    dies
+      ? Math.max(led.crashFailoverMs, timing.crashFailoverMs - timing.leaseDurationMs + led.leaseDurationMs)
+      : timing.politeHandoverMs + timing.cooldownMs,
+  );
+  const fromMs = world.nowMs;
+  const isSucceeded = (): boolean => (referee.leader?.candidate ?? leader) !== leader;
+  await world.until(isSucceeded, fromMs + Math.max(...promised) / SLOWEST_RATE);
+  if (isSucceeded()) return;
+  const afterMs = Math.round(world.nowMs - fromMs);
+  fail("leader-returns", `nobody has succeeded ${leader.id} ${afterMs} ms after its ${dies ? "crash" : "stop"}`);
+}
+
+/** Told to stop, everybody does, the leader first, and the lease is free in the end. */
+export async function seeEnd(world: World): Promise<void> {
+  const running = [...world.everyone].filter(({ clock, stopped }) => clock.alive && !stopped);
+  const leader = world.referee.leader?.candidate;
+  world.note("world", "everybody is told to stop, the leader first");
+  if (leader) tellToStop(leader);
+  // The others are about to take over, or to try.
+  await world.until(() => false, world.nowMs + world.random.next() * 1.5 * world.plan.timing.retryPeriodMs);
+  running.forEach(tellToStop);
+  await world.until(() => running.every(({ stopped }) => stopped), world.nowMs + world.leaseMs / SLOWEST_RATE);
+  const left = running.find(({ stopped }) => !stopped);
+  if (left) fail("all-stop", `${left.id} still runs, with ${left.pending} tasks pending`);
+  if (running.every(({ releases }) => releases) && world.store.held) fail("all-stop", "the lease was not released");
+}
+
+function tellToStop(candidate: Candidate): void {
+  candidate.told = true;
+  candidate.stopping.abort(new Error("told to stop"));
+}
+
+function fail(invariant: Invariant, what: string): never {
+  throw new Violation(invariant, what);
+}

@@ -1,0 +1,23 @@
+import { drawSpanMs, type MishapKind } from "./mishap.ts";
+
+/** The record is spoilt for a while, in a way that shows, and put back as it was. */
+export interface Corruption {
+  readonly kind: "corruption";
+  readonly forMs: number;
+}
+
+export const corruption: MishapKind<Corruption> = {
+  share: 1,
+  draw: (random, scope) => ({ kind: "corruption", forMs: drawSpanMs(random, scope) / 2 }),
+  befall: ({ forMs }, world) => {
+    const restore = world.referee.isSpoilt ? undefined : world.store.corrupt();
+    if (!restore) return;
+    world.referee.spoilt();
+    world.note("service", `the record is spoilt for ${Math.round(forMs)} ms`);
+    world.beforeCalm(forMs, () => {
+      world.note("service", "the record is put back");
+      restore();
+      world.referee.putBack();
+    });
+  },
+};

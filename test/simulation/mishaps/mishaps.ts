@@ -1,0 +1,52 @@
+import type { SeededRandom } from "@leasehold/core/testing";
+import type { World } from "../world.ts";
+import { breaking } from "./break.ts";
+import { coldCall } from "./cold-call.ts";
+import { corruption } from "./corruption.ts";
+import { crash } from "./crash.ts";
+import { freeze } from "./freeze.ts";
+import { lastRenewal } from "./last-renewal.ts";
+import type { MishapKind, Scope } from "./mishap.ts";
+import { outage } from "./outage.ts";
+import { partition } from "./partition.ts";
+import { resign } from "./resign.ts";
+import { stop } from "./stop.ts";
+import { storeClockStep } from "./store-clock-step.ts";
+import { transfer } from "./transfer.ts";
+import { wallClockJump } from "./wall-clock-jump.ts";
+
+const KINDS = {
+  freeze,
+  "wall-clock-jump": wallClockJump,
+  crash,
+  partition,
+  "last-renewal": lastRenewal,
+  outage,
+  stop,
+  resign,
+  break: breaking,
+  transfer,
+  corruption,
+  "store-clock-step": storeClockStep,
+  "cold-call": coldCall,
+};
+
+type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;
+
+/** Something that befalls a run: plain data, drawn beforehand. */
+export type Mishap = { readonly atMs: number } & Drawn;
+
+/** Each kind as often as its share says. */
+const NAMES = Object.entries(KINDS).flatMap(([name, { share }]) => Array<string>(share).fill(name)) as [Mishap["kind"]];
+
+export function drawMishap(random: SeededRandom, scope: Scope & { readonly calmAtMs: number }): Mishap {
+  const atMs = random.between(0, scope.calmAtMs * 0.95);
+  return { atMs, ...KINDS[random.pick(NAMES)].draw(random, scope) };
+}
+
+/** Does it to the world, unless the calm has begun. */
+export function befall(mishap: Mishap, world: World): void {
+  if (world.calm) return;
+  world.count(mishap.kind);
+  (KINDS[mishap.kind] as MishapKind<Mishap>).befall(mishap, world);
+}

@@ -1,0 +1,25 @@
+import { drawVictim, HOUR_MS, type MishapKind, type Victim } from "./mishap.ts";
+
+/** A process's wall clock is set. */
+export interface WallClockJump {
+  readonly kind: "wall-clock-jump";
+  readonly who: Victim;
+  readonly byMs: number;
+}
+
+export const wallClockJump: MishapKind<WallClockJump> = {
+  share: 2,
+  draw: (random, scope) => ({
+    kind: "wall-clock-jump",
+    who: drawVictim(random, scope),
+    byMs: random.between(-5 * HOUR_MS, 5 * HOUR_MS),
+  }),
+  befall: ({ who, byMs }, world) => {
+    const victim = world.victim(who);
+    if (!victim) return;
+    // A machine that can be suspended is never set back in time.
+    const fairMs = victim.sleeps ? Math.abs(byMs) : byMs;
+    world.note(victim.id, `its wall clock jumps by ${Math.round(fairMs)} ms`);
+    victim.clock.jumpWall(fairMs);
+  },
+};

@@ -1,0 +1,197 @@
+import type { Leadership } from "@leasehold/core";
+import type { Candidate } from "./candidate.ts";
+import { SLOWEST_RATE, type Grant } from "./stores/simulated-store.ts";
+import { Violation, type Invariant } from "./violation.ts";
+import type { World } from "./world.ts";
+
+/** How long after it runs again a process may take to notice by its timers what its clocks say; see CLOCK_CHECK_MS of a tenure. */
+const NOTICES_WITHIN_MS = 10;
+const NOTICES_SLEEP_WITHIN_MS = 1_000 / SLOWEST_RATE + NOTICES_WITHIN_MS;
+
+/** A leadership as the world sees it. */
+export interface View {
+  readonly candidate: Candidate;
+  readonly leadership: Leadership;
+}
+
+/** Sees everything, and checks what must always hold. */
+export class Referee {
+  readonly #world: World;
+  readonly #views = new Set<View>();
+  #violation: Violation | undefined;
+  /** The record is spoilt at present. */
+  #isSpoilt = false;
+  /** What is put back may be older than what some have seen, and reserved for somebody. */
+  #wasSpoilt = false;
+  #highestTerm = 0;
+  #highestWritten = 0;
+  /** Terms up to this one may have been broken without waiting for their holders. */
+  #exemptTerm = 0;
+  /** How many terms were given out. */
+  terms = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    const { view } = world.store;
+    view.granted = (grant) => this.#granted(grant);
+    view.wroteBroken = (term) => this.violate("break-holds", `term ${term} was broken`);
+    view.wrote = ({ term, entry }) => this.#wrote(term, entry);
+  }
+
+  /** Something must never be so, and is. The first counts; the run ends after the present step. */
+  violate(invariant: Invariant, what: string): void {
+    this.#violation ??= new Violation(invariant, what);
+  }
+
+  /** Checks everything. @throws {Violation} */
+  check(): void {
+    this.checkLeaderships();
+    this.#checkElectors();
+    if (this.#violation) throw this.#violation;
+  }
+
+  /** A candidate's task was given a leadership. */
+  leads(candidate: Candidate, leadership: Leadership): void {
+    this.#views.add({ candidate, leadership });
+    if (this.#world.plan.asks && !leadership.isValid()) {
+      this.violate("starts-valid", `${candidate.id} in term ${leadership.term}`);
+    }
+    leadership.signal.addEventListener("abort", () =>
+      this.#world.note(candidate.id, `signal of term ${leadership.term} aborts (${String(leadership.signal.reason)})`),
+    );
+  }
+
+  /** A candidate was told that its lease is another's. */
+  lost(candidate: Candidate): void {
+    if (candidate.elector.isLeader) this.violate("loss-is-final", `${candidate.id} in term ${candidate.term}`);
+  }
+
+  /** A candidate said that a term has stopped while its task was pending. */
+  stoppedEarly(candidate: Candidate): void {
+    this.violate("one-task", `${candidate.id} says that its term has stopped, and its task is pending`);
+  }
+
+  /** A task was started while another one is pending in the same process. */
+  startedSecondTask(candidate: Candidate): void {
+    this.violate("one-task", `${candidate.id} has ${candidate.pending} tasks pending`);
+  }
+
+  /** A candidate's elector gave up with this error, though nothing told it to. */
+  gaveUp(candidate: Candidate, error: unknown): void {
+    const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.violate("run-goes-on", `${candidate.id} gave up: ${why}`);
+  }
+
+  get isSpoilt(): boolean {
+    return this.#isSpoilt;
+  }
+
+  /** The record was spoilt: what it says of who leads is gone, until it is put back. */
+  spoilt(): void {
+    this.#isSpoilt = true;
+    this.#wasSpoilt = true;
+  }
+
+  putBack(): void {
+    this.#isSpoilt = false;
+  }
+
+  /**
+   * Somebody is about to end a term without waiting for its holder: until it is known which it has hit, by calling what
+   * this returns, it may be any.
+   */
+  exempt(): () => void {
+    this.#exemptTerm = Infinity;
+    return () => (this.#exemptTerm = this.#highestTerm);
+  }
+
+  /** The latest leadership of which something is so. */
+  lastView(isSo: (view: View) => boolean): View | undefined {
+    return [...this.#views].findLast(isSo);
+  }
+
+  /** Who leads, if somebody does: it runs, its signal has not aborted, and nobody else can be given the lease. */
+  get leader(): View | undefined {
+    return this.lastView(
+      ({ candidate, leadership }) =>
+        candidate.clock.running &&
+        !leadership.signal.aborted &&
+        this.#world.store.barredUntilMs(leadership.termId) > this.#world.nowMs,
+    );
+  }
+
+  /** Asks every leadership of a process that runs, and compares what it says with what is so. */
+  checkLeaderships(): void {
+    const { plan, store, nowMs } = this.#world;
+    let valid: View | undefined;
+    for (const view of this.#views) {
+      const { candidate, leadership } = view;
+      if (!candidate.clock.alive) {
+        this.#views.delete(view);
+        continue;
+      }
+      // One that does not run can do nothing. It is asked as soon as it does.
+      if (!candidate.clock.running) continue;
+      const isValid = plan.asks && leadership.isValid();
+      if (leadership.signal.aborted && !isValid) {
+        if (plan.asks) this.#views.delete(view);
+        continue;
+      }
+      this.#checkStall(view);
+      if (leadership.term <= this.#exemptTerm) continue;
+      const isBarred = this.#isSpoilt || nowMs < store.barredUntilMs(leadership.termId);
+      if (isValid) {
+        if (!isBarred) this.violate("lease-covers-validity", `${candidate.id} is valid in term ${leadership.term}`);
+        if (valid) {
+          const [one, other] = [valid, view].map((each) => `${each.candidate.id} (term ${each.leadership.term})`);
+          this.violate("one-leader", `${one} and ${other}`);
+        }
+        valid = view;
+      }
+      if (!isBarred && !leadership.signal.aborted && this.#hasHadTime(candidate)) {
+        this.violate("loss-is-signalled", `${candidate.id} in term ${leadership.term}`);
+      }
+    }
+  }
+
+  /** What an elector says of itself, whatever its tasks were given. */
+  #checkElectors(): void {
+    if (!this.#world.plan.asks) return;
+    const leading = [...this.#world.everyone].filter(({ clock, elector }) => clock.running && elector.isLeader);
+    const fair = leading.filter(({ term }) => term > this.#exemptTerm);
+    if (fair.length > 1) this.violate("one-leader", `isLeader is true for ${fair.map(({ id }) => id).join(" and ")}`);
+  }
+
+  #checkStall({ candidate, leadership }: View): void {
+    const { stallTimeoutMs = Infinity } = candidate.elector.timing;
+    const silentMs = candidate.clock.monotonicMs() - candidate.checkpointMs;
+    if (silentMs <= stallTimeoutMs + NOTICES_WITHIN_MS || leadership.signal.aborted || !this.#hasHadTime(candidate)) return;
+    this.violate("stall-ends", `${candidate.id} in term ${leadership.term}`);
+  }
+
+  #granted({ term, termId, candidateId, reservedFor }: Grant): void {
+    this.terms += 1;
+    if (reservedFor !== undefined && reservedFor !== candidateId && !this.#wasSpoilt) {
+      this.violate("reservation-holds", `${candidateId} acquires term ${term}, which is reserved for ${reservedFor}`);
+    }
+    this.#world.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
+    if (term <= this.#highestTerm) this.violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
+    this.#highestTerm = Math.max(this.#highestTerm, term);
+  }
+
+  #wrote(term: number, entry: string): void {
+    const { plan, store } = this.#world;
+    this.#world.note("service", `accepts the write '${entry}' of term ${term}`);
+    if (term < this.#highestWritten) this.violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
+    // On a blob the fence is the term that wrote last; elsewhere it is the one that leads.
+    const isOver = term < this.#highestTerm || !store.held;
+    if (isOver && plan.store !== "blob" && !this.#isSpoilt) this.violate("fence", `a write of term ${term}, which was over`);
+    this.#highestWritten = Math.max(this.#highestWritten, term);
+  }
+
+  /** Whether a process has run for long enough for its timers to have noticed what its clocks say. */
+  #hasHadTime({ thawed }: Candidate): boolean {
+    if (!thawed) return true;
+    return this.#world.nowMs - thawed.atMs > (thawed.slept ? NOTICES_SLEEP_WITHIN_MS : NOTICES_WITHIN_MS);
+  }
+}

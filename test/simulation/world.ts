@@ -1,0 +1,153 @@
+import { ProcessClock, promptNetwork, SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import { Candidate } from "./candidate.ts";
+import type { CandidatePlan } from "./candidate-plan.ts";
+import type { FaultCounts } from "./network.ts";
+import { thaw } from "./mishaps/freeze.ts";
+import type { Victim } from "./mishaps/mishap.ts";
+import { befall } from "./mishaps/mishaps.ts";
+import type { Plan } from "./plan.ts";
+import { Referee } from "./referee.ts";
+import type { SimulatedStore, StoreAccess } from "./stores/simulated-store.ts";
+import { openStore } from "./stores/stores.ts";
+import { Violation } from "./violation.ts";
+
+/** No run that goes well has a tenth of these steps. */
+const STEP_LIMIT = 50_000;
+
+/** One line of a run's history. */
+export interface HistoryLine {
+  readonly atMs: number;
+  readonly actor: string;
+  readonly what: string;
+}
+
+/** Nothing waits for anything outside of this process, so what is ready has run once this turn's promises have settled. */
+class TrueTime extends VirtualClock {
+  override async settle(): Promise<void> {
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+  }
+}
+
+/** All that there is in one run: the true time, the service, and every process, at whom the plan's mishaps are thrown. */
+export class World {
+  readonly plan: Plan;
+  readonly time: VirtualClock;
+  readonly random: SeededRandom;
+  readonly store: SimulatedStore;
+  readonly referee: Referee;
+  readonly faults: FaultCounts = new Map();
+  readonly history: HistoryLine[] | undefined;
+  /** One for each place in the plan: who has it at present. */
+  readonly seats: Array<Candidate | undefined>;
+  /** Every process that there has been. */
+  readonly everyone = new Set<Candidate>();
+  /** Whether all is well from now on, and tasks are to do as they are told. */
+  calm = false;
+  steps = 0;
+  requests = 0;
+
+  constructor(plan: Plan, keepsHistory: boolean) {
+    this.plan = plan;
+    this.history = keepsHistory ? [] : undefined;
+    this.time = new TrueTime(plan.seed);
+    this.random = new SeededRandom(plan.seed ^ 0x51f15eed);
+    this.store = openStore(plan.store, this.time, plan.serviceRate, this.random);
+    this.seats = plan.candidates.map(() => undefined);
+    this.referee = new Referee(this);
+  }
+
+  /** Lets the candidates enter and the mishaps happen, each at its time. */
+  begin(): void {
+    const startMs = this.nowMs;
+    for (const seat of this.seats.keys()) {
+      this.#at(startMs + this.random.next() * 0.2 * this.leaseMs, () => this.enter(seat, this.#idOf(seat)));
+    }
+    for (const mishap of this.plan.mishaps) this.#at(mishap.atMs, () => befall(mishap, this));
+    this.#at(this.plan.calmAtMs, () => this.#calmDown());
+  }
+
+  /** Lets time pass, step by step, until something is so, or `limitMs` of the true time. @throws {Violation} */
+  async until(isSo: () => boolean, limitMs: number): Promise<void> {
+    while (!isSo() && (await this.time.step(limitMs))) {
+      this.steps += 1;
+      this.referee.check();
+      if (this.steps > STEP_LIMIT) throw new Violation("nothing-spins", `more than ${STEP_LIMIT} steps, and no end`);
+    }
+    if (!isSo()) await this.time.advance(Math.max(limitMs - this.nowMs, 0));
+  }
+
+  /** Does something in so long, or when the calm begins, whichever is first. */
+  beforeCalm(inMs: number, act: () => void): void {
+    this.#at(Math.min(this.nowMs + inMs, this.plan.calmAtMs), act);
+  }
+
+  /** A new process takes a seat, unless one that lives has it. */
+  enter(seat: number, candidateId: string): void {
+    const planned = this.plan.candidates[seat];
+    if (!planned || this.seats[seat]?.clock.alive) return;
+    const candidate = this.process(planned, candidateId);
+    this.seats[seat] = candidate;
+    this.note(candidateId, "starts");
+    void candidate.live();
+  }
+
+  /** One more process. */
+  process(planned: CandidatePlan, candidateId: string): Candidate {
+    const random = new SeededRandom(this.plan.seed ^ Math.imul(this.everyone.size + 1, 0x85ebca6b));
+    const candidate = new Candidate({ world: this, candidate: planned, candidateId, random });
+    this.everyone.add(candidate);
+    return candidate;
+  }
+
+  victim(who: Victim): Candidate | undefined {
+    if (who !== "leader") return this.seats[who];
+    const leader = this.referee.lastView(
+      ({ candidate, leadership }) => candidate.clock.alive && !leadership.signal.aborted && this.seats.includes(candidate),
+    );
+    return leader?.candidate ?? this.seats[0];
+  }
+
+  /** An administrator's own process, which always gets through. */
+  operator(): StoreAccess {
+    return this.store.connect(new ProcessClock(this.time), promptNetwork(1));
+  }
+
+  note(actor: string, what: string): void {
+    this.history?.push({ atMs: this.nowMs, actor, what });
+  }
+
+  count(fault: string): void {
+    this.faults.set(fault, (this.faults.get(fault) ?? 0) + 1);
+  }
+
+  get nowMs(): number {
+    return this.time.monotonicMs();
+  }
+
+  /** The longest lease that anybody takes. */
+  get leaseMs(): number {
+    return Math.max(...this.plan.candidates.map(({ leaseDurationMs }) => leaseDurationMs));
+  }
+
+  get seated(): Candidate[] {
+    return this.seats.filter((candidate) => candidate !== undefined);
+  }
+
+  /** Everything is well from now on. Whoever is to come back does, and at least one candidate competes. */
+  #calmDown(): void {
+    this.calm = true;
+    this.note("world", "all is calm");
+    for (const candidate of this.everyone) thaw(candidate, this);
+    if (this.seated.some((candidate) => candidate.competes)) return;
+    this.seats[0]?.clock.kill();
+    this.enter(0, this.#idOf(0));
+  }
+
+  #idOf(seat: number): string {
+    return `c${this.plan.twins && seat === 1 ? 0 : seat}`;
+  }
+
+  #at(trueMs: number, act: () => void): void {
+    this.time.setTimer(act, Math.max(trueMs - this.nowMs, 0));
+  }
+}
