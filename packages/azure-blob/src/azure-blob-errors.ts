@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
+import { discreet, isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
 
 export const STORE_NAME = "azure-blob";
 
@@ -74,7 +74,7 @@ function readFailure(error: unknown): BlobFailure {
   const status = statusCode ?? 0;
   const requestId = header("x-ms-request-id");
   // What others than the service answer may repeat the whole request, signature and all.
-  const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message);
+  const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message ?? "");
   const cause = new Error(
     `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${text}${requestId ? ` [request ${requestId}]` : ""}`,
   );
@@ -143,12 +143,6 @@ function storeErrorCode(status: number, code: string): StoreErrorCode {
   if (status === 409 || status === 412) return "STORE_CONFLICT";
   if (status >= 400 && status < 500) return "STORE_REJECTED";
   return "STORE_UNAVAILABLE";
-}
-
-/** The first line of a message, without what may be secret: a query may be signed, and any UUID may be a lease id. */
-function discreet(message: string | undefined): string {
-  const [line = ""] = (message ?? "").split("\n", 1);
-  return line.replace(/\?[^\s"'<>]*/g, "?…").replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, "…");
 }
 
 /** `Retry-After` is in seconds, or a date (which this process's clock should not judge). */

@@ -203,7 +203,9 @@ function checkClient<T extends ContainerClient | BlobClient>(client: T, what: "c
 function checkContainerName(name: string | undefined): string {
   // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
   if (typeof name === "string" && (name === "$root" || /^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(name))) return name;
+  // One that is longer may be a key or a connection string in the wrong place.
+  const given = typeof name === "string" && name.length > 63 ? `of ${name.length} characters` : JSON.stringify(name);
   throw new ConfigurationError(
-    `containerName is ${JSON.stringify(name) ?? "missing"}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,
+    `containerName is ${given ?? "missing"}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,
   );
 }

@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { discreet, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 
 export const STORE_NAME = "dynamodb";
 
@@ -42,6 +42,9 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Deploy the table first, or call createTable() in development; check the region, too.",
 };
 
+/** Only `createTable()` is about no election. */
+const CREATION_RIGHTS = " createTable() needs dynamodb:CreateTable and dynamodb:DescribeTable.";
+
 /** A table that was made for something else says so at every request. */
 const KEY_ADVICE = " The table's partition key must be the string 'election', and its sort key the string 'entry'.";
 
@@ -55,7 +58,7 @@ interface Failure {
 }
 
 /** The SDK's error as one of ours; errors of ours are left as they are. */
-export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
+export function toStoreError(error: unknown, operation: string, election: string | undefined, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
   const status = $metadata?.httpStatusCode ?? 0;
@@ -64,11 +67,12 @@ export function toStoreError(error: unknown, operation: string, election: string
   // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
   const notSent = name === "CredentialsProviderError" || (socketCode !== undefined && NEVER_SENT.has(socketCode));
-  const advice = name === "ValidationException" && /\bkeys?\b/i.test(message) ? KEY_ADVICE : (ADVICE[code] ?? "");
+  const rights = election === undefined && code === "STORE_DENIED" ? CREATION_RIGHTS : ADVICE[code];
+  const advice = name === "ValidationException" && /\bkeys?\b/i.test(message) ? KEY_ADVICE : (rights ?? "");
   const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
   return new StoreError(
     code,
-    `${STORE_NAME}: '${operation}' of '${election}' failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${firstLine(message)}${advice}`,
+    `${STORE_NAME}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${sentence(message)}${advice}`,
     {
       store: STORE_NAME,
       operation,
@@ -92,7 +96,7 @@ function byStatus(status: number, name: string): StoreErrorCode {
 function withoutRequest(error: unknown): Error {
   const { name = "Error", message = "", code, $metadata } = (error ?? {}) as Failure;
   const { httpStatusCode, requestId } = $metadata ?? {};
-  const cause = new Error(firstLine(message));
+  const cause = new Error(sentence(message));
   return Object.assign(cause, {
     name,
     ...(code === undefined ? {} : { code }),
@@ -100,9 +104,8 @@ function withoutRequest(error: unknown): Error {
   });
 }
 
-/** What others than the service answer may go on for pages. */
-function firstLine(message: string): string {
-  const line = (message.split("\n", 1)[0] ?? "").slice(0, 300);
+function sentence(message: string): string {
+  const line = discreet(message);
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 

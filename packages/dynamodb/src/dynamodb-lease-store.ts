@@ -10,6 +10,7 @@ import {
 } from "@leasehold/core";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
+import { toStoreError } from "./dynamodb-errors.ts";
 import { fenceOn, type DynamoDBFence, type Fenced } from "./fence.ts";
 import { leaseKey, PARTITION_KEY, SORT_KEY } from "./item.ts";
 import { LeaseTable } from "./lease-table.ts";
@@ -76,27 +77,34 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   /**
    * Creates the table, unless it exists, and waits until it can be used. For development and tests: in production the
    * table belongs to your infrastructure's code, with deletion protection, and candidates may not create any.
+   *
+   * @throws {StoreError} whatever goes wrong.
    */
   async createTable(): Promise<void> {
-    const client = this.#client as DynamoDBClient;
     try {
-      await client.send(
-        new CreateTableCommand({
-          TableName: this.#table.name,
-          BillingMode: "PAY_PER_REQUEST",
-          AttributeDefinitions: [PARTITION_KEY, SORT_KEY].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
-          KeySchema: [
-            { AttributeName: PARTITION_KEY, KeyType: "HASH" },
-            { AttributeName: SORT_KEY, KeyType: "RANGE" },
-          ],
-        }),
-      );
+      await createLeaseTable(this.#client as DynamoDBClient, this.#table.name);
     } catch (error) {
-      // By its name: two copies of the SDK may be installed.
-      if ((error as Error).name !== "ResourceInUseException") throw error;
+      throw toStoreError(error, "create-table", undefined, true);
     }
-    await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName: this.#table.name });
   }
+}
+
+async function createLeaseTable(client: DynamoDBClient, TableName: string): Promise<void> {
+  const keys = [
+    { AttributeName: PARTITION_KEY, KeyType: "HASH" },
+    { AttributeName: SORT_KEY, KeyType: "RANGE" },
+  ] as const;
+  const creation = new CreateTableCommand({
+    TableName,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: keys.map(({ AttributeName }) => ({ AttributeName, AttributeType: "S" })),
+    KeySchema: [...keys],
+  });
+  await client.send(creation).catch((error: unknown) => {
+    // By its name: two copies of the SDK may be installed.
+    if ((error as Error).name !== "ResourceInUseException") throw error;
+  });
+  await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName });
 }
 
 function checkTableName(tableName: unknown): void {

@@ -100,7 +100,10 @@ describe("createTable", () => {
 
   test("tells what the service says, if it may not", async ({ world }) => {
     world.proxy.rule = () => refusal(400, "AccessDeniedException");
-    await expect(world.store({ tableName: "denied" }).createTable()).rejects.toMatchObject({ name: "AccessDeniedException" });
+    await expect(world.store({ tableName: "denied" }).createTable()).rejects.toMatchObject({
+      code: "STORE_DENIED",
+      message: expect.stringMatching(/'create-table' failed: AccessDeniedException.*dynamodb:CreateTable/),
+    });
   });
 
   test("takes another copy of the SDK's word that the table exists", async ({ world }) => {

@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { discreet, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 
 export const STORE_NAME = "firestore";
 
@@ -70,7 +70,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const { code, details, message } = (error ?? {}) as Failure;
   const known = typeof code === "number" ? code : undefined;
   const storeCode = known === undefined ? "STORE_UNAVAILABLE" : (STORE_CODES[known] ?? "STORE_REJECTED");
-  const text = (details ?? message ?? String(error)).split("\n", 1)[0]?.slice(0, 300) ?? "";
+  const text = discreet(details ?? message ?? String(error));
   const cause = Object.assign(new Error(text), known === undefined ? {} : { code: known });
   return new StoreError(
     storeCode,

@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { discreet, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 
 /** What a driver's error means. */
 export interface Meaning {
@@ -12,7 +12,8 @@ export interface Meaning {
 export interface RequestLabel {
   readonly store: string;
   readonly operation: string;
-  readonly election: string;
+  /** What the request is about; `undefined` where it is about the tables. */
+  readonly election: string | undefined;
   readonly writes: boolean;
 }
 
@@ -24,6 +25,8 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
     " Candidates need SELECT, INSERT and UPDATE on the tables leasehold_leases, leasehold_fences and leasehold_occurrences; observers, SELECT.",
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
+
+const MIGRATION_RIGHTS = " migrate() needs the right to create tables; or have somebody run the statements of store.migration.";
 
 /**
  * A write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
@@ -44,13 +47,29 @@ export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (er
   const { store, operation, election, writes } = label;
   const neverSent = typeof code === "string" && NEVER_SENT.has(code);
   const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: neverSent };
-  const line = message.split("\n", 1)[0]?.slice(0, 300) ?? "";
+  const line = discreet(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
   // Drivers hang the statement and its values on their errors, the nonce among them.
   const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
   return new StoreError(
     meaning.code,
-    `${store}: '${operation}' of '${election}' failed: ${what}${/[.!?]$/.test(what) ? "" : "."}${meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
+    `${store}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${/[.!?]$/.test(what) ? "" : "."}${meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
     { store, operation, election, mayHaveBeenApplied: writes && !meaning.notApplied, cause },
   );
+}
+
+/** @throws {StoreError} whatever goes wrong while the tables are made. */
+export async function migrating(
+  store: string,
+  meaningOf: (error: unknown) => Meaning | undefined,
+  migrate: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await migrate();
+  } catch (error) {
+    throw toStoreError(error, { store, operation: "migrate", election: undefined, writes: true }, (failure) => {
+      const meaning = meaningOf(failure);
+      return meaning && { advice: meaning.code === "STORE_DENIED" ? MIGRATION_RIGHTS : "", ...meaning };
+    });
+  }
 }

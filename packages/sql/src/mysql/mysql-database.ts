@@ -1,6 +1,8 @@
 import type { Clock } from "@leasehold/core";
 import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
+import { migrating } from "../sql-errors.ts";
+import { mysqlMeaning } from "./mysql-errors.ts";
 import { MySqlConnections, statement } from "./mysql-pool.ts";
 import { MySqlRecords } from "./mysql-records.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
@@ -23,12 +25,14 @@ export class MySqlDatabase extends MySqlRecords implements SqlDatabase {
   }
 
   async migrate(): Promise<void> {
-    const connection = await this.#connections.get();
-    try {
-      for (const sql of this.migration) await connection.query(statement(sql, []));
-    } finally {
-      this.#connections.release(connection);
-    }
+    await migrating(this.name, mysqlMeaning, async () => {
+      const connection = await this.#connections.get();
+      try {
+        for (const sql of this.migration) await connection.query(statement(sql, []));
+      } finally {
+        this.#connections.release(connection);
+      }
+    });
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
+import { checkDatabaseUrl } from "../database-url.ts";
 import type { Connections } from "../one-connection.ts";
 
 /** What is used of a connection of `mysql2/promise`. */
@@ -83,11 +84,17 @@ async function openPool(uri: string): Promise<MySqlPool> {
   } catch (cause) {
     throw new ConfigurationError("mysql needs the package mysql2: install it.", { cause });
   }
-  return mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: 10_000 }) as unknown as MySqlPool;
+  try {
+    return mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: 10_000 }) as unknown as MySqlPool;
+  } catch {
+    // What the driver throws may hold the whole URL.
+    throw new ConfigurationError("mysql is a URL with options that mysql2 does not take; see its documentation.");
+  }
 }
 
 function poolOrUrl(given: unknown): MySqlPool | string {
-  if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given)) return given.replace(/^mariadb:/, "mysql:");
+  if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given))
+    return checkDatabaseUrl("mysql", given.replace(/^mariadb:/, "mysql:"));
   const pool = given as Partial<MySqlPool> | undefined;
   if (typeof pool?.getConnection === "function") return withPromises(pool as MySqlPool);
   // The text may hold a password.

@@ -1,7 +1,7 @@
 import type { Clock, StoredRecord } from "@leasehold/core";
 import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
-import { toStoreError } from "../sql-errors.ts";
+import { migrating, toStoreError } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { PostgresConnections, statement } from "./postgres-pool.ts";
@@ -61,18 +61,20 @@ export class PostgresDatabase extends PostgresRecords implements SqlDatabase {
   }
 
   async migrate(): Promise<void> {
-    const client = await this.#connections.get();
-    try {
-      for (const sql of this.migration) {
-        // Of several that create a table at once, all but one fail in spite of IF NOT EXISTS; then it is there.
-        await client.query(statement(sql)).catch(async (error: unknown) => {
-          if (!CREATED_MEANWHILE.has(String((error as { readonly code?: unknown }).code))) throw error;
-          await client.query(statement(sql));
-        });
+    await migrating(this.name, postgresMeaning, async () => {
+      const client = await this.#connections.get();
+      try {
+        for (const sql of this.migration) {
+          // Of several that create a table at once, all but one fail in spite of IF NOT EXISTS; then it is there.
+          await client.query(statement(sql)).catch(async (error: unknown) => {
+            if (!CREATED_MEANWHILE.has(String((error as { readonly code?: unknown }).code))) throw error;
+            await client.query(statement(sql));
+          });
+        }
+      } finally {
+        this.#connections.release(client);
       }
-    } finally {
-      this.#connections.release(client);
-    }
+    });
   }
 
   async close(): Promise<void> {

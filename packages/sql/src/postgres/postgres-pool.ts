@@ -1,4 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
+import { checkDatabaseUrl } from "../database-url.ts";
 import type { Connections } from "../one-connection.ts";
 
 /** What is used of a client of `pg`. */
@@ -108,7 +109,7 @@ async function openPool(connectionString: string): Promise<PostgresPool> {
 }
 
 function poolOrUrl(given: unknown): PostgresPool | string {
-  if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return given;
+  if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return checkDatabaseUrl("postgres", given);
   const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
   const isPool = typeof given === "object" && typeof connect === "function" && typeof end === "function";
   // A single Client looks much like one.

@@ -1,6 +1,8 @@
 import type { Clock } from "@leasehold/core";
 import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
+import { migrating } from "../sql-errors.ts";
+import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
 import { SqliteRecords } from "./sqlite-records.ts";
 import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
@@ -25,7 +27,7 @@ export class SqliteDatabase extends SqliteRecords implements SqlDatabase {
 
   /** Nothing to do: the first use of the files creates the tables. */
   async migrate(): Promise<void> {
-    await this.#files.open();
+    await migrating(this.name, sqliteMeaning, () => this.#files.open());
   }
 
   async close(): Promise<void> {

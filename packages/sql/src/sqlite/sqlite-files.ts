@@ -15,6 +15,10 @@ export class SqliteFiles {
 
   /** @throws {ConfigurationError} for a path that processes cannot share. */
   constructor(path: string) {
+    // Another database's URL, which may hold a password.
+    if (typeof path === "string" && /^[a-z][a-z0-9+.-]*:\/\/\S*@/i.test(path)) {
+      throw new ConfigurationError("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
+    }
     if (typeof path !== "string" || path === "" || path.includes(":memory:") || path.startsWith("file:")) {
       throw new ConfigurationError(
         `sqlite is ${JSON.stringify(path) ?? "missing"}; it must be the path of a database file. Within one process, use MemoryLeaseStore.`,
