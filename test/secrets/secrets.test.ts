@@ -150,11 +150,7 @@ const CALLS: Readonly<Record<string, (store: LeaseStore) => Promise<unknown> | u
   acquire: (store) => store.acquire(ASKING),
   break: (store) => store.break("e", { reason: "test", timeoutMs: TIMEOUT_MS }),
   transfer: (store) => store.transfer("e", "b", { timeoutMs: TIMEOUT_MS }),
-  watch: (store) =>
-    store
-      .watch?.("e", { signal: AbortSignal.timeout(TIMEOUT_MS) })
-      [Symbol.asyncIterator]()
-      .next(),
+  watch: (store) => firstPush(store),
   "read an occurrence": (store) => occurrences(store)?.read("1", { timeoutMs: TIMEOUT_MS }),
   "acquire an occurrence": (store) => occurrences(store)?.acquire({ ...ASKING, election: "1" }),
   migrate: (store) => (store as Partial<SqlLeaseStore>).migrate?.(),
@@ -162,6 +158,10 @@ const CALLS: Readonly<Record<string, (store: LeaseStore) => Promise<unknown> | u
   close: (store) => (store as Partial<SqlLeaseStore>).close?.(),
 };
 const ASKING = { election: "e", candidateId: "a", leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: TIMEOUT_MS };
+
+async function firstPush(store: LeaseStore): Promise<void> {
+  for await (const _ of store.watch?.("e", { signal: AbortSignal.timeout(TIMEOUT_MS) }) ?? []) return;
+}
 
 function occurrences(store: LeaseStore): LeaseStore | undefined {
   return store.occurrences?.("e", { retentionMs: 60_000 });

@@ -134,7 +134,15 @@ describe("a BlobDistributedMutex", () => {
     await world.until(() => instance.running);
 
     expect(instance.mutex.elector).toMatchObject({ election: "my mutex", isLeader: true });
+    await world.container.getBlockBlobClient("report").upload("drafted", 7);
     await instance.mutex.store.seal(instance.leaderships[0]!, world.proxied.getBlobClient("report"));
+    await expect(
+      instance.mutex.store.fencedUpload(
+        { ...instance.leaderships[0]!, term: 0 },
+        world.proxied.getBlockBlobClient("report"),
+        "late",
+      ),
+    ).rejects.toMatchObject({ code: "FENCED", currentTerm: 1 });
     await expect(world.container.getBlobClient("my mutex").getProperties()).resolves.toMatchObject({
       leaseState: "leased",
       metadata: { leasehold_term: "1", leasehold_candidate: "a" },

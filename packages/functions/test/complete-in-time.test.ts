@@ -1,0 +1,57 @@
+import { LeaseLostError, StoreError, type Leadership } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, expect, test } from "vitest";
+import { completeInTime } from "../src/complete-in-time.ts";
+
+const MANY = 100;
+
+let clock: VirtualClock;
+/** When each try was made. */
+let tries: number[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  tries = [];
+});
+
+/** A leadership whose completions fail in this way, after so many milliseconds; those after the last one succeed. */
+function completing(...failures: readonly Error[]): Leadership {
+  const left = [...failures];
+  const complete = (): Promise<void> => {
+    tries.push(clock.monotonicMs() - startMs);
+    // Without a wait between them they would never end.
+    if (tries.length === MANY) return Promise.reject(new LeaseLostError("e", 1, "taken", "enough."));
+    const failure = left.length > 1 ? left.shift() : left[0];
+    return failure ? Promise.reject(failure) : Promise.resolve();
+  };
+  const startMs = clock.monotonicMs();
+  return { complete } as Leadership;
+}
+
+function unavailable(retryAfterMs?: number): StoreError {
+  const details = { store: "memory", operation: "put", election: "e", mayHaveBeenApplied: false, retryAfterMs };
+  return new StoreError("STORE_UNAVAILABLE", "It is away.", details);
+}
+
+test("a completion is tried again after a wait that doubles, up to five seconds, while the platform lets it", async () => {
+  const failure = unavailable();
+  const endMs = clock.monotonicMs() + 20_000;
+
+  await expect(clock.runUntil(completeInTime(completing(failure), clock, endMs))).rejects.toBe(failure);
+  expect(tries).toEqual([0, 100, 300, 700, 1_500, 3_100, 6_300, 11_300, 16_300]);
+});
+
+test("it waits for as long as the service asks", async () => {
+  const failure = unavailable(4_000);
+  const endMs = clock.monotonicMs() + 10_000;
+
+  await expect(clock.runUntil(completeInTime(completing(failure), clock, endMs))).rejects.toBe(failure);
+  expect(tries).toEqual([0, 4_000, 8_000]);
+});
+
+test("it is not tried again once somebody else has taken over", async () => {
+  const lost = new LeaseLostError("e", 1, "taken", "another took it.");
+
+  await expect(clock.runUntil(completeInTime(completing(unavailable(), lost), clock, Infinity))).rejects.toBe(lost);
+  expect(tries).toEqual([0, 100]);
+});
