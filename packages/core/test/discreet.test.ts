@@ -16,7 +16,7 @@ describe("what others say is repeated without what may be secret", () => {
     ["sent Bearer hushhushhush and more", "sent Bearer …"],
     [`Unexpected token 'h', "hush-hush" is not valid JSON`, "Unexpected token … is not valid JSON"],
     [`"hush" is not valid JSON`, "… is not valid JSON"],
-  ])("%s", ([message, repeated]) => {
+  ] as const)("%s", ([message, repeated]) => {
     expect(discreet(message)).toBe(repeated);
   });
 
