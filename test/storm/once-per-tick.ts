@@ -114,8 +114,8 @@ async function recordsOf(service: StormOptions["service"], election: string): Pr
     const records: OccurrenceRecord[] = [];
     for (let tick = 0; tick < TICKS; tick += 1) {
       const id = occurrenceId(BEGINNING_MS + tick * TICK_EVERY_MS);
-      const { term = 0, done = false } = (await occurrences?.read(id)) ?? {};
-      records.push({ election: id, term, done });
+      const found = await occurrences?.read(id);
+      records.push({ election: id, term: found?.term ?? 0, done: found?.bar?.kind === "done" });
     }
     return records;
   } finally {

@@ -51,7 +51,7 @@ import {
 } from "./azure-blob-errors.ts";
 import { BlobRecordStore } from "./blob-record-store.ts";
 import { BlobRequests, BREAK_AT_EXPIRY_S, BREAK_NOW_S, type CallLimits } from "./blob-requests.ts";
-import { MAX_LEASE_MS, remember, reservedGroup, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
+import { barOfFree, MAX_LEASE_MS, remember, reservedGroup, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
 import { resolvePlace, type BlobLeaseStoreOptions, type BlobPlace } from "./options.ts";
@@ -321,8 +321,8 @@ export class BlobLeaseStore implements LeaseStore {
       await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
       const now = await this.#look(election, limits);
       if (now?.term.term !== term) return now?.term.candidateId === candidateId ? "accepted" : "lost";
-      const { state, reservedFor } = this.#snapshot(election, now);
-      if ((state === "vacant" || state === "expired") && reservedFor === undefined) return "expired";
+      const { bar } = this.#snapshot(election, now);
+      if (bar === undefined || bar.kind === "reservation") return "expired";
     }
   }
 
@@ -380,9 +380,8 @@ export class BlobLeaseStore implements LeaseStore {
 
   /** Whether the candidate's turn has come, should the lease be free: that is the service's to say. */
   #isTurnOf({ election, candidateId, reservation }: AcquireRequest, look: Look): boolean {
-    const reservedForGroup = reservedGroup(look, this.#clock.monotonicMs());
-    const free = { ...this.#snapshot(election, look), state: "vacant", heldBackMs: undefined, reservedForGroup } as const;
-    return mayAcquire(free, candidateId, reservation?.group);
+    const bar = barOfFree(look, this.#memories.get(election), this.#clock.monotonicMs());
+    return mayAcquire({ bar }, candidateId, reservation?.group);
   }
 
   /**

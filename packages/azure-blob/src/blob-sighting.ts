@@ -1,4 +1,4 @@
-import { DEFAULT_TRANSFER_TIMEOUT_MS, type LeaseSnapshot, type LeaseState } from "@leasehold/core";
+import { barOf, DEFAULT_TRANSFER_TIMEOUT_MS, type Bar, type LeaseSnapshot, type LeaseState } from "@leasehold/core";
 import type { BlobProperties } from "./blob-requests.ts";
 import type { BreakNote, TermMetadata } from "./schema.ts";
 
@@ -46,24 +46,20 @@ export function snapshotOf(
   nowMs: number,
 ): LeaseSnapshot {
   const { term, candidateId, value, leaseDurationMs } = look.term;
-  const { reason, transferTo, transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS } = look.note ?? {};
   const state = ours && look.leaseState === "leased" ? "held" : stateOf(look, memory, nowMs);
   // Under a lease that is not this term's (any more), the term's holder is not even a guess.
-  const { holdMs } = look.term;
   const over =
     look.leaseState === "leased" &&
     state === "unknown" &&
-    (look.infinite || holdMs !== undefined || memory?.leasedSinceMs === undefined);
+    (look.infinite || look.term.holdMs !== undefined || memory?.leasedSinceMs === undefined);
   const shown = state !== "vacant" && !over;
-  // From when this process saw the lease broken or, for one that saw nothing, from when it must have been: a lease that
-  // breaks lasts no longer than it had to run.
-  const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
-  const overdue = (look.noteAgeMs ?? 0) > transferTimeoutMs + (leaseDurationMs ?? MAX_LEASE_MS);
-  const reserved = transferTo !== undefined && brokenForMs < transferTimeoutMs && !overdue;
-  const group = state === "vacant" || state === "expired" ? reservedGroup(look, nowMs) : undefined;
-  // As long as the service says that the lease is breaking, some of the time is left.
-  const heldBackMs =
-    holdMs !== undefined && look.leaseState === "breaking" ? Math.max(holdMs - unchangedMs(look, nowMs), 1) : undefined;
+  const bar = barOf({
+    state,
+    holdMs: holdLeftMs(look, nowMs),
+    transferTo: transferTarget(look, memory, nowMs),
+    group: reservedGroup(look, nowMs),
+  });
+  const reason = look.note?.reason;
   return {
     election,
     state,
@@ -71,11 +67,31 @@ export function snapshotOf(
     ...(shown && candidateId !== undefined ? { holder: candidateId } : {}),
     ...(shown && value !== undefined ? { value } : {}),
     ...(leaseDurationMs === undefined ? {} : { leaseDurationMs }),
-    ...(reserved ? { reservedFor: transferTo } : {}),
-    ...(group === undefined ? {} : { reservedForGroup: group }),
-    ...(heldBackMs === undefined ? {} : { heldBackMs }),
+    ...(bar ? { bar } : {}),
     ...(reason === undefined ? {} : { endingReason: reason }),
   };
+}
+
+/** What bars an acquisition, should nobody have the lease: that is the service's to say. */
+export function barOfFree(look: Look, memory: Memory | undefined, nowMs: number): Bar | undefined {
+  return barOf({ state: "vacant", transferTo: transferTarget(look, memory, nowMs), group: reservedGroup(look, nowMs) });
+}
+
+/** What is left of a hold: as long as the service says that the lease is breaking, some of it is. */
+function holdLeftMs(look: Look, nowMs: number): number | undefined {
+  const { holdMs } = look.term;
+  if (holdMs === undefined || look.leaseState !== "breaking") return undefined;
+  return Math.max(holdMs - unchangedMs(look, nowMs), 1);
+}
+
+/** The candidate that an administrator hands over to, as long as it may take its time. */
+function transferTarget({ note, noteAgeMs = 0, term }: Look, memory: Memory | undefined, nowMs: number): string | undefined {
+  const { transferTo, transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS } = note ?? {};
+  // From when this process saw the lease broken or, for one that saw nothing, from when it must have been: a lease that
+  // breaks lasts no longer than it had to run.
+  const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
+  const overdue = noteAgeMs > transferTimeoutMs + (term.leaseDurationMs ?? MAX_LEASE_MS);
+  return brokenForMs < transferTimeoutMs && !overdue ? transferTo : undefined;
 }
 
 /**

@@ -29,6 +29,7 @@ describe("what a reader is told of a lease", () => {
       holder: "a",
       value: "http://a",
       leaseDurationMs: LEASE_MS,
+      bar: { kind: "lease" },
     });
   });
 
@@ -42,6 +43,7 @@ describe("what a reader is told of a lease", () => {
       holder: "a",
       value: "http://a",
       leaseDurationMs: LEASE_MS,
+      bar: { kind: "lease" },
     });
   });
 

@@ -1,4 +1,4 @@
-import { mayAcquire, UnsupportedError } from "@leasehold/core";
+import { mayAcquire, UnsupportedError, type Bar } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import type { Fault } from "../../../test/backends/fault.ts";
 import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, win } from "./blob-world.ts";
@@ -39,10 +39,11 @@ describe("a release with a hold", () => {
         state: "vacant",
         term: 1,
         leaseDurationMs: LEASE_MS,
-        heldBackMs: expect.any(Number),
+        bar: { kind: "hold", leftMs: expect.any(Number) },
       });
-      expect(seen?.heldBackMs).toBeGreaterThan(4_000);
-      expect(seen?.heldBackMs).toBeLessThanOrEqual(HOLD_MS);
+      const { leftMs } = seen!.bar as Extract<Bar, { kind: "hold" }>;
+      expect(leftMs).toBeGreaterThan(4_000);
+      expect(leftMs).toBeLessThanOrEqual(HOLD_MS);
       expect(mayAcquire(seen, "b")).toBe(false);
     }
     await world.forward(HOLD_MS);
@@ -99,7 +100,7 @@ describe("a release with a hold", () => {
   test("lasts no longer than the lease would have", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), { ...LIMITS, holdMs: 60_000 });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", heldBackMs: expect.any(Number) });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", bar: { kind: "hold" } });
 
     await world.forward(LAPSE_MS);
 

@@ -75,7 +75,7 @@ describe("an occurrence", () => {
     await world.forward(RETENTION_MS);
 
     await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
-    await expect(cold(world).read(TICK)).resolves.toMatchObject({ state: "vacant", term: 1, done: true });
+    await expect(cold(world).read(TICK)).resolves.toMatchObject({ state: "vacant", term: 1, bar: { kind: "done" } });
   });
 
   test("whose attempt failed is open for the next one at once, which has the next number", async ({ world }) => {

@@ -41,13 +41,13 @@ describe("a reservation", () => {
       state: "vacant",
       term: 1,
       leaseDurationMs: LEASE_MS,
-      reservedForGroup: "west",
+      bar: { kind: "reservation", group: "west" },
     });
     for (const request of [of("east"), asking({ candidateId: "nobody's" })]) {
       const sent = await world.namesDuring(() =>
         expect(world.store().acquire(request)).resolves.toMatchObject({
           acquired: false,
-          current: { state: "vacant", reservedForGroup: "west" },
+          current: { state: "vacant", bar: { kind: "reservation", group: "west" } },
         }),
       );
       expect(sent).toEqual(["head"]);
@@ -61,7 +61,7 @@ describe("a reservation", () => {
     await standby.read(ELECTION);
     await world.forward(RESERVED_MS + LATE_MS);
 
-    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedForGroup");
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("bar");
     await expect(admits(world, asking({ candidateId: "nobody's" }))).resolves.toBe(true);
     // It need not look again: its own clock has run on.
     await world.forward(RESERVED_MS + LATE_MS);
@@ -95,7 +95,7 @@ describe("a reservation", () => {
     await win(world.store(), of("west"));
 
     await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false });
-    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedForGroup");
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ bar: { kind: "lease" } });
   });
 
   test("binds who has last looked while the lease was held, and has not seen it released", async ({ world }) => {
@@ -128,7 +128,10 @@ describe("a reservation", () => {
     await store.publish(lease, "http://west", LIMITS);
     await world.forward(RESERVED_MS - 2_000);
 
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "expired", reservedForGroup: "west" });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({
+      state: "expired",
+      bar: { kind: "reservation", group: "west" },
+    });
     await expect(admits(world, of("east"))).resolves.toBe(false);
     await world.forward(2_000 + LATE_MS);
     await expect(admits(world, of("east"))).resolves.toBe(true);
@@ -139,8 +142,7 @@ describe("a reservation", () => {
     await store.release(await win(store, of("west")), { ...LIMITS, holdMs: 5_000 });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({
       state: "vacant",
-      heldBackMs: expect.any(Number),
-      reservedForGroup: "west",
+      bar: { kind: "hold" },
     });
     await world.forward(6_000);
 
@@ -154,7 +156,10 @@ describe("a reservation", () => {
     await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
     await world.forward(LAPSE_MS);
 
-    await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false, current: { reservedFor: "east" } });
+    await expect(world.store().acquire(of("west"))).resolves.toMatchObject({
+      acquired: false,
+      current: { bar: { kind: "transfer", candidateId: "east" } },
+    });
     await expect(world.store().acquire(of("east"))).resolves.toMatchObject({ acquired: true });
     await expect(world.settled(outcome)).resolves.toBe("accepted");
   });
@@ -164,7 +169,7 @@ describe("a reservation", () => {
     const value = "%".repeat(2_048);
     await store.release(await win(store, of(group, { candidateId: "界".repeat(85), value })), LIMITS);
 
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ reservedForGroup: group });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ bar: { kind: "reservation", group } });
     await expect(admits(world, of("east"))).resolves.toBe(false);
     await expect(admits(world, of(group))).resolves.toBe(true);
   });
@@ -229,7 +234,10 @@ describe("a release by a term with a reservation", () => {
     await expect(store.release(lease, LIMITS)).resolves.toBe("released");
 
     world.proxy.rule = undefined;
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", reservedForGroup: "west" });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({
+      state: "vacant",
+      bar: { kind: "reservation", group: "west" },
+    });
   });
 
   test("whose lease is a successor's by now touches nothing", async ({ world }) => {
@@ -257,7 +265,7 @@ describe("a break", () => {
 
     expect(sent.map(({ name }) => name)).toEqual(["head", "metadata"]);
     expect(sent.at(-1)?.headers).toMatchObject({ "if-match": expect.any(String) });
-    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedForGroup");
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("bar");
     await expect(admits(world, of("east"))).resolves.toBe(true);
     // So it does for who has seen the reservation, or written it, as soon as it looks.
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
@@ -330,7 +338,7 @@ describe("a break", () => {
 
       const seen = (await world.store().read(ELECTION)) as LeaseSnapshot;
       expect(seen).toMatchObject({ state: "vacant", term: 1 });
-      expect(seen).not.toHaveProperty("reservedForGroup");
+      expect(seen).not.toHaveProperty("bar");
       await expect(admits(world, of("east"))).resolves.toBe(true);
     },
   );

@@ -20,10 +20,14 @@ describe("rule 16: a transfer", () => {
     });
     await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await world.forward(LAPSE_MS);
-    await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", term: 1, reservedFor: "b" });
+    await expect(c.read(ELECTION)).resolves.toMatchObject({
+      state: "expired",
+      term: 1,
+      bar: { kind: "transfer", candidateId: "b" },
+    });
     await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({
       acquired: false,
-      current: { reservedFor: "b" },
+      current: { bar: { kind: "transfer", candidateId: "b" } },
     });
     await expect(a.acquire(asking({ candidateId: "a" }))).resolves.toMatchObject({ acquired: false });
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
@@ -42,9 +46,9 @@ describe("rule 16: a transfer", () => {
     await c.read(ELECTION);
 
     await world.forward(4_000);
-    await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", reservedFor: "b" });
+    await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", bar: { kind: "transfer", candidateId: "b" } });
     await world.forward(10_000);
-    expect(await c.read(ELECTION)).not.toHaveProperty("reservedFor");
+    expect(await c.read(ELECTION)).not.toHaveProperty("bar");
     await expect(world.settled(outcome)).resolves.toBe("expired");
     await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 2 });
   });
@@ -56,7 +60,7 @@ describe("rule 16: a transfer", () => {
     await world.settled(world.store().transfer(ELECTION, "b", { transferTimeoutMs: 10_000 }));
     await world.forward(HOUR_MS);
 
-    expect(await world.store().read(ELECTION)).not.toHaveProperty("reservedFor");
+    expect(await world.store().read(ELECTION)).not.toHaveProperty("bar");
     await expect(world.candidate("c").elector.tryRun(() => "done")).resolves.toEqual({ elected: true, term: 2, result: "done" });
   });
 
@@ -182,7 +186,7 @@ describe("rule 16: a transfer", () => {
     });
     const seen = await world.store().read(ELECTION);
     expect(seen).toMatchObject({ state: "expired", term: 2 });
-    expect(seen).not.toHaveProperty("reservedFor");
+    expect(seen).not.toHaveProperty("bar");
     await expect(win(world.store(), { candidateId: "d" })).resolves.toMatchObject({ term: 3 });
   });
 

@@ -1,3 +1,4 @@
+import { mayAcquire } from "./bar.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
 import { holderElapsedMs, systemClock, type Clock } from "./clock.ts";
 import { publishState, type ElectorState } from "./diagnostics.ts";
@@ -14,14 +15,7 @@ import {
 } from "./errors.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
-import {
-  mayAcquire,
-  type Lease,
-  type LeaseSnapshot,
-  type LeaseStore,
-  type LeaseStoreCapabilities,
-  type Reservation,
-} from "./lease-store.ts";
+import type { Lease, LeaseSnapshot, LeaseStore, LeaseStoreCapabilities, Reservation } from "./lease-store.ts";
 import { Listeners } from "./listeners.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName, checkReservation, checkValue } from "./names.ts";

@@ -1,3 +1,4 @@
+export { barOf, mayAcquire, type Bar, type Claims } from "./bar.ts";
 export { holderElapsedMs, instantOf, sleep, systemClock, type Clock, type Instant, type Timer } from "./clock.ts";
 export { REQUEST_CHANNEL, STATE_CHANNEL, type ElectorState, type StateChange, type StoreRequest } from "./diagnostics.ts";
 export { Elector, OVERRUN_EXIT_CODE, type ElectorOptions, type TryRunOutcome, type WaitOptions } from "./elector.ts";
@@ -25,27 +26,26 @@ export {
 } from "./errors.ts";
 export type { Interval } from "./interval.ts";
 export type { HeldLeadership, Leader, Leadership, LeaderTask } from "./leadership.ts";
-export {
-  mayAcquire,
-  type AcquireOutcome,
-  type AcquireRequest,
-  type BreakOptions,
-  type BreakOutcome,
-  type Lease,
-  type LeaseSnapshot,
-  type LeaseState,
-  type LeaseStore,
-  type LeaseStoreCapabilities,
-  type OccurrenceOptions,
-  type ReadOptions,
-  type ReleaseOptions,
-  type ReleaseOutcome,
-  type RenewOutcome,
-  type RequestLimits,
-  type Reservation,
-  type TransferOptions,
-  type TransferOutcome,
-  type WatchOptions,
+export type {
+  AcquireOutcome,
+  AcquireRequest,
+  BreakOptions,
+  BreakOutcome,
+  Lease,
+  LeaseSnapshot,
+  LeaseState,
+  LeaseStore,
+  LeaseStoreCapabilities,
+  OccurrenceOptions,
+  ReadOptions,
+  ReleaseOptions,
+  ReleaseOutcome,
+  RenewOutcome,
+  RequestLimits,
+  Reservation,
+  TransferOptions,
+  TransferOutcome,
+  WatchOptions,
 } from "./lease-store.ts";
 export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
 export { discreet } from "./discreet.ts";

@@ -1,3 +1,4 @@
+import type { Bar } from "./bar.ts";
 import type { Instant } from "./clock.ts";
 import type { LossReason } from "./errors.ts";
 
@@ -217,14 +218,8 @@ export interface LeaseSnapshot {
   readonly ageMs?: readonly [min: number, max: number] | undefined;
   /** The duration of that lease. */
   readonly leaseDurationMs?: number | undefined;
-  /** Only this candidate may acquire at present, by a transfer. */
-  readonly reservedFor?: string | undefined;
-  /** Only candidates of this group may acquire at present, by a reservation. */
-  readonly reservedForGroup?: string | undefined;
-  /** Nobody may acquire for so long more: the lease was released before its minimum hold was over. */
-  readonly heldBackMs?: number | undefined;
-  /** An occurrence that is done: nobody may acquire it again. */
-  readonly done?: true | undefined;
+  /** What keeps candidates from acquiring at present; absent where anyone may try. */
+  readonly bar?: Bar | undefined;
   /** Why an administrator broke it. */
   readonly endingReason?: string | undefined;
 }
@@ -263,13 +258,3 @@ export interface TransferOptions {
  * - `lost`: the term was no longer the one to end, or somebody else leads.
  */
 export type TransferOutcome = "accepted" | "expired" | "lost";
-
-/** Whether a candidate may try: nobody holds the lease, and it is neither reserved for somebody else, nor held back, nor done. */
-export function mayAcquire(snapshot: LeaseSnapshot | undefined, candidateId: string, group?: string): boolean {
-  if (!snapshot) return true;
-  const { state, reservedFor, reservedForGroup, heldBackMs, done } = snapshot;
-  if (done || heldBackMs !== undefined || (state !== "vacant" && state !== "expired")) return false;
-  // What an administrator orders goes before whose turn it is.
-  if (reservedFor !== undefined) return reservedFor === candidateId;
-  return reservedForGroup === undefined || reservedForGroup === group;
-}

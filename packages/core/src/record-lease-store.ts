@@ -1,3 +1,4 @@
+import { barOf, mayAcquire } from "./bar.ts";
 import { instantOf, systemClock, sleep, type Clock, type Instant } from "./clock.ts";
 import {
   ConfigurationError,
@@ -7,25 +8,24 @@ import {
   TermRegressedError,
   UnsupportedError,
 } from "./errors.ts";
-import {
-  mayAcquire,
-  type AcquireOutcome,
-  type AcquireRequest,
-  type BreakOptions,
-  type BreakOutcome,
-  type Lease,
-  type LeaseSnapshot,
-  type LeaseState,
-  type LeaseStore,
-  type LeaseStoreCapabilities,
-  type ReadOptions,
-  type ReleaseOptions,
-  type ReleaseOutcome,
-  type RenewOutcome,
-  type RequestLimits,
-  type TransferOptions,
-  type TransferOutcome,
-  type WatchOptions,
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  BreakOptions,
+  BreakOutcome,
+  Lease,
+  LeaseSnapshot,
+  LeaseState,
+  LeaseStore,
+  LeaseStoreCapabilities,
+  ReadOptions,
+  ReleaseOptions,
+  ReleaseOutcome,
+  RenewOutcome,
+  RequestLimits,
+  TransferOptions,
+  TransferOutcome,
+  WatchOptions,
 } from "./lease-store.ts";
 import { checkBreak, checkName, checkReservation, checkTerm, checkValue } from "./names.ts";
 import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
@@ -253,9 +253,9 @@ export class RecordLeaseStore implements LeaseStore {
       const record = sighting?.record;
       ifTerm ??= record?.term;
       if (!sighting || !record || record.term !== ifTerm) return { broken: false, current: this.#known(election, false) };
-      const { heldBackMs, reservedForGroup } = this.#snapshot(election, sighting, true);
+      const { bar } = this.#snapshot(election, sighting, true);
       const isFree = record.termId === null;
-      if (isFree && heldBackMs === undefined && reservedForGroup === undefined) {
+      if (isFree && bar?.kind !== "hold" && bar?.kind !== "reservation") {
         return { broken: false, current: this.#known(election, false) };
       }
       const broken = isFree ? { ...record, holdMs: undefined, reservation: undefined } : this.#broken(record, options);
@@ -277,8 +277,8 @@ export class RecordLeaseStore implements LeaseStore {
       const sighting = await this.#look(election, limits);
       if (!sighting || sighting.record.term !== term) return sighting?.record.candidateId === candidateId ? "accepted" : "lost";
       if (sighting.record.broken) return "lost";
-      const { state, reservedFor } = this.#snapshot(election, sighting, this.#clockIsExact);
-      if ((state === "vacant" || state === "expired") && reservedFor === undefined) return "expired";
+      const { bar } = this.#snapshot(election, sighting, this.#clockIsExact);
+      if (bar === undefined || bar.kind === "reservation") return "expired";
     }
   }
 
@@ -527,10 +527,15 @@ export class RecordLeaseStore implements LeaseStore {
     // A vacated record's nonce is as old as the release; any other's as old as the last renewal, and nobody else knows
     // of a term that was abandoned here.
     const freeForMs = record.termId === null ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
-    const reserved = record.transfer !== undefined && freeForMs < record.transfer.timeoutMs;
-    const heldBackMs = abandoned ? abandoned.heldUntilMs - this.#clock.monotonicMs() : (record.holdMs ?? 0) - ageMs[0];
-    const { reservation, done } = record;
-    const groupReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
+    const { transfer, reservation, done } = record;
+    const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
+    const bar = barOf({
+      state,
+      done,
+      holdMs: abandoned ? abandoned.heldUntilMs - this.#clock.monotonicMs() : (record.holdMs ?? 0) - ageMs[0],
+      transferTo: transfer && freeForMs < transfer.timeoutMs ? transfer.candidateId : undefined,
+      group: isReserved ? reservation.group : undefined,
+    });
     return {
       election,
       state,
@@ -539,10 +544,7 @@ export class RecordLeaseStore implements LeaseStore {
       ...(vacant || record.value === undefined ? {} : { value: record.value }),
       ageMs,
       leaseDurationMs: record.leaseDurationMs,
-      ...(reserved ? { reservedFor: record.transfer?.candidateId } : {}),
-      ...(groupReserved ? { reservedForGroup: reservation.group } : {}),
-      ...(heldBackMs > 0 ? { heldBackMs } : {}),
-      ...(done ? { done } : {}),
+      ...(bar ? { bar } : {}),
       ...(record.broken ? { endingReason: record.broken.reason } : {}),
     };
   }

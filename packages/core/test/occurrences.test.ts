@@ -160,7 +160,7 @@ describe("MemoryLeaseStore.occurrences", () => {
     const ticks = store.occurrences(ELECTION);
     await ticks.release(await win(ticks, "a", { election: TICK }), { ...LIMITS, done: true });
 
-    await expect(store.occurrences(ELECTION).read(TICK)).resolves.toMatchObject({ done: true });
+    await expect(store.occurrences(ELECTION).read(TICK)).resolves.toMatchObject({ bar: { kind: "done" } });
     await expect(store.occurrences("other").read(TICK)).resolves.toBeUndefined();
     await expect(store.read(TICK)).resolves.toBeUndefined();
   });

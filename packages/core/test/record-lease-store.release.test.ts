@@ -111,7 +111,7 @@ describe("rule 7: release frees only our own term", () => {
     await clock.settle();
 
     expect(await clock.runUntil(releasing)).toBe("released");
-    expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", reservedFor: "b" });
+    expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "b" } });
   });
 
   test("against others who keep writing is a conflict, after a few tries", async () => {

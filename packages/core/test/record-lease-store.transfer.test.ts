@@ -45,7 +45,7 @@ describe("rule 16: transfer", () => {
     records.heal();
     await clock.advance(LEASE_MS - 1_000);
 
-    await expect(leaving.read(ELECTION)).resolves.toMatchObject({ state: "vacant", reservedFor: "b" });
+    await expect(leaving.read(ELECTION)).resolves.toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "b" } });
     await expect(leaving.acquire(acquiring("d"))).resolves.toMatchObject({ acquired: false });
   });
 
@@ -82,7 +82,7 @@ describe("rule 16: transfer", () => {
     const { outcome } = await transferring();
     await holder.release(lease, LIMITS);
 
-    expect(await other.read(ELECTION)).toMatchObject({ state: "vacant", reservedFor: "b" });
+    expect(await other.read(ELECTION)).toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "b" } });
     await clock.advance(4_999);
     expect((await other.acquire(acquiring("c"))).acquired).toBe(false);
     await clock.advance(1);
@@ -96,7 +96,7 @@ describe("rule 16: transfer", () => {
     await other.read(ELECTION);
 
     expect(await clock.runUntil(outcome)).toBe("expired");
-    expect(await other.read(ELECTION)).not.toHaveProperty("reservedFor");
+    expect(await other.read(ELECTION)).not.toHaveProperty("bar");
   });
 
   test("from a leader that died is still for the named candidate first, once the lease has run out", async () => {

@@ -307,7 +307,7 @@ describe("an end to a leadership", () => {
 
     await expect(other.acquire(asking({ candidateId: "other" }))).resolves.toMatchObject({
       acquired: false,
-      current: { state: "vacant", reservedFor: "named" },
+      current: { state: "vacant", bar: { kind: "transfer", candidateId: "named" } },
     });
     await win(named, { candidateId: "named" });
     await vi.waitUntil(() => world.clock.nextTimerInMs !== undefined);

@@ -59,7 +59,7 @@ describe("an occurrence", () => {
     for (const store of [a, b, occurrences()]) {
       await soon(store.read(TICK));
       const outcome = await soon(store.acquire(CLAIM));
-      expect(outcome).toMatchObject({ acquired: false, current: { state: "vacant", term: 1, done: true } });
+      expect(outcome).toMatchObject({ acquired: false, current: { state: "vacant", term: 1, bar: { kind: "done" } } });
     }
   });
 
@@ -154,8 +154,11 @@ describe("DynamoDB may delete an occurrence", () => {
     await world.advance(3 * DAY_MS);
 
     expect(expiresAt() * 1_000).toBeLessThan(service.nowMs());
-    await expect(soon(occurrences().read(TICK))).resolves.toMatchObject({ state: "vacant", term: 1, done: true });
-    await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({ acquired: false, current: { done: true } });
+    await expect(soon(occurrences().read(TICK))).resolves.toMatchObject({ state: "vacant", term: 1, bar: { kind: "done" } });
+    await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({
+      acquired: false,
+      current: { bar: { kind: "done" } },
+    });
   });
 
   test("and nothing is left of it", async () => {

@@ -63,7 +63,10 @@ describe("a lease document", () => {
       .transfer(ELECTION, "b", { transferTimeoutMs: 7_000, signal: stopping.signal })
       .catch(() => "aborted");
     await expect.poll(() => world.fieldsAt(LEASE_PATH)).toMatchObject({ transfer: { candidateId: "b", timeoutMs: 7_000 } });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", reservedFor: "b" });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({
+      state: "vacant",
+      bar: { kind: "transfer", candidateId: "b" },
+    });
     await expect(world.store().acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
     stopping.abort();
     await expect(transfer).resolves.toBe("aborted");

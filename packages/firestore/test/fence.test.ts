@@ -265,7 +265,7 @@ describe.for(services)("on $name", ({ start }) => {
     await write();
     await expect(ticks!.release(lease, { ...LIMITS, done: true })).resolves.toBe("released");
     await expect(write()).rejects.toMatchObject({ code: "FENCED", currentTerm: 1 });
-    await expect(others!.read(election)).resolves.toMatchObject({ state: "vacant", done: true });
+    await expect(others!.read(election)).resolves.toMatchObject({ state: "vacant", bar: { kind: "done" } });
     await expect(others!.acquire(asking({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
   });
 

@@ -87,10 +87,10 @@ describe("an occurrence", () => {
     for (const later of [store, occurrences(world)]) {
       await expect(later.acquire(claiming({ candidateId: "b" }))).resolves.toMatchObject({
         acquired: false,
-        current: { state: "vacant", done: true, term: 1 },
+        current: { state: "vacant", bar: { kind: "done" }, term: 1 },
       });
     }
-    await expect(occurrences(world).read(TICK)).resolves.toMatchObject({ done: true });
+    await expect(occurrences(world).read(TICK)).resolves.toMatchObject({ bar: { kind: "done" } });
   });
 
   test("that was released without being done is claimed again, in the next term", async ({ world }) => {

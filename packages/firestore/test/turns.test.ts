@@ -26,7 +26,7 @@ describe("a reservation", () => {
   test("is a map in the lease document, is read as it was written, and is replaced by the next term", async ({ world }) => {
     await ledInWest(world);
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ termId: null, reservation: WEST });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ reservedForGroup: WEST.group });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ bar: { kind: "reservation", group: WEST.group } });
 
     world.moveServerClock(WEST.durationMs + 1);
     await win(world.store());
@@ -36,8 +36,11 @@ describe("a reservation", () => {
   test("of a released term ends for a cold process by Firestore's clock, exactly", async ({ world }) => {
     await ledInWest(world);
     world.moveServerClock(WEST.durationMs - 1);
-    await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "vacant", reservedForGroup: WEST.group });
-    await expect(tryCold(world)).resolves.toMatchObject({ state: "vacant", reservedForGroup: WEST.group });
+    await expect(tryCold(world, EAST)).resolves.toMatchObject({
+      state: "vacant",
+      bar: { kind: "reservation", group: WEST.group },
+    });
+    await expect(tryCold(world)).resolves.toMatchObject({ state: "vacant", bar: { kind: "reservation", group: WEST.group } });
     world.moveServerClock(2);
     await expect(tryCold(world, EAST)).resolves.toBe("acquired");
   });
@@ -45,7 +48,10 @@ describe("a reservation", () => {
   test("of a crashed one lets its own group in right after the lease, and others when it ends", async ({ world }) => {
     await win(world.store(), { reservation: WEST });
     world.moveServerClock(LEASE_MS + 1);
-    await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired", reservedForGroup: WEST.group });
+    await expect(tryCold(world, EAST)).resolves.toMatchObject({
+      state: "expired",
+      bar: { kind: "reservation", group: WEST.group },
+    });
     world.moveServerClock(WEST.durationMs - LEASE_MS - 2);
     await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired" });
     await expect(world.store().acquire(asking({ reservation: WEST }))).resolves.toMatchObject({ acquired: true });
@@ -63,7 +69,7 @@ describe("a hold", () => {
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ termId: null, holdMs: HOLD_MS });
     world.moveServerClock(HOLD_MS - 1);
     const held = await tryCold(world, WEST);
-    expect(held).toMatchObject({ state: "vacant", heldBackMs: expect.closeTo(1, 0) as number });
+    expect(held).toMatchObject({ state: "vacant", bar: { kind: "hold", leftMs: expect.closeTo(1, 0) as number } });
     world.moveServerClock(2);
     await expect(tryCold(world, WEST)).resolves.toBe("acquired");
     expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("holdMs");
@@ -72,7 +78,9 @@ describe("a hold", () => {
   test("that is not whole is kept as it is", async ({ world }) => {
     await ledInWest(world, 1_500.25);
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ holdMs: 1_500.25 });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ heldBackMs: expect.closeTo(1_500, 0) as number });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({
+      bar: { kind: "hold", leftMs: expect.closeTo(1_500, 0) as number },
+    });
   });
 });
 
@@ -81,7 +89,7 @@ test.for([false, true])("both are pushed as they are read, where integers are bi
   const store = world.store({ firestore: world.client({ useBigInt }) });
   const watching = new AbortController();
   for await (const snapshot of store.watch!(ELECTION, { signal: watching.signal })) {
-    expect(snapshot).toMatchObject({ state: "vacant", reservedForGroup: WEST.group, heldBackMs: expect.closeTo(HOLD_MS, 0) });
+    expect(snapshot).toMatchObject({ state: "vacant", bar: { kind: "hold", leftMs: expect.closeTo(HOLD_MS, 0) } });
     watching.abort();
   }
 });

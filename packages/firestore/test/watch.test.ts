@@ -51,7 +51,7 @@ describe("what is pushed", () => {
     await watching.until({ state: "held", value: "2" });
     const asked = new AbortController();
     const transfer = admin.transfer(ELECTION, "b", { signal: asked.signal }).catch(() => "aborted");
-    await watching.until({ reservedFor: "b" });
+    await watching.until({ state: "ending" });
     asked.abort();
     await transfer;
     await admin.break(ELECTION, { reason: "test" });

@@ -84,8 +84,11 @@ await describeDatabases(ALL, (test, kind) => {
         await moveNonce(world, byMs, "leasehold_occurrences");
         await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
         const request = asking(world, { election: TICK });
-        await expect(first.acquire(request)).resolves.toMatchObject({ acquired: false, current: { done: true } });
-        await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({ acquired: false, current: { done: true } });
+        await expect(first.acquire(request)).resolves.toMatchObject({ acquired: false, current: { bar: { kind: "done" } } });
+        await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({
+          acquired: false,
+          current: { bar: { kind: "done" } },
+        });
       }
       await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false });
       // Until it is deleted, it is done; whether it has expired is not asked.

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
+const BAR = "packages/core/src/bar.ts";
 const CLOCK = "packages/core/src/clock.ts";
 const ELECTOR = "packages/core/src/elector.ts";
 const ENGINE = "packages/core/src/record-lease-store.ts";
@@ -248,9 +249,9 @@ export const MUTANTS: readonly Mutant[] = [
     if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };`,
       },
       {
-        file: "packages/core/src/lease-store.ts",
-        find: "  if (!snapshot) return true;",
-        replace: "  if (!snapshot || snapshot.holder === candidateId) return true;",
+        file: BAR,
+        find: "  return bar === undefined;",
+        replace: "  return bar === undefined || snapshot.holder === candidateId;",
       },
     ],
   },
@@ -449,9 +450,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: "packages/core/src/lease-store.ts",
-        find: "  if (reservedFor !== undefined) return reservedFor === candidateId;",
-        replace: "  if (reservedFor !== undefined) return reservedFor !== candidateId;",
+        file: BAR,
+        find: '  if (bar?.kind === "transfer") return bar.candidateId === candidateId;',
+        replace: '  if (bar?.kind === "transfer") return bar.candidateId !== candidateId;',
       },
     ],
     stores: RECORDS,

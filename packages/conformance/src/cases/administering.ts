@@ -142,7 +142,7 @@ export const administering: readonly Case[] = [
         [a, "a"],
       ] as const) {
         const seen = await scene.look(store);
-        assert.equal(seen?.reservedFor, "named", "what is reserved must say for whom");
+        assert.deepEqual(seen?.bar, { kind: "transfer", candidateId: "named" }, "what is reserved must say for whom");
         await scene.lose(store, id);
       }
       const next = await scene.win(named, "named");

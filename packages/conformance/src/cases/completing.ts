@@ -18,7 +18,7 @@ export const completing: readonly Case[] = [
       assert.equal(await a.release(claim, { ...scene.limits, done: true }), "released");
       for (const store of [a, b, await occurrences(scene)]) {
         await scene.lose(store, "c", { expiry: "store-clock" });
-        assert.equal((await scene.look(store))?.done, true);
+        assert.deepEqual((await scene.look(store))?.bar, { kind: "done" });
       }
       await scene.isLost(a, claim);
       await scene.pass(scene.lapseMs);
