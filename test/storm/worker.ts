@@ -12,7 +12,7 @@ import { openStore } from "../stores/stores.ts";
 import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
 
 /** Requests that change nothing, by the names that the stores give them. */
-const READS = new Set(["get", "head", "note", "check-table"]);
+const READS = new Set(["get", "head", "note"]);
 
 class AnotherLeads extends Error {}
 

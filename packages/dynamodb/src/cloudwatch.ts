@@ -7,6 +7,7 @@ import {
   type Elector,
   type Instant,
 } from "@leasehold/core";
+import { warnOnce } from "./warning.ts";
 
 /** The namespace of every metric. */
 export const METRICS_NAMESPACE = "Leasehold";
@@ -78,7 +79,6 @@ class ElectorMetrics {
   readonly #stops: (() => void)[] = [];
   /** The last time at which the lease was known to be ours. */
   #confirmedAt: Instant | undefined;
-  #warned = false;
 
   constructor(elector: Elector, { write = toStandardOutput, clock = systemClock }: PublishMetricsOptions) {
     this.#elector = elector;
@@ -152,12 +152,8 @@ class ElectorMetrics {
       this.#write(`${JSON.stringify(line)}\n`);
     } catch (error) {
       // A metric that is lost must not end the process, nor a leadership.
-      if (this.#warned) return;
-      this.#warned = true;
-      process.emitWarning(`The metrics of the election '${election}' cannot be written: ${String(error)}`, {
-        type: "LeaseholdWarning",
-        code: "LEASEHOLD_METRICS_NOT_WRITTEN",
-      });
+      const message = `The metrics of the election '${election}' cannot be written: ${String(error)}`;
+      warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
     }
   }
 }

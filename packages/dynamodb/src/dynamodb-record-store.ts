@@ -47,7 +47,8 @@ export class DynamoDBRecordStore implements RecordStore {
   }
 
   async get(election: string, { consistent, signal }: GetOptions): Promise<StoredRecord | undefined> {
-    const { name, requests, time } = this.#table;
+    const { name, requests, time, fitness } = this.#table;
+    fitness.ask(election);
     const command = new GetItemCommand({ TableName: name, Key: this.#keyOf(election), ConsistentRead: consistent });
     const { Item } = await requests.send(command, { operation: "get", election, writes: false }, signal);
     return Item && stored(Item, time.bounds());
@@ -56,7 +57,7 @@ export class DynamoDBRecordStore implements RecordStore {
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, signal } = options;
     const { name, clock, requests, time, fitness } = this.#table;
-    await fitness.check(election, signal);
+    await fitness.admit(election, record.leaseDurationMs);
     const stamps = await this.#stamps(election, record, keepsNonce, signal);
     const version = clock.randomUuid();
     const command = new UpdateItemCommand({

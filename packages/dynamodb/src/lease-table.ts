@@ -17,6 +17,6 @@ export class LeaseTable {
     this.clock = clock;
     this.time = new StoreTime(clock);
     this.requests = new OneRequest(client, clock, this.time);
-    this.fitness = new TableCheck(this.requests, name);
+    this.fitness = new TableCheck(this.requests, clock, name);
   }
 }

@@ -1,49 +1,120 @@
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
-import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } from "@leasehold/core";
 import type { OneRequest } from "./one-request.ts";
+import { warnOnce } from "./warning.ts";
+
+/** How long an answer may take. */
+const ANSWER_MS = 2_000;
+/** How long after a question that was not answered, or answered badly, it is asked again. */
+const ASK_AGAIN_MS = 60_000;
+/** The part of its lease that a first write waits for the first answer, at most. */
+const PATIENCE = 1 / 20;
 
 /**
  * Whether a table can hold leases at all: a global table with eventually consistent replicas lets two regions win the
- * same condition. Asked once, before the first write; who may not ask is warned instead.
+ * same condition. The control plane is asked in the background, from the first look on, so that it never stands between
+ * a standby and its takeover: only a first write right after the first look waits for the answer, and only for a moment.
+ * No answer is a warning. A bad answer ends all writing, whenever it comes.
  */
 export class TableCheck {
   readonly #requests: OneRequest;
+  readonly #clock: Clock;
   readonly #tableName: string;
-  #checked = false;
+  /** The answer to the first question, until a write has waited for it. */
+  #first: Promise<void> | undefined;
+  #askAgainMs = -Infinity;
+  /** It is known, or will never be: nothing more is asked. */
+  #settled = false;
+  /** The regions of the replicas that make the table unfit. */
+  #eventual: readonly string[] = [];
+  /** Why it is not known. */
+  #failure: StoreError | undefined;
+  /** Who only reads need not know, and may lack the permission to ask. */
+  #writes = false;
   /** Whether the table is known to be replicated with strong consistency, which excludes transactions. */
   strongReplicas = false;
 
-  constructor(requests: OneRequest, tableName: string) {
+  constructor(requests: OneRequest, clock: Clock, tableName: string) {
     this.#requests = requests;
+    this.#clock = clock;
     this.#tableName = tableName;
   }
 
-  /** @throws {ConfigurationError} if the table cannot hold leases. {StoreError} if it cannot be asked now: then nothing is written. */
-  async check(election: string, signal: AbortSignal): Promise<void> {
-    if (this.#checked) return;
+  /** Asks in the background, unless that is under way, was done just now, or is needless. */
+  ask(election: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#settled || nowMs < this.#askAgainMs) return;
+    const isFirst = this.#askAgainMs === -Infinity;
+    this.#askAgainMs = nowMs + ASK_AGAIN_MS;
+    const answer = this.#describe(election);
+    if (isFirst) this.#first = answer;
+  }
+
+  /**
+   * To be called before each write.
+   * @throws {ConfigurationError} if the table is known to be unfit for leases.
+   */
+  async admit(election: string, leaseDurationMs: number): Promise<void> {
+    this.#writes = true;
+    this.ask(election);
+    if (this.#first) await this.#waitFor(this.#first, leaseDurationMs * PATIENCE);
+    this.#warn();
+    if (this.#eventual.length > 0) throw this.#unfit(election);
+  }
+
+  async #waitFor(answer: Promise<void>, patienceMs: number): Promise<void> {
+    const outOfPatience = Promise.withResolvers<void>();
+    const timer = this.#clock.setTimer(() => outOfPatience.resolve(), patienceMs);
+    await Promise.race([answer, outOfPatience.promise]);
+    timer.cancel();
+    this.#first = undefined;
+  }
+
+  /** Never rejects. */
+  async #describe(election: string): Promise<void> {
+    const givingUp = new AbortController();
+    const timer = this.#clock.setTimer(() => givingUp.abort(), ANSWER_MS);
     const command = new DescribeTableCommand({ TableName: this.#tableName });
     const label = { operation: "describe-table", election, writes: false };
     try {
-      const { Table } = await this.#requests.send(command, label, signal);
+      const { Table } = await this.#requests.send(command, label, givingUp.signal);
       const replicas = Table?.Replicas?.map(({ RegionName }) => RegionName ?? "?") ?? [];
       this.strongReplicas = replicas.length > 0 && Table?.MultiRegionConsistency === "STRONG";
-      if (replicas.length > 0 && !this.strongReplicas) throw this.#eventual(replicas, election);
-      this.#checked = true;
+      this.#eventual = this.strongReplicas ? [] : replicas;
+      this.#settled = this.#eventual.length === 0;
+      this.#failure = undefined;
     } catch (error) {
-      // Missing, throttled, out of reach, credentials that have expired: it is asked again before the next write.
-      if (!isLeaseholdError(error, "STORE_DENIED") || (error.cause as Error).name !== "AccessDeniedException") throw error;
-      this.#checked = true;
-      process.emitWarning(
-        `The table '${this.#tableName}' may be a global table with eventually consistent replicas, in which two candidates can lead at once; dynamodb:DescribeTable is denied, so this could not be checked.`,
-        { type: "LeaseholdWarning", code: "LEASEHOLD_TABLE_NOT_CHECKED" },
-      );
+      this.#failure = error as StoreError;
+      this.#settled = isDenied(this.#failure);
+      this.#warn();
+    } finally {
+      timer.cancel();
     }
   }
 
-  #eventual(replicas: readonly string[], election: string): ConfigurationError {
+  #warn(): void {
+    if (!this.#writes || !this.#failure) return;
+    const denied = isDenied(this.#failure);
+    warnOnce(
+      "LEASEHOLD_TABLE_NOT_CHECKED",
+      `${this.#tableName} ${denied}`,
+      `The table '${this.#tableName}' may be a global table with eventually consistent replicas, in which two candidates can lead at once; ${
+        denied
+          ? "dynamodb:DescribeTable is denied, so this could not be checked."
+          : `this could not be checked yet, and is asked again every minute. ${this.#failure.message}`
+      }`,
+    );
+  }
+
+  #unfit(election: string): ConfigurationError {
     return new ConfigurationError(
-      `The table '${this.#tableName}' has eventually consistent replicas (${replicas.join(", ")}): each region checks conditions on its own copy, so two candidates could lead at once. Use a table in one region, or one with multi-region strong consistency.`,
+      `The table '${this.#tableName}' has eventually consistent replicas (${this.#eventual.join(", ")}): each region checks conditions on its own copy, so two candidates could lead at once. Use a table in one region, or one with multi-region strong consistency.`,
       { election },
     );
   }
+}
+
+/** Whether the service itself refuses the permission; credentials that have expired may be renewed. */
+function isDenied(error: StoreError): boolean {
+  return isLeaseholdError(error, "STORE_DENIED") && (error.cause as Error).name === "AccessDeniedException";
 }

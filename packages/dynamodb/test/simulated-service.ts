@@ -52,7 +52,9 @@ export class SimulatedService {
   #offsetMs: number;
   #replies = 0;
   /** How many requests it has carried out, of each kind. */
-  readonly served = { reads: 0, consistentReads: 0, writes: 0 };
+  readonly served = { reads: 0, consistentReads: 0, writes: 0, descriptions: 0 };
+  /** What its control plane says of the table, or an error of it. */
+  control: Reply = { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
   /** When, by the true time, each accepted write was sent that set this nonce. */
   readonly sentMs = new Map<string, number>();
   /** What each item was before its last write: what a read that need not be consistent may show. */
@@ -119,7 +121,10 @@ export class SimulatedService {
 
   #answer(operation: string, { body }: HttpRequest, sentMs: number, lags: boolean): Reply {
     const request = JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Request;
-    if (operation === "DescribeTable") return { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
+    if (operation === "DescribeTable") {
+      this.served.descriptions += 1;
+      return this.control;
+    }
     const address = addressOf(request.Key);
     const past = lags && operation === "GetItem" && !request.ConsistentRead && this.#past.has(address);
     const item = (past ? this.#past : this.#items).get(address);

@@ -1,11 +1,15 @@
-import { Elector, UnsupportedError } from "@leasehold/core";
-import { beforeEach, describe, expect, vi, type MockInstance } from "vitest";
+import { Elector, sleep, UnsupportedError, type AcquireOutcome, type ElectorOptions } from "@leasehold/core";
+import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
+import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { beforeAll, beforeEach, describe, expect, vi, type MockInstance } from "vitest";
 import type { Fault } from "../../../test/backends/fault.ts";
-import { answer, asking, ELECTION, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
+import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { answer, asking, ELECTION, LEASE_MS, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 let warned: MockInstance<typeof process.emitWarning>;
 
+beforeAll(warmUp);
 beforeEach(() => {
   warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   return () => warned.mockRestore();
@@ -15,6 +19,14 @@ const REPLICAS = [{ RegionName: "eu-west-1" }, { RegionName: "us-east-1" }];
 
 function described(table: object): Fault {
   return answer(200, { Table: table });
+}
+
+function expectWarning(about: RegExp): void {
+  expect(warned).toHaveBeenCalledOnce();
+  const [message, options] = warned.mock.lastCall as unknown as [string, object];
+  expect(message).toMatch(/may be a global table with eventually consistent replicas/);
+  expect(message).toMatch(about);
+  expect(options).toEqual({ type: "LeaseholdWarning", code: "LEASEHOLD_TABLE_NOT_CHECKED" });
 }
 
 describe("a global table with eventually consistent replicas", () => {
@@ -69,58 +81,191 @@ test("a table that is replicated with strong consistency holds leases, and fence
 
 test("a table in one region is asked about once", async ({ world }) => {
   const store = world.store();
-  const names = await world.namesDuring(async () => {
-    for (const election of ["one", "two", "three"]) await win(store, { election });
-  });
-  expect(names.filter((name) => name === "DescribeTable")).toHaveLength(1);
+  for (const election of ["one", "two", "three"]) await win(store, { election });
+  expect(world.questions).toBe(1);
 });
 
-test("who may only read the table is never asked what it is", async ({ world }) => {
-  await expect(world.namesDuring(() => world.store().read(ELECTION))).resolves.toEqual(["GetItem"]);
-});
-
-test("who may not ask is warned, once, and goes on", async ({ world }) => {
-  world.proxy.rule = onlyFor("DescribeTable", refusal(400, "AccessDeniedException"));
-  const store = world.store();
-  const names = await world.namesDuring(async () => {
+describe("who may not ask", () => {
+  test("is warned once in a process, and goes on", async ({ world }) => {
+    world.proxy.rule = onlyFor("DescribeTable", refusal(400, "AccessDeniedException"));
+    const store = world.store();
     const lease = await win(store);
     await store.renew(lease, LIMITS);
     await win(store, { election: "another" });
+    await win(world.store(), { election: "a third" });
     expect(store.fence(lease)).toHaveProperty("ConditionCheck");
+
+    expect(world.questions).toBe(2);
+    expectWarning(/dynamodb:DescribeTable is denied/);
   });
 
-  expect(names.filter((name) => name === "DescribeTable")).toHaveLength(1);
-  expect(warned).toHaveBeenCalledOnce();
-  const [message, options] = warned.mock.lastCall as unknown as [string, object];
-  expect(message).toMatch(/dynamodb:DescribeTable is denied/);
-  expect(options).toEqual({ type: "LeaseholdWarning", code: "LEASEHOLD_TABLE_NOT_CHECKED" });
+  test("is not warned who only reads", async ({ world }) => {
+    world.proxy.rule = onlyFor("DescribeTable", refusal(400, "AccessDeniedException"));
+    const store = world.store();
+    await store.read(ELECTION);
+    await world.proxy.waitFor(({ name, answeredMs }) => name === "DescribeTable" && answeredMs !== undefined);
+    await store.read(ELECTION);
+    expect(warned).not.toHaveBeenCalled();
+
+    await win(store);
+    expectWarning(/dynamodb:DescribeTable is denied/);
+  });
 });
 
-describe("where nobody could tell", () => {
-  test.for(
-    Object.entries<Fault>({
-      "the service is throttled": refusal(400, "ThrottlingException"),
-      "the service fails": refusal(500, "InternalServerError"),
-      "the connection is cut": { kind: "cut", side: "before" },
-      "the credentials have expired": refusal(400, "ExpiredTokenException"),
-      "the clock is off": refusal(400, "InvalidSignatureException"),
-      "a proxy refuses": { kind: "answer", status: 403, body: "<html>Forbidden</html>" },
-    }),
-  )("since %s, nothing is written, and it is asked again before the next write", async ([, fault], { world }) => {
-    const store = world.store();
+const FAILURES: Readonly<Record<string, Fault>> = {
+  "the service is throttled": refusal(400, "ThrottlingException"),
+  "the service fails": refusal(500, "InternalServerError"),
+  "the connection is cut": { kind: "cut", side: "before" },
+  "the credentials have expired": refusal(400, "ExpiredTokenException"),
+  "the clock is off": refusal(400, "InvalidSignatureException"),
+  "a proxy refuses": { kind: "answer", status: 403, body: "<html>Forbidden</html>" },
+};
+test.for(Object.entries(FAILURES))(
+  "where %s when it is asked, that is a warning, and it is asked again after a minute",
+  async ([, fault], { world }) => {
     world.proxy.rule = onlyFor("DescribeTable", fault);
-    const before = await world.namesDuring(async () => {
-      const error = await world.failureOf(store.acquire(asking()));
-      expect(error).toMatchObject({ name: "StoreError", mayHaveBeenApplied: false });
-    });
-    expect(before).not.toContain("UpdateItem");
-    world.proxy.rule = undefined;
+    const store = world.store();
+    const lease = await win(store);
+    expectWarning(/could not be checked yet, and is asked again every minute. dynamodb: 'describe-table'/);
+    world.clock.forward(59_999);
+    await store.renew(lease, LIMITS);
+    await store.read(ELECTION);
+    expect(world.questions).toBe(1);
 
-    const again = await world.namesDuring(() => win(store));
-    expect(again.filter((name) => name === "DescribeTable")).toHaveLength(1);
-    const lease = await win(store, { election: "another" });
-    const last = await world.namesDuring(() => store.renew(lease, LIMITS));
-    expect(last).toEqual(["UpdateItem"]);
-    expect(warned).not.toHaveBeenCalled();
+    world.clock.forward(1);
+    await store.read(ELECTION);
+    await world.proxy.waitFor(() => world.questions === 2);
+  },
+);
+
+/** Processes that start at will on one table, in virtual time, each with what its questions about the table meet. */
+class Fleet {
+  readonly clock = new VirtualClock(20_261_123);
+  readonly service = new SimulatedService(this.clock);
+  /** What becomes of the questions about the table. */
+  question: Passage = { arrivals: [{ afterMs: 10, replyAfterMs: 10 }] };
+  readonly #prompt: Passage = { arrivals: [{ afterMs: 10, replyAfterMs: 10 }] };
+
+  process(): { readonly clock: ProcessClock; readonly store: DynamoDBLeaseStore } {
+    const clock = new ProcessClock(this.clock);
+    const network = ({ operation }: { readonly operation: string }): Passage =>
+      operation === "DescribeTable" ? this.question : this.#prompt;
+    return { clock, store: this.service.store(clock, { network, hostOffsetMs: () => 0 }) };
+  }
+
+  candidate(candidateId: string, { clock, store } = this.process(), options: Partial<ElectorOptions> = {}): Candidate {
+    const elector = new Elector({ store, election: ELECTION, candidateId, clock, ...options });
+    const running = elector.run(({ signal }) => sleep(clock, 2 ** 31 - 1, signal));
+    running.catch(() => undefined);
+    return { clock, elector, running };
+  }
+}
+
+interface Candidate {
+  readonly clock: ProcessClock;
+  readonly elector: Elector;
+  readonly running: Promise<void>;
+}
+
+const DOWN: Readonly<Record<string, (fleet: Fleet) => void>> = {
+  "does not answer": (fleet) => (fleet.question = { arrivals: [] }),
+  fails: ({ service }) => (service.control = { status: 500, body: { __type: "InternalServerError" } }),
+  throttles: ({ service }) => (service.control = { status: 400, body: { __type: "ThrottlingException" } }),
+  "denies it": ({ service }) => (service.control = { status: 400, body: { __type: "AccessDeniedException" } }),
+};
+test.for(Object.entries(DOWN))("a standby takes over while the control plane %s, and asks it seldom", async ([, bring]) => {
+  const fleet = new Fleet();
+  bring(fleet);
+  const leader = fleet.candidate("a");
+  await fleet.clock.advance(1_000);
+  expect(leader.elector.isLeader).toBe(true);
+  const { elector } = fleet.candidate("b");
+  await fleet.clock.advance(3_600_000);
+  expect(fleet.service.served.descriptions).toBeLessThanOrEqual(2 * 61);
+
+  leader.clock.kill();
+  await fleet.clock.advance(elector.timing.crashFailoverMs);
+  expect(elector.isLeader).toBe(true);
+});
+
+test("a hundred electors on one store ask once, whoever leads", async () => {
+  const fleet = new Fleet();
+  const process = fleet.process();
+  const candidates = Array.from({ length: 100 }, (_, index) => fleet.candidate("a", process, { election: `election-${index}` }));
+  await fleet.clock.advance(60_000);
+  expect(candidates.filter(({ elector }) => elector.isLeader)).toHaveLength(100);
+  expect(fleet.service.served.descriptions).toBe(1);
+});
+
+describe("a first write", () => {
+  const EVENTUAL = { status: 200, body: { Table: { Replicas: REPLICAS } } };
+
+  async function msOf(fleet: Fleet, act: () => Promise<AcquireOutcome>): Promise<number> {
+    const beganMs = fleet.clock.monotonicMs();
+    await expect(fleet.clock.runUntil(act())).resolves.toMatchObject({ acquired: true });
+    return Math.round(fleet.clock.monotonicMs() - beganMs);
+  }
+
+  test("waits for an answer that is under way, a twentieth of its lease at most, and no later one waits", async () => {
+    const fleet = new Fleet();
+    fleet.question = { arrivals: [] };
+    const { store } = fleet.process();
+    await expect(msOf(fleet, () => store.acquire(asking()))).resolves.toBe(20 + LEASE_MS / 20 + 20);
+    await expect(msOf(fleet, () => store.acquire(asking({ election: "another" })))).resolves.toBe(20 + 20);
+  });
+
+  test("goes as soon as the answer is there", async () => {
+    const fleet = new Fleet();
+    fleet.question = { arrivals: [{ afterMs: 100, replyAfterMs: 200 }] };
+    const { store } = fleet.process();
+    await expect(msOf(fleet, () => store.acquire(asking()))).resolves.toBe(300 + 20);
+  });
+
+  test("is not sent any more once its time went by with waiting", async () => {
+    const fleet = new Fleet();
+    fleet.question = { arrivals: [] };
+    const { store } = fleet.process();
+    const acquiring = fleet.clock.runUntil(store.acquire(asking({ timeoutMs: LEASE_MS / 20 - 1 })));
+    await expect(acquiring).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await fleet.clock.advance(LEASE_MS);
+    expect(fleet.service.served.writes).toBe(0);
+  });
+
+  test("is refused by an answer in time", async () => {
+    const fleet = new Fleet();
+    fleet.service.control = EVENTUAL;
+    fleet.question = { arrivals: [{ afterMs: 300, replyAfterMs: 300 }] };
+    const { elector, running } = fleet.candidate("a");
+    await expect(fleet.clock.runUntil(running)).rejects.toMatchObject({ code: "CONFIGURATION" });
+    expect(elector.isLeader).toBe(false);
+    expect(fleet.service.served.writes).toBe(0);
+  });
+
+  test("that went before the bad answer came is the last one: the leadership ends, and so does run", async () => {
+    const fleet = new Fleet();
+    fleet.service.control = EVENTUAL;
+    fleet.question = { arrivals: [{ afterMs: 900, replyAfterMs: 900 }] };
+    const { elector, running } = fleet.candidate("a");
+    await fleet.clock.advance(1_800);
+    expect(elector.isLeader).toBe(true);
+    await fleet.clock.advance(elector.timing.renewDeadlineMs);
+    expect(elector.isLeader).toBe(false);
+    await expect(fleet.clock.runUntil(running)).rejects.toMatchObject({ code: "CONFIGURATION" });
+    expect(fleet.service.served.writes).toBe(1);
+  });
+
+  test("is possible again where a later answer is a good one, which is asked for after a minute", async () => {
+    const fleet = new Fleet();
+    const { control } = fleet.service;
+    fleet.service.control = EVENTUAL;
+    const { store } = fleet.process();
+    await expect(fleet.clock.runUntil(store.acquire(asking()))).rejects.toMatchObject({ code: "CONFIGURATION" });
+    fleet.service.control = control;
+    await fleet.clock.advance(59_000);
+    await expect(fleet.clock.runUntil(store.acquire(asking()))).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await fleet.clock.advance(1_000);
+    await fleet.clock.runUntil(store.read(ELECTION));
+    await expect(fleet.clock.runUntil(store.acquire(asking()))).resolves.toMatchObject({ acquired: true });
+    expect(fleet.service.served.descriptions).toBe(2);
   });
 });

@@ -101,11 +101,16 @@ export class TableWorld {
     await this.direct.send(new PutItemCommand({ TableName: this.tableName, Item }));
   }
 
-  /** The requests that arrive at the proxy while `act` is under way. */
+  /** The requests that arrive at the proxy while `act` is under way, but for those in the background. */
   async requestsDuring(act: () => Promise<unknown>): Promise<readonly ProxiedRequest[]> {
     const before = this.proxy.requests.length;
     await act();
-    return this.proxy.requests.slice(before);
+    return this.proxy.requests.slice(before).filter((request) => !isQuestion(request));
+  }
+
+  /** How often it has been asked what the table is. */
+  get questions(): number {
+    return this.proxy.requests.filter(isQuestion).length;
   }
 
   /** Their names. */
@@ -136,6 +141,10 @@ export class TableWorld {
     this.direct.destroy();
     this.witness.expectDiscreet();
   }
+}
+
+function isQuestion({ name }: ProxiedRequest): boolean {
+  return name === "DescribeTable";
 }
 
 /** What an elector would ask of a store. */
