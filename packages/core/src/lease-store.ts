@@ -6,8 +6,8 @@ import type { LossReason } from "./errors.ts";
  * A store that can hold one lease per election: the contract between the elector and a provider.
  *
  * "Held by someone else" is a return value. What throws is a `StoreError` (nothing is known, or nothing happened), a
- * `ForeignRecordError` or a `TermRegressedError`. A store never retries by itself: one call is one attempt, and every
- * request in it is bounded by `timeoutMs`.
+ * `ForeignRecordError` or a `TermRegressedError`. A store never retries by itself: one call is one attempt, bounded by
+ * `timeoutMs`.
  */
 export interface LeaseStore {
   /** For messages and telemetry, for instance `azure-blob`. */
@@ -23,7 +23,10 @@ export interface LeaseStore {
    */
   acquire(request: AcquireRequest): Promise<AcquireOutcome>;
 
-  /** One attempt to renew. Sends one request, or a read first where the last write's outcome is unknown. */
+  /**
+   * One attempt to renew. Sends one request, and more only where that one meets another write: a read, and the renewal
+   * anew. What an earlier call has learnt is not asked for again.
+   */
   renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome>;
 
   /** Changes what observers read as the leader's value, without changing the term. */
@@ -103,7 +106,10 @@ export interface LeaseStoreCapabilities {
 
 /** Bounds of one call. */
 export interface RequestLimits {
-  /** The longest that each request of the call may take. */
+  /**
+   * The longest that a renewal, a publication or a release may take, all its requests together; see `shareLimits`. Of any
+   * other call, the longest that each of its requests may take.
+   */
   readonly timeoutMs: number;
 }
 

@@ -1,4 +1,5 @@
 import { barOf, mayAcquire } from "./bar.ts";
+import { shareLimits } from "./call-limits.ts";
 import { instantOf, systemClock, sleep, type Clock, type Instant } from "./clock.ts";
 import {
   ConfigurationError,
@@ -27,6 +28,7 @@ import type {
   TransferOutcome,
   WatchOptions,
 } from "./lease-store.ts";
+import { Holding, type Found } from "./holding.ts";
 import { checkBreak, checkName, checkReservation, checkTerm, checkValue } from "./names.ts";
 import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
 import { sendRequest } from "./request.ts";
@@ -51,32 +53,12 @@ export interface OccurrenceStoreOptions extends RecordLeaseStoreOptions {
   readonly occurrences?: boolean | undefined;
 }
 
-/** A record as it was last found in the store. */
-interface Found {
-  readonly record: LeaseRecord;
-  readonly version: string;
-}
-
 /** A term on which nobody leads. */
 interface Abandoned {
   /** What its last write was conditional on. */
   readonly ifVersion: string | undefined;
   /** The end of its hold, by the monotonic clock. */
   readonly heldUntilMs: number;
-}
-
-/** What the holder of a lease remembers of it, beyond what it shows. */
-interface Holding {
-  record: LeaseRecord;
-  version: string;
-  /** Every nonce sent in this term that may still be found in the store, with its send time. */
-  readonly sent: Map<string, Instant>;
-  /** The nonce whose send time the elector was last told. */
-  toldNonce: string;
-  /** False while the last write's outcome is unknown: the next call reads first. */
-  certain: boolean;
-  /** The nonces of releases whose outcome is not known: one of them in the store means that it has arrived. */
-  readonly releases: Set<string>;
 }
 
 /**
@@ -184,7 +166,7 @@ export class RecordLeaseStore implements LeaseStore {
 
   async publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome> {
     checkValue(value, this.capabilities.maxValueBytes);
-    return await this.#write(lease, limits, (record) => ({ ...record, value }));
+    return await this.#write(lease, limits, (record) => (record.value === value ? record : { ...record, value }));
   }
 
   async release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome> {
@@ -193,24 +175,27 @@ export class RecordLeaseStore implements LeaseStore {
     if (done && !this.capabilities.completion) {
       throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election: lease.election });
     }
+    const limits = shareLimits(this.#clock, options);
     // Whatever becomes of the request, nobody leads on this term any more.
     this.#abandon(lease.election, lease.termId, holding.version, holdMs);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
-      if (!holding.certain && (await this.#reconcile(lease, holding, options))) {
-        const arrived = holding.releases.has(holding.record.nonce) && (holding.record.done ?? false) === (done ?? false);
-        holding.releases.clear();
+      if (await this.#catchUp(lease, holding, limits)) {
+        const found = this.#sightings.get(lease.election)?.record;
+        const arrived = found && holding.resolveRelease(found) && (found.done ?? false) === (done ?? false);
         return arrived ? "released" : "not-held";
       }
-      holding.certain = false;
       const vacated: LeaseRecord = {
         ...vacate(holding.record, this.#clock.randomUuid()),
         ...(holdMs === undefined || holdMs <= 0 ? {} : { holdMs }),
         ...(done ? { done } : {}),
       };
-      holding.releases.add(vacated.nonce);
-      if ((await this.#put(lease.election, vacated, holding, options)) === undefined) continue;
-      holding.releases.clear();
+      holding.releasing(vacated.nonce);
+      if ((await this.#put(lease.election, vacated, holding, limits)) === undefined) {
+        holding.overtake();
+        continue;
+      }
+      holding.resolveRelease(vacated);
       return "released";
     }
     throw this.#conflict("release", lease.election);
@@ -291,60 +276,64 @@ export class RecordLeaseStore implements LeaseStore {
     return this.capabilities.storeClock?.exact ?? false;
   }
 
-  /** Renews or publishes: one conditional write of our own record with a fresh nonce. */
-  async #write(lease: Lease, limits: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
+  /**
+   * Renews or publishes: one conditional write of our own record with a fresh nonce. Where the outcome of an earlier one
+   * is unknown, this one is conditional on the same version: at most one of them can arrive.
+   */
+  async #write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
     const holding = this.#holding(lease);
+    const limits = shareLimits(this.#clock, given);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-      if (!holding.certain) {
-        const gone = await this.#reconcile(lease, holding, limits);
-        if (gone) return gone;
-      }
+      const gone = await this.#catchUp(lease, holding, limits);
+      if (gone) return gone;
       const { broken } = holding.record;
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
-      // A renewal believed lost had arrived: that one counts, from its own send.
-      const arrived = holding.record.nonce === holding.toldNonce ? undefined : holding.sent.get(holding.record.nonce);
-      if (arrived && change(holding.record) === holding.record) return this.#extended(holding, arrived);
+      const changed = change(holding.record);
+      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send.
+      const arrivedAt = holding.untold;
+      if (arrivedAt && changed === holding.record) return this.#extended(holding, arrivedAt);
       const extendedAt = instantOf(this.#clock);
-      const record = { ...change(holding.record), nonce: this.#clock.randomUuid() };
-      holding.sent.set(record.nonce, extendedAt);
-      holding.certain = false;
-      const version = await this.#put(lease.election, record, holding, limits).catch((error: unknown) => {
-        holding.certain = !isUnknown(error);
-        throw error;
-      });
-      if (version === undefined) continue;
-      Object.assign(holding, { record, version, certain: true });
-      return this.#extended(holding, extendedAt);
+      const record = { ...changed, nonce: this.#clock.randomUuid() };
+      holding.sending(record.nonce, extendedAt);
+      const version = await this.#put(lease.election, record, holding, limits);
+      if (version !== undefined) {
+        holding.take({ record, version });
+        return this.#extended(holding, extendedAt);
+      }
+      holding.overtake();
     }
     throw this.#conflict("renew", lease.election);
   }
 
   #extended(holding: Holding, extendedAt: Instant): RenewOutcome {
-    const { nonce, transfer } = holding.record;
-    holding.toldNonce = nonce;
-    // Writes sent before this version was made can no longer succeed.
-    for (const earlier of holding.sent.keys()) if (earlier !== nonce) holding.sent.delete(earlier);
+    holding.tell();
+    const { transfer } = holding.record;
     return { held: true, extendedAt, ...(transfer ? { transferTo: transfer.candidateId } : {}) };
   }
 
-  /** Reads what became of our record. Returns how it was lost, if it was; else takes over what others may have written. */
-  async #reconcile(
+  /**
+   * Takes over what the store holds where a write of ours has met something else: another of ours whose reply was lost, or
+   * an administrator's. It is read, unless the answer to that write has shown it. Returns how the lease was lost, if it was.
+   */
+  async #catchUp(
     lease: Lease,
     holding: Holding,
     limits: RequestLimits,
   ): Promise<Extract<RenewOutcome, { held: false }> | undefined> {
-    const sighting = await this.#look(lease.election, limits);
+    if (!holding.overtaken) return undefined;
+    const shown = this.#sightings.get(lease.election);
+    const tells = shown && !shown.outdated && shown.version !== holding.version;
+    const sighting = tells ? shown : await this.#look(lease.election, limits);
     if (!sighting) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
     if (record.termId !== lease.termId) {
-      if (holding.releases.has(record.nonce)) Object.assign(holding, { record, version });
       return lost(
         "taken",
         false,
         record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`,
       );
     }
-    Object.assign(holding, { record, version, certain: true });
+    holding.take({ record, version });
     return undefined;
   }
 
@@ -550,7 +539,7 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   #hold(record: LeaseRecord, version: string, grantedAt: Instant, election: string): Lease {
-    const { term, termId, candidateId, leaseDurationMs, nonce } = record;
+    const { term, termId, candidateId, leaseDurationMs } = record;
     const lease: Lease = {
       election,
       candidateId: candidateId ?? "",
@@ -559,14 +548,7 @@ export class RecordLeaseStore implements LeaseStore {
       leaseDurationMs,
       grantedAt,
     };
-    this.#holdings.set(lease, {
-      record,
-      version,
-      sent: new Map([[nonce, grantedAt]]),
-      toldNonce: nonce,
-      certain: true,
-      releases: new Set(),
-    });
+    this.#holdings.set(lease, new Holding({ record, version }, grantedAt));
     return lease;
   }
 

@@ -24,6 +24,8 @@ export interface RequestOptions {
 export async function sendRequest<T>(options: RequestOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, signal } = options;
   signal?.throwIfAborted();
+  // What the requests before it in the same call have left it no time for is not sent.
+  if (options.timeoutMs <= 0) throw timedOut({ ...options, writes: false });
   const sentMs = clock.monotonicMs();
   const abandon = new AbortController();
   let outcome = "ok";

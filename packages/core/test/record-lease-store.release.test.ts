@@ -87,7 +87,47 @@ describe("rule 7: release frees only our own term", () => {
     expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("a renewal that arrives between the release's read and its write does not hinder it", async () => {
+  test("needs no more than itself after a renewal that was lost", async () => {
+    records.failNext("put", { kind: "lost" });
+    await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
+    const sent = service.log.length;
+
+    expect(await store.release(lease, LIMITS)).toBe("released");
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
+  });
+
+  test("a renewal whose reply was lost is found, and released all the same", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
+    const sent = service.log.length;
+
+    expect(await store.release(lease, LIMITS)).toBe("released");
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get", "put"]);
+    expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("that is late itself does not undo the one that was sent after it, nor touch the successor", async () => {
+    records.failNext("put", { kind: "late", byMs: 5_000 });
+    await clock.runUntil(store.release(lease, LIMITS)).catch(() => undefined);
+    expect(await store.release(lease, LIMITS)).toBe("released");
+    const successor = await win(rival, "b");
+
+    await clock.advance(10_000);
+
+    expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: successor.termId });
+    expect((await rival.renew(successor, LIMITS)).held).toBe(true);
+  });
+
+  test("whose reply was lost, after which another has acquired, is not held any more", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    await clock.runUntil(store.release(lease, LIMITS)).catch(() => undefined);
+    const successor = await win(rival, "b");
+
+    expect(await store.release(lease, LIMITS)).toBe("not-held");
+    expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: successor.termId });
+  });
+
+  test("a renewal that arrives right before the release does not hinder it", async () => {
     records.failNext("put", { kind: "late", byMs: 1_200 }, { kind: "slow", latencyMs: 800 });
     await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
 

@@ -26,6 +26,15 @@ async function tryRenew(): Promise<unknown> {
   return await clock.runUntil(store.renew(lease, LIMITS)).catch((error: unknown) => error);
 }
 
+/** From now on a condition that fails tells what was found, as DynamoDB's does. */
+function showWhatIsFound(): void {
+  const put = records.put.bind(records);
+  records.put = async (election, record, options) => {
+    const outcome = await put(election, record, options);
+    return outcome.stored ? outcome : { stored: false, current: service.get(election) };
+  };
+}
+
 describe("renew", () => {
   test("is exactly one put, with a new nonce and nothing else changed", async () => {
     const before = service.record(ELECTION)!;
@@ -57,7 +66,7 @@ describe("renew", () => {
 });
 
 describe("rule 6: a renewal whose outcome is unknown", () => {
-  test("that arrived is found by the next one, counts from its own send, and needs no further write", async () => {
+  test("that arrived makes the next one's condition fail, is found by reading, and counts from its own send", async () => {
     records.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
     expect(await tryRenew()).toMatchObject({ code: "STORE_TIMEOUT" });
@@ -66,10 +75,24 @@ describe("rule 6: a renewal whose outcome is unknown", () => {
     const outcome = await tryRenew();
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get"]);
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
   });
 
-  test("that was lost is made good by the next one, which counts from its own send", async () => {
+  test("that arrived is not even read where the failed condition shows what it found", async () => {
+    showWhatIsFound();
+    records.failNext("put", { kind: "unanswered" });
+    const sentMs = clock.monotonicMs();
+    await tryRenew();
+    const sent = service.log.length;
+
+    const outcome = await tryRenew();
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
+    expect((await store.renew(lease, LIMITS)).held).toBe(true);
+  });
+
+  test("that was lost is made good by the next one with a single request, which counts from its own send", async () => {
     records.failNext("put", { kind: "lost" });
     await tryRenew();
     const sentMs = clock.monotonicMs();
@@ -78,14 +101,28 @@ describe("rule 6: a renewal whose outcome is unknown", () => {
     const outcome = await tryRenew();
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get", "put"]);
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
-  test("that arrives in between makes the next write fail, and is counted from its own, earlier send", async () => {
+  test("that arrives after the next one has is refused, and undoes nothing", async () => {
+    records.failNext("put", { kind: "late", byMs: 1_300 });
+    await tryRenew();
+    const sentMs = clock.monotonicMs();
+    const outcome = await store.publish(lease, "http://new", LIMITS);
+    const record = service.record(ELECTION);
+
+    await clock.advance(1_000);
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(service.record(ELECTION)).toEqual(record);
+    expect(await tryRenew()).toMatchObject({ held: true });
+  });
+
+  test("that arrives while the next one is under way makes it fail, and is counted from its own, earlier send", async () => {
     records.failNext("put", { kind: "late", byMs: 1_300 });
     const firstSentMs = clock.monotonicMs();
     await tryRenew();
-    // The read comes back before the late write lands, the write after it.
+    // The late write lands first.
     records.failNext("put", { kind: "slow", latencyMs: 900 });
 
     const outcome = await tryRenew();
@@ -105,6 +142,65 @@ describe("rule 6: a renewal whose outcome is unknown", () => {
     const outcome = await tryRenew();
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
+  });
+
+  test("is told by its nonce, whatever of them arrives last, and each of the others is refused", async () => {
+    records.failNext("put", { kind: "late", byMs: 2_500 }, { kind: "late", byMs: 200 }, { kind: "lost" });
+    await tryRenew();
+    const secondSentMs = clock.monotonicMs();
+    await tryRenew();
+    await tryRenew();
+
+    const outcome = await tryRenew();
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
+  });
+
+  test("and the next one's as well: the write that failed for certain is not sent again, only the read", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    records.failNext("get", { kind: "lost" });
+    const sentMs = clock.monotonicMs();
+    await tryRenew();
+    expect(await tryRenew()).toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
+    const sent = service.log.length;
+
+    expect(await tryRenew()).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get"]);
+  });
+
+  test("that arrived before the lease was taken is a loss, and was never more than a renewal", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    await tryRenew();
+    await admin.read(ELECTION);
+    await clock.advance(15_000);
+    await win(admin, "b");
+
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "taken", explanation: "'b' holds term 2" });
+    expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "b" });
+  });
+
+  test.each([false, true])("that was followed by a break: the next one is refused (shown: %s)", async (shown) => {
+    if (shown) showWhatIsFound();
+    records.failNext("put", { kind: "lost" });
+    await tryRenew();
+    await admin.break(ELECTION, { reason: "maintenance" });
+    const { nonce } = service.record(ELECTION)!;
+
+    expect(await tryRenew()).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    expect(service.record(ELECTION)!.nonce).toBe(nonce);
+  });
+
+  test("of a publication: what was published is not written twice", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    const sentMs = clock.monotonicMs();
+    await clock.runUntil(store.publish(lease, "http://new", LIMITS)).catch(() => undefined);
+    const sent = service.log.length;
+
+    const outcome = await store.publish(lease, "http://new", LIMITS);
+
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
+    expect(service.record(ELECTION)).toMatchObject({ value: "http://new" });
   });
 
   test("is not resolved by guessing while reading fails", async () => {
@@ -132,6 +228,42 @@ describe("rule 6: a renewal whose outcome is unknown", () => {
     await tryRenew();
 
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
+  });
+});
+
+describe("the time limit of a call", () => {
+  test.each(["renew", "publish"] as const)("is shared by the requests of a %s", async (call) => {
+    records.failNext("put", { kind: "unanswered" });
+    await tryRenew();
+    records.latencyMs = 700;
+    const startMs = clock.monotonicMs();
+
+    const calling = call === "renew" ? store.renew(lease, LIMITS) : store.publish(lease, "http://new", LIMITS);
+    await expect(clock.runUntil(calling)).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
+
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(LIMITS.timeoutMs);
+  });
+
+  test("is that of a whole release, too", async () => {
+    records.failNext("put", { kind: "unanswered" });
+    await tryRenew();
+    records.latencyMs = 400;
+    const startMs = clock.monotonicMs();
+
+    // A write that fails, a read, and a write for which too little is left.
+    await expect(clock.runUntil(store.release(lease, LIMITS))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
+
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(LIMITS.timeoutMs);
+  });
+
+  test("that is used up sends nothing more", async () => {
+    const sent = service.log.length;
+
+    await expect(store.renew(lease, { timeoutMs: 0 })).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      mayHaveBeenApplied: false,
+    });
+    expect(service.log).toHaveLength(sent);
   });
 });
 

@@ -21,9 +21,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, extendedAt);",
-        replace:
-          "      Object.assign(holding, { record, version, certain: true });\n      return this.#extended(holding, instantOf(this.#clock));",
+        find: "return this.#extended(holding, extendedAt);",
+        replace: "return this.#extended(holding, instantOf(this.#clock));",
       },
     ],
   },
@@ -193,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "return this.#extended(holding, arrived);",
+        find: "return this.#extended(holding, arrivedAt);",
         replace: "return this.#extended(holding, instantOf(this.#clock));",
       },
     ],
@@ -263,9 +262,9 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "      if (!holding.certain && (await this.#reconcile(lease, holding, options))) {",
+        find: "      if (await this.#catchUp(lease, holding, limits)) {",
         replace:
-          "      const found = await this.#look(lease.election, options);\n      if (found) Object.assign(holding, { record: found.record, version: found.version });\n      if (found === null) {",
+          "      const there = await this.#look(lease.election, limits);\n      if (there) holding.take({ record: there.record, version: there.version });\n      if (there === null) {",
       },
       {
         file: TENURE,
@@ -297,8 +296,8 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: ENGINE,
-        find: "      const record = { ...change(holding.record), nonce: this.#clock.randomUuid() };",
-        replace: "      const record = { ...change(holding.record), termId: lease.termId, nonce: this.#clock.randomUuid() };",
+        find: "      const record = { ...changed, nonce: this.#clock.randomUuid() };",
+        replace: "      const record = { ...changed, termId: lease.termId, nonce: this.#clock.randomUuid() };",
       },
     ],
   },
@@ -397,8 +396,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "    Object.assign(holding, { record, version, certain: true });\n    return undefined;",
-        replace: "    Object.assign(holding, { version, certain: true });\n    return undefined;",
+        find: "    holding.take({ record, version });\n    return undefined;",
+        replace: "    holding.take({ record: holding.record, version });\n    return undefined;",
       },
     ],
     stores: RECORDS,
