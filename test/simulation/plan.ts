@@ -82,6 +82,6 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
  * told ages by it: whoever starts only after a step cannot notice it. Where one does, nobody relies on that clock.
  */
 function isFair(mishap: Mishap, all: readonly Mishap[], reliesOnClock: boolean): boolean {
-  const relied = reliesOnClock || all.some(({ kind }) => kind === "cold-call");
+  const relied = reliesOnClock || all.some(({ kind }) => kind === "cold-call" || kind === "tick");
   return mishap.kind !== "store-clock-step" || mishap.byMs < 0 || !relied;
 }

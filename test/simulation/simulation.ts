@@ -27,6 +27,7 @@ export async function simulate(plan: Plan, options: { readonly history?: boolean
     await world.until(() => world.calm, plan.calmAtMs);
     await seeRecovery(world);
     await seeSuccession(world);
+    await world.schedule.seeEverythingDone();
     await seeEnd(world);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;

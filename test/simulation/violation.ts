@@ -16,6 +16,10 @@ export const INVARIANTS = {
   "leader-stays": "a leader lost its term although nothing was wrong",
   "nobody-is-stuck": "a candidate neither leads nor looks any more",
   "nothing-spins": "something is done over and over again without time passing",
+  "done-once": "an occurrence was claimed or written to after it was done, or completed by somebody who does not have it",
+  "done-is-told": "somebody was told that an occurrence is done which is not, or that it is not which is",
+  "occurrence-open": "an occurrence that nobody has done is not done by one more delivery either",
+  "waits-between": "a process asked again and again without waiting in between",
   "all-stop": "an elector did not stop when it was told to, or left something behind",
 } as const;
 

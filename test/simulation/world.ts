@@ -1,12 +1,13 @@
 import { ProcessClock, promptNetwork, SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import { Candidate } from "./candidate.ts";
 import type { CandidatePlan } from "./candidate-plan.ts";
-import type { FaultCounts } from "./network.ts";
+import type { FaultCounts, Link } from "./network.ts";
 import { thaw } from "./mishaps/freeze.ts";
 import type { Victim } from "./mishaps/mishap.ts";
 import { befall } from "./mishaps/mishaps.ts";
 import type { Plan } from "./plan.ts";
 import { Referee } from "./referee.ts";
+import { Schedule } from "./schedule.ts";
 import type { SimulatedStore, StoreAccess } from "./stores/simulated-store.ts";
 import { openStore } from "./stores/stores.ts";
 import { Violation } from "./violation.ts";
@@ -35,12 +36,15 @@ export class World {
   readonly random: SeededRandom;
   readonly store: SimulatedStore;
   readonly referee: Referee;
+  readonly schedule: Schedule;
   readonly faults: FaultCounts = new Map();
   readonly history: HistoryLine[] | undefined;
   /** One for each place in the plan: who has it at present. */
   readonly seats: Array<Candidate | undefined>;
   /** Every process that there has been. */
   readonly everyone = new Set<Candidate>();
+  /** The way of each process to the service. */
+  readonly links = new Set<Link>();
   /** Whether all is well from now on, and tasks are to do as they are told. */
   calm = false;
   steps = 0;
@@ -54,6 +58,7 @@ export class World {
     this.store = openStore(plan.store, this.time, plan.serviceRate, this.random);
     this.seats = plan.candidates.map(() => undefined);
     this.referee = new Referee(this);
+    this.schedule = new Schedule(this);
   }
 
   /** Lets the candidates enter and the mishaps happen, each at its time. */
@@ -71,6 +76,7 @@ export class World {
     while (!isSo() && (await this.time.step(limitMs))) {
       this.steps += 1;
       this.referee.check();
+      this.schedule.check();
       if (this.steps > STEP_LIMIT) throw new Violation("nothing-spins", `more than ${STEP_LIMIT} steps, and no end`);
     }
     if (!isSo()) await this.time.advance(Math.max(limitMs - this.nowMs, 0));
@@ -96,6 +102,7 @@ export class World {
     const random = new SeededRandom(this.plan.seed ^ Math.imul(this.everyone.size + 1, 0x85ebca6b));
     const candidate = new Candidate({ world: this, candidate: planned, candidateId, random });
     this.everyone.add(candidate);
+    this.links.add(candidate.link);
     return candidate;
   }
 

@@ -12,6 +12,7 @@ import { partition } from "./partition.ts";
 import { resign } from "./resign.ts";
 import { stop } from "./stop.ts";
 import { storeClockStep } from "./store-clock-step.ts";
+import { tick } from "./tick.ts";
 import { transfer } from "./transfer.ts";
 import { wallClockJump } from "./wall-clock-jump.ts";
 
@@ -29,6 +30,7 @@ const KINDS = {
   corruption,
   "store-clock-step": storeClockStep,
   "cold-call": coldCall,
+  tick,
 };
 
 type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;

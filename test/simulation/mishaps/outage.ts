@@ -16,6 +16,6 @@ export const outage: MishapKind<Outage> = {
   }),
   befall: ({ forMs, how }, world) => {
     world.note("service", `is away (${how}) for ${Math.round(forMs)} ms`);
-    for (const { link } of world.everyone) link.interrupt({ kind: "outage", how, untilMs: world.nowMs + forMs });
+    for (const link of world.links) link.interrupt({ kind: "outage", how, untilMs: world.nowMs + forMs });
   },
 };

@@ -1,5 +1,6 @@
 import type { StoreKind } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
+import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
@@ -456,4 +457,5 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     stores: RECORDS,
   },
+  ...OCCURRENCE_MUTANTS,
 ];

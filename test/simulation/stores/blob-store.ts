@@ -2,7 +2,14 @@ import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
 import { containerOn, type SentRequest } from "./azure-http.ts";
 import { AzureService, type AzureReply } from "./azure-service.ts";
-import { ELECTION, type RequestFailure, type ServiceView, type SimulatedStore, type StoreAccess } from "./simulated-store.ts";
+import {
+  ELECTION,
+  newServiceView,
+  type RequestFailure,
+  type ServiceView,
+  type SimulatedStore,
+  type StoreAccess,
+} from "./simulated-store.ts";
 
 const REGISTER = "register";
 
@@ -18,7 +25,9 @@ class ErrorReply extends Error {
 
 /** Blob Storage as its own SDK talks to it: the real `BlobLeaseStore`, under a lease that the service itself ends. */
 export class SimulatedBlobs implements SimulatedStore {
-  readonly view: ServiceView = { granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
+  readonly view: ServiceView = newServiceView();
+  /** Occurrences are no leases of blobs, but their content, which this service does not keep. */
+  readonly keepsOccurrences: boolean = false;
   readonly #world: VirtualClock;
   readonly #service: AzureService;
   readonly #rate: number;

@@ -3,15 +3,20 @@ import { SimulatedService } from "../../../packages/dynamodb/test/simulated-serv
 import {
   ELECTION,
   FASTEST_RATE,
+  newServiceView,
+  type Claim,
   type RequestFailure,
   type ServiceView,
   type SimulatedStore,
   type StoreAccess,
 } from "./simulated-store.ts";
 
+type Item = NonNullable<ReturnType<SimulatedService["item"]>>;
+
 /** DynamoDB as its own SDK talks to it: the real `DynamoDBLeaseStore`, whose store time is bounded by `Date` headers alone. */
 export class SimulatedDynamoDB implements SimulatedStore {
-  readonly view: ServiceView = { granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
+  readonly view: ServiceView = newServiceView();
+  readonly keepsOccurrences: boolean = true;
   readonly #world: VirtualClock;
   readonly #service: SimulatedService;
   readonly #hostOffsetMs: () => number;
@@ -22,6 +27,8 @@ export class SimulatedDynamoDB implements SimulatedStore {
     this.#service = new SimulatedService(world);
     this.#hostOffsetMs = hostOffsetMs;
     this.#service.onUpdated = (before, item) => {
+      const entry = item["entry"]?.S ?? "";
+      if (entry !== "lease") return this.view.claimed(entry.replace("tick#", ""), before && claimOf(before), claimOf(item));
       const termId = item["termId"]?.S;
       if (termId !== undefined && termId !== before?.["termId"]?.S) {
         this.view.granted({ term: Number(item["term"]?.N), termId, candidateId: item["candidateId"]?.S ?? "" });
@@ -70,4 +77,8 @@ export class SimulatedDynamoDB implements SimulatedStore {
     this.#service.setItem(ELECTION, { ...sound, version: { S: "corrupt" }, term: { S: "seven" } });
     return () => this.#service.setItem(ELECTION, { ...sound, version: { S: "restored" } });
   }
+}
+
+function claimOf({ term, termId, done }: Item): Claim {
+  return { term: Number(term?.N), termId: termId?.S ?? null, done: done?.BOOL ?? false };
 }

@@ -1,4 +1,4 @@
-import { RecordLeaseStore, StoreError, type LeaseRecord, type RecordStoreCapabilities } from "@leasehold/core";
+import { RecordLeaseStore, StoreError, type LeaseRecord, type RecordStore, type RecordStoreCapabilities } from "@leasehold/core";
 import {
   carry,
   SimulatedRecordService,
@@ -10,15 +10,38 @@ import {
 import {
   ELECTION,
   FASTEST_RATE,
+  newServiceView,
+  type Claim,
   type RequestFailure,
   type ServiceView,
   type SimulatedStore,
   type StoreAccess,
 } from "./simulated-store.ts";
 
+/** The leases of elections, and the occurrences of their schedules, in one service. */
+class LeasesAndOccurrences extends RecordLeaseStore {
+  readonly #records: RecordStore;
+  readonly #clock: ProcessClock;
+
+  constructor(records: RecordStore, clock: ProcessClock) {
+    super(records, { clock });
+    this.#records = records;
+    this.#clock = clock;
+  }
+
+  occurrences(): RecordLeaseStore {
+    return new RecordLeaseStore(this.#records, { clock: this.#clock, occurrences: true });
+  }
+}
+
+function claimOf({ term, termId, done }: LeaseRecord): Claim {
+  return { term, termId, done: done === true };
+}
+
 /** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
 export class SimulatedRecords implements SimulatedStore {
-  readonly view: ServiceView = { granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
+  readonly view: ServiceView = newServiceView();
+  readonly keepsOccurrences: boolean;
   readonly #world: VirtualClock;
   readonly #service: SimulatedRecordService;
   readonly #storeClock: RecordStoreCapabilities["storeClock"];
@@ -31,7 +54,9 @@ export class SimulatedRecords implements SimulatedStore {
     this.#world = world;
     this.#service = new SimulatedRecordService(world, options);
     this.#storeClock = options.storeClock;
-    this.#service.onAccepted = ({ before, record, atMs }) => {
+    this.keepsOccurrences = options.storeClock !== undefined;
+    this.#service.onAccepted = ({ election, before, record, atMs }) => {
+      if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
       if (before?.termId === record.termId && before.broken && !record.broken) this.view.wroteBroken(record.term);
       if (record.termId !== null && record.termId !== before?.termId) {
         const { term, termId, candidateId } = record;
@@ -47,7 +72,7 @@ export class SimulatedRecords implements SimulatedStore {
   }
 
   connect(process: ProcessClock, network: Network): StoreAccess {
-    const store = new RecordLeaseStore(this.#service.connect(process, network), { clock: process });
+    const store = new LeasesAndOccurrences(this.#service.connect(process, network), process);
     return {
       store,
       seal: () => Promise.resolve(),

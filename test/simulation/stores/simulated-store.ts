@@ -26,14 +26,30 @@ export interface Grant {
   readonly reservedFor?: string | undefined;
 }
 
+/** What the service keeps of one occurrence, as far as anybody here looks at it. */
+export interface Claim {
+  /** The number of the last attempt at it. */
+  readonly term: number;
+  /** Who has claimed it; null once it was given back, or is done. */
+  readonly termId: string | null;
+  readonly done: boolean;
+}
+
 /** What can be seen of the service from outside, all of it at once. */
 export interface ServiceView {
+  /** An occurrence was claimed, given back, renewed or completed. */
+  claimed: (occurrence: string, before: Claim | undefined, after: Claim) => void;
   /** A new term was named, to be led by whoever holds this termId. */
   granted: (grant: Grant) => void;
   /** The holder of a broken term wrote as if it were not. */
   wroteBroken: (term: number) => void;
   /** A guarded write was accepted. */
   wrote: (write: { readonly term: number; readonly entry: string }) => void;
+}
+
+/** A view that nobody looks at yet. */
+export function newServiceView(): ServiceView {
+  return { claimed: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
 }
 
 /** How a request can fail, as far as its process can tell: the connection broke, was never made, or the service was too busy. */
@@ -51,6 +67,8 @@ export interface SimulatedStore {
   barredUntilMs(termId: string): number;
   /** The error by which the store's SDK, or its provider, tells of such a failure. */
   failure(how: RequestFailure, operation: string, retryAfterMs: number): Error;
+  /** Whether its `LeaseStore` has occurrences that a process without a memory can take over. */
+  readonly keepsOccurrences: boolean;
   /** Whether somebody is named as the holder at present. */
   readonly held: boolean;
   /** Destroys what is stored, in a way that shows; returns what puts it back as it was, if there was anything. */

@@ -1,0 +1,91 @@
+import { isLeaseholdError, sleep, type Leadership } from "@leasehold/core";
+import { onlyAsLeader, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
+import { Line } from "./line.ts";
+import type { Delivery } from "./mishaps/tick.ts";
+import { ELECTION } from "./stores/simulated-store.ts";
+import type { World } from "./world.ts";
+
+/** What a process may send, at once and in a second, to have it recorded that an occurrence is done. */
+const COMPLETES_WITH = 20;
+const COMPLETES_WITH_PER_SECOND = 2;
+/** How many steps a handler's work has. */
+const WORK_STEPS = 4;
+
+/** How an invocation ended. */
+export type Ending = "done" | "not-elected" | "taken-over" | "failed";
+
+/** One delivery of an occurrence on its way through the gate, in a process that its platform ends. */
+export class Invocation {
+  readonly id: string;
+  readonly line: Line;
+  /** What it was given, if it was elected. */
+  leadership: Leadership | undefined;
+  /** Whether its work is done, so that it may be recorded. */
+  worked = false;
+  readonly #world: World;
+  readonly #delivery: Delivery;
+  /** When its work was done, and how much it had sent by then. */
+  #workedAt: { readonly ms: number; readonly requests: number } | undefined;
+
+  constructor(world: World, id: string, delivery: Delivery) {
+    this.id = id;
+    this.line = new Line(world, id, delivery);
+    this.#world = world;
+    this.#delivery = delivery;
+  }
+
+  async run(occurrence: Occurrence): Promise<Ending> {
+    const { line, id } = this;
+    const { clock, access } = line;
+    const { limitMs, renewal, leaseDurationMs } = this.#delivery;
+    const endMs = clock.monotonicMs() + limitMs;
+    const nightly = onlyAsLeader(
+      {
+        store: access.store,
+        election: ELECTION,
+        gate: "oncePerTick",
+        occurrence: () => occurrence,
+        remainingMs: () => Math.max(endMs - clock.monotonicMs(), 1),
+        candidateId: () => id,
+        leaseDurationMs,
+        renewal,
+        clock,
+      },
+      async (leadership) => {
+        await this.#work(leadership);
+        return "done" as const;
+      },
+    );
+    try {
+      const outcome = await nightly();
+      return outcome === "done" ? outcome : "not-elected";
+    } catch (error) {
+      this.#world.note(id, `fails: ${String(error)}`);
+      return this.worked && isLeaseholdError(error, "LEASE_LOST") ? "taken-over" : "failed";
+    }
+  }
+
+  /** Whether it asks again and again, without waiting, for its work to be recorded as done. */
+  get hurries(): boolean {
+    if (!this.#workedAt) return false;
+    const passedMs = this.#world.nowMs - this.#workedAt.ms;
+    const sent = this.line.requests - this.#workedAt.requests;
+    return sent > COMPLETES_WITH + (COMPLETES_WITH_PER_SECOND * passedMs) / 1_000;
+  }
+
+  async #work(leadership: FunctionLeadership): Promise<void> {
+    const { clock } = this.line;
+    const { workMs, handler } = this.#delivery;
+    this.leadership = leadership as unknown as Leadership;
+    this.#world.schedule.begins(this, this.leadership);
+    for (let step = 0; step < WORK_STEPS; step += 1) {
+      if (handler !== "deaf") await leadership.checkpoint();
+      await sleep(clock, workMs / WORK_STEPS, handler === "deaf" ? undefined : leadership.signal);
+    }
+    if (handler === "throwing") throw new Error("The work has failed.");
+    this.worked = true;
+    this.#world.schedule.worked(this.leadership);
+    this.#workedAt = { ms: this.#world.nowMs, requests: this.line.requests };
+    if (handler === "eager") await Promise.allSettled([leadership.complete(), leadership.complete()]);
+  }
+}

@@ -1,0 +1,36 @@
+import { ProcessClock, SeededRandom, type ProcessClockOptions } from "@leasehold/core/testing";
+import { Link } from "./network.ts";
+import type { StoreAccess } from "./stores/simulated-store.ts";
+import type { World } from "./world.ts";
+
+/** A process that is no candidate: its clocks, its way to the service, and what it finds there. */
+export class Line {
+  readonly id: string;
+  readonly clock: ProcessClock;
+  readonly access: StoreAccess;
+  /** How many requests it has sent. */
+  requests = 0;
+
+  constructor(world: World, id: string, rates: ProcessClockOptions) {
+    const { plan, store, time } = world;
+    this.id = id;
+    this.clock = new ProcessClock(time, rates);
+    const random = new SeededRandom(plan.seed ^ Math.imul(world.links.size + 1, 0xc2b2ae35));
+    const link = new Link({
+      world: time,
+      plan,
+      store,
+      random,
+      note: (fault, { operation }) => {
+        world.count(fault);
+        world.note(id, `network: ${fault} (${operation})`);
+      },
+    });
+    world.links.add(link);
+    this.access = store.connect(this.clock, (request) => {
+      this.requests += 1;
+      world.requests += 1;
+      return link.network(request);
+    });
+  }
+}

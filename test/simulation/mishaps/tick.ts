@@ -1,0 +1,58 @@
+import type { SeededRandom } from "@leasehold/core/testing";
+import { drawRate } from "../candidate-plan.ts";
+import type { MishapKind, Scope } from "./mishap.ts";
+
+/** An occurrence of a schedule is due, and is delivered more than once. */
+export interface Tick {
+  readonly kind: "tick";
+  readonly deliveries: readonly Delivery[];
+}
+
+/** One delivery of an occurrence, to a process of its own. */
+export interface Delivery {
+  readonly afterMs: number;
+  /** How long its platform lets it run. */
+  readonly limitMs: number;
+  /** How long its work takes. */
+  readonly workMs: number;
+  /** Its own lease, or one as long as the platform's limit. */
+  readonly leaseDurationMs: number | undefined;
+  /** Who renews it: the handler at its checkpoints, or a timer. */
+  readonly renewal: "checkpoint" | "background";
+  /** What its handler is like: one that is deaf goes on once its signal has aborted, and one that is eager completes by itself, twice at once. */
+  readonly handler: "obedient" | "deaf" | "eager" | "throwing";
+  /** When its process is killed, if it is. */
+  readonly diesAfterMs: number | undefined;
+  /** When its process is paused, and for how long, if it is. */
+  readonly pause: { readonly afterMs: number; readonly forMs: number } | undefined;
+  readonly rate: number;
+  readonly wallRate: number;
+}
+
+export const tick: MishapKind<Tick> = {
+  share: 2,
+  draw: (random, scope) => ({
+    kind: "tick",
+    deliveries: Array.from({ length: random.pick([1, 2, 2, 3, 4]) }, (_, index) => drawDelivery(random, scope, index)),
+  }),
+  befall: ({ deliveries }, world) => world.schedule.deliver(deliveries),
+};
+
+function drawDelivery(random: SeededRandom, { leaseMs }: Scope, index: number): Delivery {
+  const limitMs = leaseMs * random.between(0.6, 1.5);
+  const renewal = random.pick(["checkpoint", "checkpoint", "background"] as const);
+  return {
+    afterMs: index === 0 ? 0 : leaseMs * random.pick([random.between(0, 0.05), random.between(0, 1.5), random.between(0.8, 1.2)]),
+    limitMs,
+    workMs: limitMs * random.pick([0, random.between(0, 0.3), random.between(0.3, 0.9)]),
+    leaseDurationMs: renewal === "background" || random.chance(0.6) ? leaseMs * random.pick([0.4, 0.4, 1]) : undefined,
+    renewal,
+    handler: random.pick(["obedient", "obedient", "deaf", "deaf", "eager", "throwing"]),
+    diesAfterMs: random.chance(0.1) ? limitMs * random.next() : undefined,
+    pause: random.chance(0.3)
+      ? { afterMs: limitMs * random.between(0, 0.5), forMs: limitMs * random.between(0.1, 0.5) }
+      : undefined,
+    rate: drawRate(random),
+    wallRate: drawRate(random),
+  };
+}

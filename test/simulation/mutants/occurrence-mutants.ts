@@ -1,0 +1,85 @@
+import type { StoreKind } from "../stores/stores.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Where a process without a memory can tell that a claim has expired. */
+const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
+
+const ENGINE = "packages/core/src/record-lease-store.ts";
+const COMPLETING = "packages/functions/src/complete-in-time.ts";
+
+/** Bugs of what is done once for each occurrence of a schedule. */
+export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "done-is-open",
+    rule: "done",
+    bug: "an occurrence that is done is claimed again",
+    within: 1_000,
+    patches: [
+      {
+        file: "packages/core/src/bar.ts",
+        find: '  if (done) return { kind: "done" };',
+        replace: '  if (done && holdMs < 0) return { kind: "done" };',
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "completes-what-another-has",
+    rule: "done",
+    bug: "a completion whose reply was lost is sent again over the claim of whoever has taken over",
+    within: 4_000,
+    patches: [
+      {
+        file: ENGINE,
+        find: "      if (await this.#catchUp(lease, holding, limits)) {",
+        replace: `      if (done && holding.overtaken) {
+        const there = await this.#look(lease.election, limits);
+        if (there) holding.take({ record: there.record, version: there.version });
+      } else if (await this.#catchUp(lease, holding, limits)) {`,
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "completion-that-arrived-is-lost",
+    rule: "done",
+    bug: "a completion whose reply was lost is not recognised in what is found",
+    within: 2_000,
+    patches: [
+      {
+        file: ENGINE,
+        find: "const arrived = found && holding.resolveRelease(found) && (found.done ?? false) === (done ?? false);",
+        replace: "const arrived = found && holding.resolveRelease(found) && !done && !found.done;",
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "completion-unconfirmed-counts",
+    rule: "done",
+    bug: "a completion without a reply counts as one that was made",
+    within: 2_000,
+    patches: [
+      {
+        file: COMPLETING,
+        find: "      if (isOver) throw error;",
+        replace: "      return undefined;",
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "completion-retried-at-once",
+    rule: "done",
+    bug: "a completion is tried again and again without a wait in between",
+    within: 4_000,
+    patches: [
+      {
+        file: COMPLETING,
+        find: "      await sleep(clock, askedMs);",
+        replace: "      await sleep(clock, Math.min(askedMs, 0));",
+      },
+    ],
+    stores: CLOCKED,
+  },
+];

@@ -1,0 +1,165 @@
+import type { Leadership } from "@leasehold/core";
+import type { Occurrence } from "@leasehold/functions";
+import { Invocation, type Ending } from "./invocation.ts";
+import type { Delivery } from "./mishaps/tick.ts";
+import { LAST_ARRIVALS_MS } from "./network.ts";
+import { ELECTION, SLOWEST_RATE, type Claim } from "./stores/simulated-store.ts";
+import { Violation } from "./violation.ts";
+import type { World } from "./world.ts";
+
+/** How late a platform ends an invocation. */
+const LATE_END_MS = 200;
+/** How late an expiry may be found by a store's own clock, in all that is simulated here. */
+const FOUND_LATE_MS = 3_000;
+const MINUTE_MS = 60_000;
+
+/** The last delivery of an occurrence that nobody has done, while all is well. */
+const LAST_DELIVERY: Delivery = {
+  afterMs: 0,
+  limitMs: MINUTE_MS,
+  workMs: 0,
+  leaseDurationMs: undefined,
+  renewal: "checkpoint",
+  handler: "obedient",
+  diesAfterMs: undefined,
+  pause: undefined,
+  rate: 1,
+  wallRate: 1,
+};
+
+/** The occurrences of the election's schedule: has them delivered, and sees to it that each is done once. */
+export class Schedule {
+  readonly #world: World;
+  readonly #due: Occurrence[] = [];
+  readonly #claims = new Map<string, Claim>();
+  /** Those that have been delivered, and have not ended. */
+  readonly #running = new Set<Invocation>();
+  /** The work of these terms was done. */
+  readonly #worked = new Set<string>();
+  #invocations = 0;
+  /** When every lease of an invocation will have run out. */
+  #overMs = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    world.store.view.claimed = (id, before, after) => this.#claimed(id, before, after);
+  }
+
+  /** One more occurrence is due. */
+  deliver(deliveries: readonly Delivery[]): void {
+    const { plan, store } = this.#world;
+    // Where no clock tells that a claim has expired, a process without a memory could never take one over.
+    if (!store.keepsOccurrences) return;
+    const occurrence = { name: ELECTION, scheduledMs: MINUTE_MS * (this.#due.length + 1) };
+    this.#due.push(occurrence);
+    for (const delivery of deliveries) {
+      const { limitMs, leaseDurationMs = (limitMs + 1_000) / 0.9, afterMs } = delivery;
+      this.#world.beforeCalm(afterMs, () => this.#start(occurrence, delivery));
+      const endsMs = Math.min(this.#world.nowMs + afterMs, plan.calmAtMs) + limitMs + LATE_END_MS;
+      const claimedMs = Math.max(endsMs, plan.calmAtMs + LAST_ARRIVALS_MS);
+      this.#overMs = Math.max(this.#overMs, claimedMs + leaseDurationMs / SLOWEST_RATE + FOUND_LATE_MS);
+    }
+  }
+
+  /** The handler of an invocation was given a leadership. */
+  begins({ id }: Invocation, leadership: Leadership): void {
+    const { election, term } = leadership;
+    this.#world.note(id, `begins attempt ${term} at ${election}`);
+    const { referee, plan } = this.#world;
+    if (this.#claims.get(election)?.done)
+      referee.violate("done-once", `${id} begins attempt ${term} at ${election}, which is done`);
+    if (plan.asks && !leadership.isValid()) referee.violate("starts-valid", `${id} in attempt ${term} at ${election}`);
+  }
+
+  /** Its work is done, and is about to be recorded. */
+  worked({ termId }: Leadership): void {
+    this.#worked.add(termId);
+  }
+
+  /** Looks at every invocation that runs. */
+  check(): void {
+    if (this.#running.size === 0) return;
+    const { plan, referee } = this.#world;
+    const valid = new Map<string, string>();
+    for (const { id, line, leadership, hurries } of this.#running) {
+      if (!line.clock.running) continue;
+      if (hurries) referee.violate("waits-between", `${id} sends request after request to have its work recorded`);
+      if (!leadership || !plan.asks || !leadership.isValid()) continue;
+      const other = valid.get(leadership.election);
+      if (other !== undefined) referee.violate("one-leader", `${other} and ${id} at ${leadership.election}`);
+      valid.set(leadership.election, id);
+    }
+  }
+
+  /** With nothing wrong any more, one more delivery finds an occurrence done, or does it. @throws {Violation} */
+  async seeEverythingDone(): Promise<void> {
+    const isOpen = ({ name, scheduledMs }: Occurrence): boolean => !this.#claims.get(idOf(name, scheduledMs))?.done;
+    if (!this.#due.some(isOpen)) return;
+    const { plan } = this.#world;
+    // Until the service's clock has caught up, nobody can tell by it how old a claim is.
+    if (plan.mishaps.some(({ kind }) => kind === "store-clock-step")) return;
+    await this.#world.until(() => false, this.#overMs);
+    for (const occurrence of this.#due.filter(isOpen)) this.#start(occurrence, LAST_DELIVERY);
+    await this.#world.until(() => this.#running.size === 0, this.#world.nowMs + LAST_DELIVERY.limitMs);
+    const open = this.#due.find(isOpen);
+    if (open) throw new Violation("occurrence-open", idOf(open.name, open.scheduledMs));
+  }
+
+  #start(occurrence: Occurrence, delivery: Delivery): void {
+    const { limitMs, diesAfterMs = Infinity, pause } = delivery;
+    this.#invocations += 1;
+    const invocation = new Invocation(this.#world, `f${this.#invocations}`, delivery);
+    const { clock } = invocation.line;
+    const end = (): void => {
+      clock.kill();
+      this.#running.delete(invocation);
+    };
+    this.#running.add(invocation);
+    this.#world.note(invocation.id, `is delivered occurrence ${occurrence.scheduledMs / MINUTE_MS}`);
+    this.#world.time.setTimer(end, Math.min(limitMs + LATE_END_MS, diesAfterMs));
+    if (pause) {
+      this.#world.beforeCalm(pause.afterMs, () => clock.pause());
+      this.#world.beforeCalm(pause.afterMs + pause.forMs, () => clock.resume());
+    }
+    void invocation.run(occurrence).then((ending) => {
+      end();
+      this.#ended(invocation, ending);
+    });
+  }
+
+  /** Whatever an invocation was told has to be so. */
+  #ended({ id, leadership }: Invocation, ending: Ending): void {
+    this.#world.note(id, `ends: ${ending}`);
+    if (!leadership) return;
+    const { election, term } = leadership;
+    const claim = this.#claims.get(election);
+    const isDoneByIt = claim?.done === true && claim.term === term;
+    if (ending === "done" && !isDoneByIt) {
+      this.#world.referee.violate("done-is-told", `${id} was told that its attempt ${term} at ${election} is recorded as done`);
+    }
+    if (ending === "taken-over" && isDoneByIt) {
+      this.#world.referee.violate("done-is-told", `${id} was told that its attempt ${term} at ${election} was taken over`);
+    }
+  }
+
+  #claimed(id: string, before: Claim | undefined, after: Claim): void {
+    this.#claims.set(id, after);
+    const { referee } = this.#world;
+    const { term, termId, done } = after;
+    const isGranted = termId !== null && termId !== before?.termId;
+    if (isGranted) this.#world.note("service", `grants attempt ${term} at ${id}`);
+    if (done) this.#world.note("service", `records ${id} as done by attempt ${term}`);
+    if (before?.done) referee.violate("done-once", `${id} is written to after it was done`);
+    const lastTerm = before?.term ?? 0;
+    if (term < lastTerm || (isGranted && term === lastTerm)) {
+      referee.violate("terms-rise", `attempt ${term} after attempt ${lastTerm} at ${id}`);
+    }
+    const isItsOwn = term === lastTerm && this.#worked.has(before?.termId ?? "");
+    if (done && !isItsOwn) referee.violate("done-once", `${id} is recorded as done by somebody who has not done it`);
+  }
+}
+
+/** What the gate calls an occurrence. */
+function idOf(name: string, scheduledMs: number): string {
+  return `${name}@${new Date(scheduledMs).toISOString()}`;
+}
