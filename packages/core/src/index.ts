@@ -44,6 +44,7 @@ export type {
   RenewOutcome,
   RequestLimits,
   Reservation,
+  StoreClock,
   TransferOptions,
   TransferOutcome,
   WatchOptions,

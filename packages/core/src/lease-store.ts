@@ -96,12 +96,26 @@ export interface LeaseStoreCapabilities {
   readonly fence: "atomic" | "after-seal" | "none";
   /** What a leader asked to hand over has to drain: all the time it needs, or what remains of the lease. */
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
-  /** The store's own clock as a judge of age: how far it is trusted, and whether it is exact enough for electors too. */
-  readonly storeClock: { readonly toleranceMs: number; readonly exact: boolean } | undefined;
+  /** The store's own clock as a judge of age, where it has one. */
+  readonly storeClock: StoreClock | undefined;
   /** How late the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to judge it. */
   readonly reservation?: { readonly toleranceMs: number } | undefined;
   /** Whether terms can end with {@link ReleaseOptions.done}: true for a store of occurrences, false for one of elections. */
   readonly completion?: boolean | undefined;
+}
+
+/** How far a store's own clock is trusted to tell how old a lease is. */
+export interface StoreClock {
+  /** How late an expiry may be found by it; and, where it may step, by how much it may be off unnoticed. */
+  readonly toleranceMs: number;
+  /** Whether it is exact enough for electors too. */
+  readonly exact: boolean;
+  /**
+   * Whether it can be set, or be another machine's after a failover. It is then believed only where the wall clocks of
+   * writer and reader agree with it to `toleranceMs`, and the margin of the shortest lease covers as much.
+   * @defaultValue false
+   */
+  readonly mayStep?: boolean | undefined;
 }
 
 /** Bounds of one call. */

@@ -33,7 +33,7 @@ import { checkBreak, checkName, checkReservation, checkTerm, checkValue } from "
 import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
-import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, duration, MAX_LEASE_MS } from "./timing.ts";
+import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "./timing.ts";
 
 /** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
 const CONFLICT_TRIES = 4;
@@ -96,7 +96,7 @@ export class RecordLeaseStore implements LeaseStore {
       expiry: "observed",
       watch: records.watch ? "push" : "poll",
       ...(records.watch ? { pushes: records.capabilities.pushes ?? "every-write" } : {}),
-      minLeaseMs: 1,
+      minLeaseMs: shortestLeaseMs(records.capabilities.storeClock),
       maxLeaseMs: MAX_LEASE_MS,
       leaseGranularityMs: 1,
       maxValueBytes: records.capabilities.maxValueBytes,
@@ -492,7 +492,8 @@ export class RecordLeaseStore implements LeaseStore {
       if (stored.version !== ifVersion && record.termId !== termId) abandoned?.delete(termId);
     }
     if (abandoned?.size === 0) this.#abandoned.delete(election);
-    const reading = { record, version: stored.version, sentAt, nonceAgeMs: stored.nonceAgeMs };
+    const { version, nonceAgeMs, nonceWallMs } = stored;
+    const reading = { record, version, sentAt, nonceAgeMs, nonceWallMs };
     if (known) {
       known.update(reading);
       return known;

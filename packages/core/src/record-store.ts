@@ -1,4 +1,4 @@
-import type { LeaseStoreCapabilities, Reservation } from "./lease-store.ts";
+import type { LeaseStoreCapabilities, Reservation, StoreClock } from "./lease-store.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
@@ -24,7 +24,8 @@ export interface RecordStore {
 export interface RecordStoreCapabilities {
   readonly maxValueBytes: number;
   readonly fence: "atomic" | "none";
-  readonly storeClock: { readonly toleranceMs: number; readonly exact: boolean } | undefined;
+  /** A store whose clock may step tells {@link StoredRecord.nonceWallMs} with each age. */
+  readonly storeClock: StoreClock | undefined;
   /** What `watch` tells of; see {@link LeaseStoreCapabilities}. */
   readonly pushes?: LeaseStoreCapabilities["pushes"];
 }
@@ -41,7 +42,7 @@ export interface GetOptions extends RecordRequestOptions {
 
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
-  /** Whether the nonce is the one that the store has already: then the age of the nonce goes on counting from before. */
+  /** Whether the nonce is the one that the store has already: then all that tells its age stays as it is. */
   readonly keepsNonce: boolean;
   /**
    * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it
@@ -65,8 +66,13 @@ export interface StoredRecord {
   readonly data: unknown;
   /** Changes at every write of any kind. */
   readonly version: string;
-  /** Bounds, by the store's own clock, of the time since the present nonce was written. */
+  /**
+   * Bounds, by the store's own clock, of the time since the present nonce was written: by one and the same clock. Absent
+   * where that cannot be told, as where another server wrote it.
+   */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
+  /** The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch; see {@link StoreClock.mayStep}. */
+  readonly nonceWallMs?: number | undefined;
 }
 
 /**

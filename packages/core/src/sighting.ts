@@ -1,18 +1,11 @@
-import { holderElapsedMs, instantOf, type Clock, type Instant } from "./clock.ts";
-import type { LeaseRecord, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
+import { holderElapsedMs, type Clock, type Instant } from "./clock.ts";
+import type { StoreClock } from "./lease-store.ts";
+import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
+import { StoreAge, type Reading } from "./store-age.ts";
 
 /** How many versions that have passed are remembered, to know a replica that lags by what it shows. */
 const PAST_VERSIONS = 16;
-
-/** One reading of a record: when it was sent, and bounds of the nonce's age by the store's clock when it returned. */
-export interface Reading {
-  readonly record: LeaseRecord;
-  readonly version: string;
-  /** When the reading was asked for; absent where the store pushed it, since then nothing bounds its age from above. */
-  readonly sentAt?: Instant | undefined;
-  readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
-}
 
 /**
  * What this process has seen of one election's record: the memory that rule 3's *observed* expiry needs. The least
@@ -20,8 +13,7 @@ export interface Reading {
  */
 export class Sighting {
   readonly #clock: Clock;
-  readonly #toleranceMs: number;
-  readonly #exact: boolean;
+  readonly #storeClock: StoreClock | undefined;
   #record: LeaseRecord;
   #version: string;
   #firstSeenMs: number;
@@ -32,22 +24,17 @@ export class Sighting {
   #wasPushed = false;
   /** When a push was last taken in, by the monotonic clock. */
   #pushedMs = -Infinity;
-  /** Bounds of the nonce's age by the store's clock: at least `min` when the reply was in, at most `max` when it was asked for. */
-  #storeAge: { readonly min: number; readonly max: number; readonly askedAt: Instant; readonly inAt: Instant } | undefined;
-  /** The store's clock has been seen to step since this nonce was written: until the next one only what we observed counts. */
-  #stepped = false;
-  /** Two readings of the store's clock have agreed since this nonce was written. */
-  #agreed = false;
+  /** What the store's clock has told of the present nonce. */
+  #storeAge: StoreAge;
   #phase: RenewalPhase;
   #outdated = false;
   /** What came before the present version, the latest last. */
   #pastVersions: readonly string[] = [];
 
-  /** @param storeClock how far its readings may disagree with our own before it counts as stepped, and whether one is enough. */
-  constructor(clock: Clock, storeClock: RecordStoreCapabilities["storeClock"], reading: Reading) {
+  constructor(clock: Clock, storeClock: StoreClock | undefined, reading: Reading) {
     this.#clock = clock;
-    this.#toleranceMs = storeClock?.toleranceMs ?? 0;
-    this.#exact = storeClock?.exact ?? false;
+    this.#storeClock = storeClock;
+    this.#storeAge = new StoreAge(clock, storeClock);
     this.#record = reading.record;
     this.#version = reading.version;
     this.#firstSeenMs = clock.monotonicMs();
@@ -86,14 +73,10 @@ export class Sighting {
 
   /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
   get wantsConfirmation(): boolean {
-    if (!this.#storeAge || !this.#unconfirmed) return false;
+    const toldMs = this.#storeAge.unconfirmedMs;
+    if (toldMs === undefined) return false;
     const waitsMs = waitsOf(this.#record);
-    return waitsMs.length > 0 && (!this.#writtenAfter || this.#storeAge.min >= Math.min(...waitsMs));
-  }
-
-  /** The store's clock has told an age that another reading has to confirm before it counts. */
-  get #unconfirmed(): boolean {
-    return this.#storeAge !== undefined && !this.#exact && !this.#agreed;
+    return waitsMs.length > 0 && (!this.#writtenAfter || toldMs >= Math.min(...waitsMs));
   }
 
   /** Whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
@@ -110,9 +93,7 @@ export class Sighting {
     if (changed) {
       this.#firstSeenMs = nowMs;
       this.#writtenAfter = this.#lastReadAt;
-      this.#storeAge = undefined;
-      this.#stepped = false;
-      this.#agreed = false;
+      this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
     }
     if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
@@ -127,7 +108,7 @@ export class Sighting {
     this.#record = reading.record;
     this.#version = reading.version;
     this.#outdated = false;
-    this.#noteStoreAge(reading);
+    this.#storeAge.note(reading);
   }
 
   /**
@@ -138,9 +119,10 @@ export class Sighting {
     const nowMs = this.#clock.monotonicMs();
     let min = nowMs - this.#firstSeenMs;
     let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
-    if (useStoreClock && this.#storeAge && !this.#unconfirmed) {
-      min = Math.max(min, this.#storeAge.min + nowMs - this.#storeAge.inAt.monotonicMs);
-      max = Math.min(max, this.#storeAge.max + holderElapsedMs(this.#clock, this.#storeAge.askedAt));
+    const told = useStoreClock ? this.#storeAge.boundsMs : undefined;
+    if (told) {
+      min = Math.max(min, told[0]);
+      max = Math.min(max, told[1]);
     }
     return [min, Math.max(min, max)];
   }
@@ -158,24 +140,6 @@ export class Sighting {
       this.#pastVersions = isPushed === this.#wasPushed ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
     }
     this.#wasPushed = isPushed;
-  }
-
-  #noteStoreAge(reading: Reading): void {
-    if (!reading.nonceAgeMs) return;
-    const [min, max] = reading.nonceAgeMs;
-    const inAt = instantOf(this.#clock);
-    // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
-    const askedAt = reading.sentAt ?? inAt;
-    const before = this.#storeAge;
-    // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
-    if (before && !this.#exact) {
-      const leastMs = before.min + askedAt.monotonicMs - before.inAt.monotonicMs - this.#toleranceMs;
-      const mostMs = before.max + holderElapsedMs(this.#clock, before.askedAt) + this.#toleranceMs;
-      if (max < leastMs || min > mostMs) this.#stepped = true;
-      else this.#agreed = true;
-    }
-    if (min < 0) this.#stepped = true;
-    this.#storeAge = this.#stepped ? undefined : { min, max, askedAt, inAt };
   }
 }
 

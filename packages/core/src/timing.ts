@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from "./clock.ts";
 import { ConfigurationError } from "./errors.ts";
-import type { LeaseStoreCapabilities } from "./lease-store.ts";
+import type { LeaseStoreCapabilities, StoreClock } from "./lease-store.ts";
 
 /**
  * The part of the lease that a holder leaves unused: it counts itself out after 0.9 of the lease, while rivals wait for
@@ -144,11 +144,20 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
   return decided;
 }
 
+/** The shortest lease, in whole milliseconds, whose margin covers what a store's clock may be off by unnoticed. */
+export function shortestLeaseMs(storeClock: StoreClock | undefined): number {
+  return storeClock?.mayStep ? Math.max(1, Math.ceil(storeClock.toleranceMs / SAFETY_MARGIN)) : 1;
+}
+
 function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
   if (!capabilities) return;
-  const { minLeaseMs, maxLeaseMs, leaseGranularityMs } = capabilities;
+  const { minLeaseMs, maxLeaseMs, leaseGranularityMs, storeClock } = capabilities;
   if (leaseDurationMs < minLeaseMs || leaseDurationMs > maxLeaseMs) {
-    throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes ${minLeaseMs} to ${maxLeaseMs}.`);
+    const why =
+      storeClock?.mayStep && leaseDurationMs < minLeaseMs
+        ? ` Its clock may be off by ${storeClock.toleranceMs} ms, and a margin of ${SAFETY_MARGIN * 100}% of the lease has to cover that.`
+        : "";
+    throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes ${minLeaseMs} to ${maxLeaseMs}.${why}`);
   }
   if (leaseDurationMs % leaseGranularityMs !== 0) {
     throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes multiples of ${leaseGranularityMs}.`);

@@ -127,8 +127,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/timing.ts",
-        find: "export const SAFETY_MARGIN = 0.1;",
-        replace: "export const SAFETY_MARGIN = 0;",
+        find: "const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);",
+        replace: "const validForMs = leaseDurationMs;",
       },
     ],
   },

@@ -36,7 +36,16 @@ interface Entry {
   /** Kept as JSON, as most services would: nothing that JSON cannot hold survives. */
   readonly json: string;
   readonly version: string;
-  readonly nonceWrittenAtMs: number;
+  readonly nonceWritten: NonceWritten;
+}
+
+/** When a nonce was written. */
+interface NonceWritten {
+  /** By the clock of the server that wrote it. */
+  readonly atMs: number;
+  readonly server: number;
+  /** By the wall clock of the process that asked for it. */
+  readonly wallMs: number | undefined;
 }
 
 interface Watcher {
@@ -58,6 +67,7 @@ export class SimulatedRecordService {
   readonly #watchers = new Map<string, Set<Watcher>>();
   #writes = 0;
   #clockOffsetMs = 0;
+  #server = 1;
   /** Called after each write of a candidate or an administrator that was accepted. */
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
 
@@ -86,24 +96,32 @@ export class SimulatedRecordService {
     this.#clockOffsetMs += ms;
   }
 
+  /** Another server takes over, whose clock is ahead of the former one's by so much. It tells no age of what that one wrote. */
+  failOver(aheadMs: number): void {
+    this.#server += 1;
+    this.stepClock(aheadMs);
+  }
+
   /** @param past what a replica shows that has not seen the last write. */
   get(election: string, past = false): StoredRecord | undefined {
     const entry = (past ? this.#past : this.#entries).get(election);
     if (!entry) return undefined;
-    const ageMs = this.nowMs() - entry.nonceWrittenAtMs;
+    const { atMs, server, wallMs } = entry.nonceWritten;
+    const ageMs = this.nowMs() - atMs;
     return {
       data: JSON.parse(entry.json) as unknown,
       version: entry.version,
-      ...(this.#options.storeClock ? { nonceAgeMs: [ageMs, ageMs] } : {}),
+      ...(this.#options.storeClock && server === this.#server ? { nonceAgeMs: [ageMs, ageMs], nonceWallMs: wallMs } : {}),
     };
   }
 
-  put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, fence }: Omit<PutOptions, "signal">): PutOutcome {
+  /** @param wallMs the wall clock of the process that asked for it, when it did. */
+  put(election: string, record: LeaseRecord, options: Omit<PutOptions, "signal">, wallMs?: number): PutOutcome {
+    const { ifVersion, keepsNonce, fence } = options;
     const present = this.#entries.get(election);
     if (present?.version !== ifVersion) return { stored: false };
     const before = present && (JSON.parse(present.json) as LeaseRecord);
-    const nonceWrittenAtMs = keepsNonce && present ? present.nonceWrittenAtMs : this.nowMs();
-    const version = this.#store(election, record, nonceWrittenAtMs);
+    const version = this.#store(election, record, keepsNonce && present ? present.nonceWritten : this.#now(wallMs));
     if (fence) this.#fences.set(election, fence);
     this.onAccepted?.({ election, before, record, atMs: this.#world.monotonicMs() });
     const { pushes } = this.#options;
@@ -120,7 +138,7 @@ export class SimulatedRecordService {
 
   /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. Returns the version. */
   overwrite(election: string, data: unknown): string {
-    return this.#store(election, data, this.nowMs());
+    return this.#store(election, data, this.#now());
   }
 
   /** Deletes the record, which Leasehold itself never does. */
@@ -165,12 +183,16 @@ export class SimulatedRecordService {
     }
   }
 
-  #store(election: string, data: unknown, nonceWrittenAtMs: number): string {
+  #now(wallMs?: number): NonceWritten {
+    return { atMs: this.nowMs(), server: this.#server, wallMs };
+  }
+
+  #store(election: string, data: unknown, nonceWritten: NonceWritten): string {
     this.#writes += 1;
     const version = `v${this.#writes}`;
     const present = this.#entries.get(election);
     if (present) this.#past.set(election, present);
-    this.#entries.set(election, { json: JSON.stringify(data), version, nonceWrittenAtMs });
+    this.#entries.set(election, { json: JSON.stringify(data), version, nonceWritten });
     return version;
   }
 
@@ -210,7 +232,8 @@ class SimulatedConnection implements RecordStore {
   }
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
-    return this.#carry("put", () => this.#service.put(election, record, options));
+    const wallMs = this.#process.wallMs();
+    return this.#carry("put", () => this.#service.put(election, record, options, wallMs));
   }
 
   #carry<T>(operation: string, serve: (passage: Passage) => T): Promise<T> {

@@ -1,0 +1,147 @@
+import { fc, test } from "@fast-check/vitest";
+import { instantOf, type LeaseRecord } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect } from "vitest";
+import type { StoreClock } from "../src/lease-store.ts";
+import { StoreAge } from "../src/store-age.ts";
+
+const TOLERANCE_MS = 100;
+const RENEW_INTERVAL_MS = 5_000;
+const EXACT: StoreClock = { toleranceMs: 0, exact: true };
+const BOUNDED: StoreClock = { toleranceMs: TOLERANCE_MS, exact: false };
+const STEPPING: StoreClock = { toleranceMs: TOLERANCE_MS, exact: false, mayStep: true };
+
+const record = { renewIntervalMs: RENEW_INTERVAL_MS } as LeaseRecord;
+
+let clock: VirtualClock;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+});
+
+interface Answer {
+  /** By the store's clock. */
+  readonly ageMs: number;
+  /** How long ago the writer's wall clock says that it was, by the reader's. */
+  readonly wallAgeMs?: number;
+  /** How long the reply was under way. */
+  readonly replyMs?: number;
+}
+
+/** A reading whose request arrives at once. */
+async function read(age: StoreAge, { ageMs, wallAgeMs, replyMs = 0 }: Answer): Promise<void> {
+  const sentAt = instantOf(clock);
+  const nonceWallMs = wallAgeMs === undefined ? undefined : clock.wallMs() - wallAgeMs;
+  await clock.advance(replyMs);
+  age.note({ record, version: "v", sentAt, nonceAgeMs: [ageMs, ageMs], nonceWallMs });
+}
+
+describe("the age of a nonce by the store's clock", () => {
+  test("counts from when the reply was in, not from before it was asked for", async () => {
+    for (const trust of [EXACT, STEPPING]) {
+      const age = new StoreAge(clock, trust);
+      await read(age, { ageMs: 1_000, wallAgeMs: 1_000, replyMs: 300 });
+
+      expect(age.boundsMs?.[0]).toBe(1_000);
+      await clock.advance(500);
+      expect(age.boundsMs?.[0]).toBe(1_500);
+    }
+  });
+
+  test("is at most what has passed since it was asked for, on top", async () => {
+    const age = new StoreAge(clock, EXACT);
+    await read(age, { ageMs: 1_000, replyMs: 300 });
+
+    expect(age.boundsMs?.[1]).toBe(1_300);
+    clock.suspend(60_000);
+    expect(age.boundsMs).toEqual([1_000, 61_300]);
+  });
+
+  test("is not there before it is told, nor on a store without a clock", async () => {
+    expect(new StoreAge(clock, EXACT).boundsMs).toBeUndefined();
+    const age = new StoreAge(clock, undefined);
+    await read(age, { ageMs: 1_000 });
+    expect(age.boundsMs).toBeUndefined();
+  });
+
+  test("waits for a second reading where the clock is neither exact nor checked by the wall clocks", async () => {
+    const age = new StoreAge(clock, BOUNDED);
+    await read(age, { ageMs: 1_000, wallAgeMs: 1_000 });
+    expect(age.boundsMs).toBeUndefined();
+    expect(age.unconfirmedMs).toBe(1_000);
+    await clock.advance(500);
+    await read(age, { ageMs: 1_500 });
+
+    expect(age.boundsMs?.[0]).toBe(1_500);
+    expect(age.unconfirmedMs).toBeUndefined();
+  });
+});
+
+describe("a clock that may step", () => {
+  test.each([
+    ["both ages are the same", { ageMs: 9_000, wallAgeMs: 9_000 }, 9_000],
+    ["the wall clocks tell the lesser one, within the tolerance", { ageMs: 9_000, wallAgeMs: 8_900 }, 8_900],
+    ["the store tells the lesser one, since the write was slow to arrive", { ageMs: 9_000, wallAgeMs: 14_100 }, 9_000],
+  ])("is believed at one reading where %s, as far as the lesser goes", async (_, answer, leastMs) => {
+    const age = new StoreAge(clock, STEPPING);
+    await read(age, answer);
+
+    expect(age.boundsMs?.[0]).toBe(leastMs);
+    expect(age.unconfirmedMs).toBeUndefined();
+  });
+
+  test.each([
+    ["the store's age is the greater one by more than the tolerance", { ageMs: 9_000, wallAgeMs: 8_899 }],
+    ["the store's age is the lesser one by more than a write may take", { ageMs: 9_000, wallAgeMs: 14_101 }],
+    ["the writer's wall clock is ahead of the reader's", { ageMs: 9_000, wallAgeMs: -3_600_000 }],
+    ["the writer's wall clock is not told", { ageMs: 9_000 }],
+    ["the age is negative", { ageMs: -1, wallAgeMs: 0 }],
+  ])("is not believed where %s", async (_, answer) => {
+    const age = new StoreAge(clock, STEPPING);
+    await read(age, answer);
+
+    expect(age.boundsMs).toBeUndefined();
+    // A second reading would not help.
+    expect(age.unconfirmedMs).toBeUndefined();
+  });
+
+  test("is not believed again for that nonce once it was contradicted, nor for what it said before", async () => {
+    const age = new StoreAge(clock, STEPPING);
+    await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });
+    expect(age.boundsMs).toBeDefined();
+    await read(age, { ageMs: 25_000, wallAgeMs: 9_000 });
+    expect(age.boundsMs).toBeUndefined();
+    await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });
+
+    expect(age.boundsMs).toBeUndefined();
+  });
+
+  test("keeps what it told when a later reading, of another server, tells nothing", async () => {
+    const age = new StoreAge(clock, STEPPING);
+    await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });
+    await clock.advance(1_000);
+    age.note({ record, version: "v", sentAt: instantOf(clock) });
+
+    expect(age.boundsMs?.[0]).toBe(10_000);
+  });
+
+  const error = fc.double({ min: -1e9, max: 1e9, noNaN: true });
+  const delay = fc.double({ min: 0, max: 10_000, noNaN: true });
+  test.prop([fc.constantFrom("store", "writer", "reader"), error, delay, delay, delay])(
+    "never makes a nonce older than the time since it was sent, whichever one clock is wrong, by however much",
+    async (wrong, errorMs, requestMs, ageMs, replyMs) => {
+      const here = new VirtualClock();
+      const off = (which: string): number => (wrong === which ? errorMs : 0);
+      const sentWallMs = here.wallMs() + off("writer");
+      await here.advance(requestMs + ageMs);
+      const age = new StoreAge(here, STEPPING);
+      const sentAt = instantOf(here);
+      await here.advance(replyMs);
+      here.jumpWall(off("reader"));
+      const storeAgeMs = ageMs + off("store");
+      age.note({ record, version: "v", sentAt, nonceAgeMs: [storeAgeMs, storeAgeMs], nonceWallMs: sentWallMs });
+
+      expect(age.boundsMs?.[0] ?? 0).toBeLessThanOrEqual(requestMs + ageMs + replyMs + 1e-3);
+    },
+  );
+});

@@ -1,0 +1,157 @@
+import { ConfigurationError, Elector, MemoryRecordStore, RecordLeaseStore, type Leadership } from "@leasehold/core";
+import {
+  ProcessClock,
+  promptNetwork,
+  SimulatedRecordService,
+  VirtualClock,
+  type ProcessClockOptions,
+} from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+
+const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
+/** A live leader's lease looks expired by a clock that is so much ahead. */
+const AHEAD_MS = LEASE_MS + 1_000;
+const HOUR_MS = 3_600_000;
+/** How long a request is under way, both ways together. */
+const ROUND_TRIP_MS = 2;
+
+let world: VirtualClock;
+let service: SimulatedRecordService;
+
+beforeEach(() => {
+  world = new VirtualClock();
+  service = new SimulatedRecordService(world, { storeClock: STORE_CLOCK });
+});
+
+interface Process {
+  readonly clock: ProcessClock;
+  readonly store: RecordLeaseStore;
+}
+
+/** One more process, which remembers nothing yet. */
+function started(options?: ProcessClockOptions): Process {
+  const clock = new ProcessClock(world, options);
+  return { clock, store: new RecordLeaseStore(service.connect(clock, promptNetwork(ROUND_TRIP_MS / 2)), { clock }) };
+}
+
+/** A leader that renews, a second after it has acquired. */
+async function leader(process = started()): Promise<Leadership> {
+  const elector = new Elector({ ...process, election: ELECTION, candidateId: "leader" });
+  const leadership = await world.runUntil(elector.campaign());
+  await world.advance(1_000);
+  return leadership;
+}
+
+/** Whether a process without a memory, which goes by the store's clock, is elected at once. */
+async function isElectedCold(process = started()): Promise<boolean> {
+  const elector = new Elector({ ...process, election: ELECTION, candidateId: "cold" });
+  return (await world.runUntil(elector.tryRun(() => undefined))).elected;
+}
+
+async function coldState({ store } = started()): Promise<string | undefined> {
+  return (await world.runUntil(store.read(ELECTION, { expiry: "store-clock" })))?.state;
+}
+
+describe("a process without a memory, on a store whose clock may step", () => {
+  test("takes over once the lease has run out, and never before", async () => {
+    await world.runUntil(win(started().store, "gone"));
+
+    // The server had written a millisecond before the winner knew, and reads one after it is asked.
+    await world.advance(LEASE_MS - ROUND_TRIP_MS - 1);
+    expect(await coldState()).toBe("unknown");
+    expect(await isElectedCold()).toBe(true);
+  });
+
+  test("needs one reading for that: a second one of the same clock would tell nothing of a step before", async () => {
+    await world.runUntil(win(started().store, "gone"));
+    await world.advance(LEASE_MS);
+    const beganMs = world.monotonicMs();
+
+    expect(await coldState()).toBe("expired");
+    expect(world.monotonicMs() - beganMs).toBe(ROUND_TRIP_MS);
+  });
+
+  test.each([AHEAD_MS, HOUR_MS, -HOUR_MS])("leaves a leader alone after that clock was set by %d ms", async (byMs) => {
+    const leadership = await leader();
+    service.stepClock(byMs);
+
+    expect(await isElectedCold()).toBe(false);
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  test("leaves a leader alone after a failover to a server whose clock is ahead", async () => {
+    const leadership = await leader();
+    service.failOver(AHEAD_MS);
+
+    expect(await isElectedCold()).toBe(false);
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  test.each([AHEAD_MS, -AHEAD_MS])("leaves a leader alone if its own wall clock is %d ms ahead", async (wallOffsetMs) => {
+    const leadership = await leader();
+
+    expect(await isElectedCold(started({ wallOffsetMs }))).toBe(false);
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  test("leaves a leader alone whose wall clock is behind, though the store's was set forward by about as much", async () => {
+    const leadership = await leader(started({ wallOffsetMs: -2 * AHEAD_MS }));
+    service.stepClock(AHEAD_MS);
+
+    expect(await isElectedCold()).toBe(false);
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  test("waits a whole lease by its own clock where clocks contradict each other, and then takes over", async () => {
+    await world.runUntil(win(started().store, "gone"));
+    service.stepClock(AHEAD_MS);
+    const watcher = started();
+
+    expect(await coldState(watcher)).toBe("unknown");
+    await world.advance(LEASE_MS - ROUND_TRIP_MS - 1);
+    expect(await coldState(watcher)).toBe("unknown");
+    expect(await coldState(watcher)).toBe("expired");
+  });
+
+  test("believes the store's clock again once the nonce was written after the step", async () => {
+    const holder = started();
+    const lease = await world.runUntil(win(holder.store, "a"));
+    service.stepClock(AHEAD_MS);
+    const watcher = started();
+    expect(await coldState(watcher)).toBe("unknown");
+    await world.runUntil(holder.store.renew(lease, LIMITS));
+    await world.advance(LEASE_MS);
+
+    expect(await coldState(watcher)).toBe("expired");
+  });
+
+  test("is told as little by what an administrator writes after a failover", async () => {
+    await leader();
+    service.failOver(AHEAD_MS);
+    await world.runUntil(started().store.break(ELECTION, { reason: "maintenance" }));
+
+    expect(await coldState()).toBe("unknown");
+  });
+});
+
+describe("the shortest lease", () => {
+  test("is one whose margin covers what the store's clock may be off by", () => {
+    const { store } = started();
+
+    expect(store.capabilities.minLeaseMs).toBe(1_000);
+    expect(() => new Elector({ store, election: ELECTION, leaseDurationMs: 1_000 })).not.toThrow();
+    const tooShort = (): unknown => new Elector({ store, election: ELECTION, leaseDurationMs: 999 });
+    expect(tooShort).toThrow(ConfigurationError);
+    expect(tooShort).toThrow(/leaseDurationMs is 999; this store takes 1000 to \d+\. Its clock may be off by 100 ms/);
+  });
+
+  test("is as short as one likes where the clock does not step, however late it finds an expiry", () => {
+    const records = new MemoryRecordStore();
+    for (const storeClock of [undefined, { toleranceMs: 4_000, exact: false }, { toleranceMs: 0, exact: true }]) {
+      const store = new RecordLeaseStore(Object.assign(records, { capabilities: { ...records.capabilities, storeClock } }));
+      expect(store.capabilities.minLeaseMs).toBe(1);
+    }
+  });
+});
