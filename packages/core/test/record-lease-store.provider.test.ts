@@ -140,15 +140,35 @@ describe("a write that meets somebody else's transaction", () => {
     expect(clock.monotonicMs() - sentMs).toBeLessThanOrEqual(60);
   });
 
-  test("gives up after a few tries, with the error; the next call goes on as if nothing had been", async () => {
+  test("gives up after half of its time, with the error; the next call goes on as if nothing had been", async () => {
     const lease = await win(store, "a");
     const error = conflict(false);
-    const { tries } = failing(error, error, error, error);
+    const { tries } = failing(...Array.from({ length: 1_000 }, () => error));
+    const sentMs = clock.monotonicMs();
 
     await expect(clock.runUntil(store.renew(lease, LIMITS))).rejects.toBe(error);
-    expect(tries()).toBe(4);
+    const tookMs = clock.monotonicMs() - sentMs;
+    expect(tookMs).toBeLessThanOrEqual(LIMITS.timeoutMs / 2);
+    expect(tookMs).toBeGreaterThan(LIMITS.timeoutMs / 2 - 20);
+    // 10 to 20 ms lie between two tries.
+    expect(tries()).toBeGreaterThan(tookMs / 20);
+    expect(tries()).toBeLessThanOrEqual(tookMs / 10 + 1);
+
+    records.put = NotingRecordStore.prototype.put.bind(records);
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
     expect(records.gets).toHaveLength(1);
+  });
+
+  test("is known not to be written where the process was frozen before the next try", async () => {
+    const lease = await win(store, "a");
+    const error = conflict(false);
+    const { tries } = failing(error);
+    const renewal = store.renew(lease, LIMITS);
+    await clock.settle();
+    clock.freeze(LIMITS.timeoutMs);
+
+    await expect(clock.runUntil(renewal)).rejects.toBe(error);
+    expect(tries()).toBe(1);
   });
 
   test("is not sent again where it may have been carried out", async () => {

@@ -65,8 +65,8 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   /**
    * What makes a transaction depend on this leadership: put it into the `TransactItems` of a `TransactWriteCommand`.
    * DynamoDB cancels the transaction with the reason `ConditionalCheckFailed` once the lease was vacated, broken or
-   * taken, whatever this process believes. The reason `TransactionConflict` only means that a renewal was under way:
-   * send the transaction again.
+   * taken, whatever this process believes. The reason `TransactionConflict` only means that a renewal, or another
+   * fenced transaction, was under way: send the transaction again.
    *
    * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.
    */

@@ -59,6 +59,8 @@ export class SimulatedService {
   readonly sentMs = new Map<string, number>();
   /** What each item was before its last write: what a read that need not be consistent may show. */
   readonly #past = new Map<string, Item | undefined>();
+  /** Until when, by the true time, a transaction has each item. */
+  readonly #takenUntilMs = new Map<string, number>();
   /** Called after each update that was accepted. */
   onUpdated: ((before: Item | undefined, item: Item) => void) | undefined;
 
@@ -99,12 +101,25 @@ export class SimulatedService {
   }
 
   /** Whether a transaction with this check would pass at present. */
-  admits({ Key, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues }: Check): boolean {
-    const key = marshall(Key) as unknown as Key;
-    const values = marshall(ExpressionAttributeValues ?? {}) as Item;
-    const names = ExpressionAttributeNames ?? {};
-    const request = { ConditionExpression: ConditionExpression ?? "", ExpressionAttributeNames: names };
-    return holds({ ...request, Key: key, ExpressionAttributeValues: values }, this.#items.get(addressOf(key)));
+  admits(check: Check): boolean {
+    const request = requestOf(check);
+    return holds(request, this.#items.get(addressOf(request.Key)));
+  }
+
+  /**
+   * A transaction arrives that checks this item, and has it for so long. Nobody else has it meanwhile, not even to check it:
+   * https://www.usenix.org/conference/atc23/presentation/idziorek (Listing 2, `ongoingTransactions`).
+   */
+  transact(check: Check, forMs: number): "None" | "TransactionConflict" | "ConditionalCheckFailed" {
+    const address = addressOf(requestOf(check).Key);
+    if (this.#isTaken(address)) return "TransactionConflict";
+    if (!this.admits(check)) return "ConditionalCheckFailed";
+    this.#takenUntilMs.set(address, this.#world.monotonicMs() + forMs);
+    return "None";
+  }
+
+  #isTaken(address: string): boolean {
+    return (this.#takenUntilMs.get(address) ?? -Infinity) > this.#world.monotonicMs();
   }
 
   async #handle(request: HttpRequest, process: ProcessClock, { network, hostOffsetMs }: Line): Promise<object> {
@@ -132,6 +147,10 @@ export class SimulatedService {
     else this.served.writes += 1;
     if (operation === "GetItem") return { status: 200, body: item ? { Item: item } : {} };
     if (operation !== "UpdateItem") throw new Error(`${operation} is not simulated.`);
+    if (this.#isTaken(address)) {
+      const __type = "com.amazonaws.dynamodb.v20120810#TransactionConflictException";
+      return { status: 400, body: { __type, message: "Transaction is ongoing for the item" } };
+    }
     if (!holds(request, item)) {
       const __type = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException";
       return { status: 400, body: { __type, message: "The conditional request failed", ...(item ? { Item: item } : {}) } };
@@ -144,6 +163,12 @@ export class SimulatedService {
     this.onUpdated?.(item, updated);
     return { status: 200, body: {} };
   }
+}
+
+function requestOf({ Key, ConditionExpression = "", ExpressionAttributeNames = {}, ExpressionAttributeValues }: Check): Request {
+  const key = marshall(Key) as unknown as Key;
+  const values = marshall(ExpressionAttributeValues ?? {}) as Item;
+  return { Key: key, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues: values };
 }
 
 function keyOf(election: string, entry: string): Key {

@@ -16,8 +16,8 @@ export async function saveTotal(
       await documents.send(new TransactWriteCommand({ TransactItems: [store.fence(leadership), { Put }] }));
       return;
     } catch (error) {
-      // The first reason is the fence's: TransactionConflict means that a renewal was under way, ConditionalCheckFailed
-      // that somebody else leads by now.
+      // The first reason is the fence's: TransactionConflict means that a renewal or another fenced transaction was under
+      // way, ConditionalCheckFailed that somebody else leads by now.
       const met = error instanceof TransactionCanceledException && error.CancellationReasons?.[0]?.Code === "TransactionConflict";
       if (!met || tries === 5) throw error;
     }

@@ -1,0 +1,85 @@
+import { Elector, sleep, type Leadership } from "@leasehold/core";
+import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { ELECTION } from "./table-world.ts";
+
+beforeAll(warmUp);
+
+/** How long DynamoDB takes for a transaction. */
+const TRANSACTION_MS = 10;
+
+/** Candidates whose leader sends guarded transactions without a pause, from several places of its program at once, whatever its signal says. */
+class StreamingWorld {
+  readonly clock = new VirtualClock(20_261_124);
+  readonly service = new SimulatedService(this.clock);
+  readonly #streams: number;
+  /** Who has led. */
+  readonly leaders: string[] = [];
+  /** By candidate, what became of its transactions. */
+  readonly outcomes: Record<string, Record<ReturnType<SimulatedService["transact"]>, number>> = {};
+  /** Candidates whose requests are lost; their transactions are not. */
+  readonly cutOff = new Set<string>();
+
+  constructor(streams: number) {
+    this.#streams = streams;
+  }
+
+  candidate(candidateId: string): Elector {
+    const clock = new ProcessClock(this.clock);
+    const network = (): Passage => ({
+      arrivals: this.cutOff.has(candidateId) ? [] : [{ afterMs: this.#latencyMs(), replyAfterMs: this.#latencyMs() }],
+    });
+    const store = this.service.store(clock, { network, hostOffsetMs: () => 0 });
+    const elector = new Elector({ store, election: ELECTION, candidateId, clock });
+    void elector.run(async (leadership) => {
+      this.leaders.push(candidateId);
+      const { ConditionCheck } = store.fence(leadership);
+      await Promise.all(Array.from({ length: this.#streams }, () => this.#stream(leadership, ConditionCheck as never)));
+    });
+    return elector;
+  }
+
+  async #stream({ candidateId }: Leadership, check: Parameters<SimulatedService["transact"]>[0]): Promise<never> {
+    const outcomes = this.outcomes[candidateId] ?? { None: 0, TransactionConflict: 0, ConditionalCheckFailed: 0 };
+    this.outcomes[candidateId] = outcomes;
+    for (;;) {
+      await sleep(this.clock, this.#latencyMs());
+      const outcome = this.service.transact(check, TRANSACTION_MS);
+      outcomes[outcome] += 1;
+      await sleep(this.clock, this.#latencyMs() + (outcome === "None" ? TRANSACTION_MS : 0));
+    }
+  }
+
+  #latencyMs(): number {
+    return 1 + this.clock.random() * 3;
+  }
+}
+
+describe.each([1, 4, 16])("guarded transactions that are streamed from %d places at once", (streams) => {
+  test("do not depose their leader, and pass", async () => {
+    const world = new StreamingWorld(streams);
+    const elector = world.candidate("a");
+    await world.clock.advance(120_000);
+    expect(world.leaders).toEqual(["a"]);
+    expect(elector.isLeader).toBe(true);
+    // One passes at a time, with the time that the next one takes to come.
+    expect(world.outcomes["a"]?.None).toBeGreaterThan(120_000 / (TRANSACTION_MS + 8));
+  });
+
+  test("do not keep a successor out, which closes their fence", async () => {
+    const world = new StreamingWorld(streams);
+    world.candidate("a");
+    const successor = world.candidate("b");
+    await world.clock.advance(10_000);
+    expect(world.leaders).toEqual(["a"]);
+
+    world.cutOff.add("a");
+    await world.clock.advance(successor.timing.crashFailoverMs);
+    expect(world.leaders).toEqual(["a", "b"]);
+    const passed = world.outcomes["a"]?.None;
+    await world.clock.advance(10_000);
+    expect(world.outcomes["a"]?.None).toBe(passed);
+    expect(world.outcomes["b"]?.None).toBeGreaterThan(0);
+  });
+});
