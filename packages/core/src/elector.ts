@@ -20,8 +20,9 @@ import { Listeners } from "./listeners.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName, checkReservation, checkValue } from "./names.ts";
 import { checkStore, leaderOf, Observer } from "./observer.ts";
+import { releaseInTime } from "./release.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
-import { releaseInTime, Tenure } from "./tenure.ts";
+import { Tenure } from "./tenure.ts";
 import { decideTiming, duration, timing, type Timing, type TimingOptions, type TimingReport } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */

@@ -1,25 +1,12 @@
-import { holderElapsedMs, instantOf, sleep, type Clock, type Instant, type Timer } from "./clock.ts";
-import {
-  DrainTimeoutError,
-  isLeaseholdError,
-  LeadershipEndedError,
-  LeaseLostError,
-  UnsupportedError,
-  type LossReason,
-  type StoreError,
-} from "./errors.ts";
+import { holderElapsedMs, instantOf, type Clock, type Instant, type Timer } from "./clock.ts";
+import { DrainTimeoutError, LeadershipEndedError, LeaseLostError, UnsupportedError, type LossReason } from "./errors.ts";
 import type { Lease, LeaseStore, RenewOutcome } from "./lease-store.ts";
 import type { HeldLeadership } from "./leadership.ts";
+import { releaseInTime, type TimelyRelease } from "./release.ts";
+import { Renewals } from "./renewals.ts";
 import { SAFETY_MARGIN, type Timing } from "./timing.ts";
+import { Validity } from "./validity.ts";
 
-/** A renewal sent this much before its tick, by a timer that ran early, counts as that tick's. */
-const TICK_SLACK_MS = 5;
-/** The first wait before a failed renewal or release is tried again; it doubles from there. */
-const FIRST_RETRY_MS = 100;
-/** How often a release is tried: one lost request must not cost a lease, and an outage must not hold up a stop for long. */
-const RELEASE_TRIES = 2;
-/** The longest wait between the two, if the service asks for one. */
-const RELEASE_RETRY_MAX_MS = 1_000;
 /** The longest that the clocks go unchecked while a term lasts. */
 const CLOCK_CHECK_MS = 1_000;
 
@@ -64,6 +51,8 @@ export class Tenure {
   readonly #timing: Timing;
   readonly #releaseOnStop: boolean;
   readonly #renewal: "scheduled" | "manual";
+  readonly #validity: Validity;
+  readonly #renewals: Renewals;
   readonly #minimumHoldMs: number;
   readonly #releaseTimeoutMs: number;
   readonly #hooks: TenureHooks;
@@ -72,8 +61,6 @@ export class Tenure {
   readonly #finished = Promise.withResolvers<void>();
   readonly #stopOverran = Promise.withResolvers<never>();
 
-  /** From before the send of the last request known to have extended the lease. */
-  #grantedAt: Instant;
   /** Why `isValid()` is false for good; undefined while the clocks decide. */
   #over: Error | undefined;
   /** Since when the lease no longer covers the task. */
@@ -82,20 +69,12 @@ export class Tenure {
   #stopping = false;
   /** The work has settled: what follows is no news to anybody. */
   #settling = false;
-  #renewable = true;
   #overran = false;
   /** What became of the request to complete, if it was sent. */
   #completion: "unknown" | "confirmed" | undefined;
   #completing: Promise<void> | undefined;
   #checkpointMs: number;
-  /** The holder's requests, one at a time, so that a late renewal cannot follow a release. */
-  #requests: Promise<unknown> = Promise.resolve();
-  #publishing: Promise<void> = Promise.resolve();
-  /** The renewal under way that the task asked for. */
-  #renewing: Promise<void> | undefined;
-  #failures = 0;
 
-  #renewTimer: Timer | undefined;
   #clockTimer: Timer | undefined;
   #stallTimer: Timer | undefined;
   #overrunTimer: Timer | undefined;
@@ -110,7 +89,22 @@ export class Tenure {
     this.#minimumHoldMs = options.minimumHoldMs;
     this.#releaseTimeoutMs = options.releaseTimeoutMs;
     this.#hooks = options.hooks;
-    this.#grantedAt = options.lease.grantedAt;
+    this.#validity = new Validity(options.clock, options.timing, options.lease.grantedAt);
+    this.#renewals = new Renewals({
+      clock: options.clock,
+      store: options.store,
+      lease: options.lease,
+      timing: options.timing,
+      validity: this.#validity,
+      by: options.renewal,
+      toDeadlineMs: () => (this.#endedAt ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs),
+      isOver: () => !this.#isValid(),
+      renewed: (outcome) => this.#take(outcome),
+      failed: (error) => {
+        this.#checkClock();
+        this.#hooks.renewFailed(error);
+      },
+    });
     this.#checkpointMs = this.#clock.monotonicMs();
     this.leadership = this.#makeLeadership();
     // Whether anybody waits for it depends on how the tenure ends.
@@ -130,7 +124,7 @@ export class Tenure {
   start(): void {
     this.#watchClock();
     this.#watchStall();
-    this.#renewAt(this.#nextTickMs());
+    this.#renewals.start();
   }
 
   /** Aborts the signal, for good; renewals go on only to cover the drain. `stopping`: the elector itself is to stop. */
@@ -188,23 +182,21 @@ export class Tenure {
       clock: this.#clock,
       store: this.#store,
       lease: this.#lease,
-      timeoutMs: () => Math.min(this.#requestTimeoutMs(), this.#releaseTimeoutMs),
+      timeoutMs: () => Math.min(this.#renewals.limitMs(), this.#releaseTimeoutMs),
       ...(holdMs > 0 ? { holdMs } : {}),
     };
-    return await this.#exclusively(() => releaseInTime(release)).catch((error: unknown) => {
-      this.#hooks.releaseFailed(error);
-      return false;
-    });
-  }
-
-  #elapsedMs(): number {
-    return holderElapsedMs(this.#clock, this.#grantedAt);
+    return await this.#renewals
+      .exclusively(() => releaseInTime(release))
+      .catch((error: unknown) => {
+        this.#hooks.releaseFailed(error);
+        return false;
+      });
   }
 
   /** Lets the clocks decide, whatever timers have run or not: first whether the term is over, then whether it is ending. */
   #checkClock(): void {
     if (this.#over) return;
-    const elapsedMs = this.#elapsedMs();
+    const { elapsedMs } = this.#validity;
     if (elapsedMs >= this.#timing.validForMs) {
       this.#lose(
         "expired",
@@ -226,7 +218,7 @@ export class Tenure {
     const error = this.#lostError(reason, explanation);
     this.#over = error;
     this.#overAt = instantOf(this.#clock);
-    this.#stopRenewing();
+    this.#renewals.close();
     this.#clockTimer?.cancel();
     this.end(error);
     this.#watchOverrun();
@@ -239,9 +231,9 @@ export class Tenure {
   #watchClock(): void {
     this.#clockTimer?.cancel();
     if (this.#over) return;
-    const deadlineMs = this.#endedAt ? this.#timing.validForMs : this.#timing.renewDeadlineMs;
+    const toDeadlineMs = this.#endedAt ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs;
     // Timers stand still with a suspended machine: looking every second finds what the wall clock says soon after it.
-    const delayMs = Math.min(Math.max(deadlineMs - this.#elapsedMs(), 0), CLOCK_CHECK_MS);
+    const delayMs = Math.min(Math.max(toDeadlineMs, 0), CLOCK_CHECK_MS);
     this.#clockTimer = this.#clock.setTimer(() => {
       this.#checkClock();
       this.#watchClock();
@@ -285,7 +277,7 @@ export class Tenure {
   #overrun(): void {
     if (this.#overran || !this.#endedAt) return;
     this.#overran = true;
-    this.#stopRenewing();
+    this.#renewals.close();
     this.#hooks.overrun(holderElapsedMs(this.#clock, this.#endedAt));
     if (this.#stopping) this.#rejectStop();
   }
@@ -295,66 +287,10 @@ export class Tenure {
     this.#stopOverran.reject(new DrainTimeoutError(this.#lease.election, this.term, waitedMs));
   }
 
-  /** The next instant of the grid that is not covered by a renewal yet, by the monotonic clock. */
-  #nextTickMs(): number {
-    const originMs = this.#lease.grantedAt.monotonicMs;
-    const { renewIntervalMs } = this.#timing;
-    const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);
-    const ticks = Math.floor((this.#grantedAt.monotonicMs - originMs + slackMs) / renewIntervalMs) + 1;
-    return originMs + ticks * renewIntervalMs;
-  }
-
-  #renewAt(monotonicMs: number): void {
-    this.#renewTimer?.cancel();
-    if (!this.#renewable || this.#over || this.#renewal === "manual") return;
-    this.#renewTimer = this.#clock.setTimer(() => void this.#renew(), Math.max(monotonicMs - this.#clock.monotonicMs(), 0));
-  }
-
-  async #renew(): Promise<void> {
-    this.#checkClock();
-    if (!this.#renewable || this.#over) return;
-    const sentMs = this.#clock.monotonicMs();
-    try {
-      const outcome = await this.#exclusively(async () => {
-        // A renewal never runs past the end of the lease's validity: what it would find is of no use by then.
-        const timeoutMs = this.#requestTimeoutMs();
-        return this.#renewable && timeoutMs > 0 ? await this.#store.renew(this.#lease, { timeoutMs }) : undefined;
-      });
-      if (!outcome) return;
-      this.#failures = 0;
-      this.#take(outcome);
-      this.#renewAt(this.#nextTickMs());
-    } catch (error) {
-      this.#checkClock();
-      this.#hooks.renewFailed(error);
-      this.#renewAt(this.#clock.monotonicMs() + this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
-      this.#failures += 1;
-    }
-  }
-
   async #renewIfDue(): Promise<void> {
     this.#assertValid();
-    if (this.#renewable && this.#clock.monotonicMs() >= this.#grantedAt.monotonicMs + this.#timing.renewIntervalMs) {
-      this.#renewing ??= this.#renew().finally(() => {
-        this.#renewing = undefined;
-      });
-      await this.#renewing;
-    }
+    await this.#renewals.renewIfDue();
     this.#assertValid();
-  }
-
-  /**
-   * Waits a little longer after each failure, or as long as the service asks, but keeps a last try before the deadline.
-   * The time that the attempt took counts: after one that timed out, the next goes out at once.
-   */
-  #retryInMs(error: unknown, tookMs: number): number {
-    const { renewIntervalMs, attemptTimeoutMs, renewDeadlineMs, validForMs } = this.#timing;
-    const asked = isLeaseholdError(error) ? (error as StoreError).retryAfterMs : undefined;
-    const backoffMs = Math.max(Math.min(FIRST_RETRY_MS * 2 ** this.#failures, renewIntervalMs / 4) - tookMs, 0);
-    const deadlineMs = this.#endedAt ? validForMs : renewDeadlineMs;
-    const lastTryInMs = deadlineMs - this.#elapsedMs() - attemptTimeoutMs;
-    const wantedMs = Math.max(asked ?? 0, backoffMs);
-    return lastTryInMs > 0 ? Math.min(wantedMs, lastTryInMs) : backoffMs;
   }
 
   #take(outcome: RenewOutcome): void {
@@ -367,8 +303,7 @@ export class Tenure {
       return;
     }
     const { extendedAt, transferTo } = outcome;
-    if (extendedAt && extendedAt.monotonicMs > this.#grantedAt.monotonicMs) {
-      this.#grantedAt = extendedAt;
+    if (extendedAt && this.#validity.extend(extendedAt)) {
       // The grant found may be an old one, of a request whose reply was lost.
       this.#checkClock();
       this.#watchClock();
@@ -382,46 +317,17 @@ export class Tenure {
 
   /** Renewal is closed, but nobody may acquire before the lease has run out: what remains of it covers the drain. */
   #closeRenewal(reason: LossReason, explanation: string): void {
-    this.#stopRenewing();
+    this.#renewals.close();
     this.end(this.#lostError(reason, `${explanation}.`));
     this.#watchClock();
   }
 
-  #stopRenewing(): void {
-    this.#renewable = false;
-    this.#renewTimer?.cancel();
-  }
-
-  /** The time limit of a request sent now; not positive once the lease's validity has ended. */
-  #requestTimeoutMs(): number {
-    return Math.min(this.#timing.attemptTimeoutMs, this.#timing.validForMs - this.#elapsedMs());
-  }
-
-  #exclusively<T>(request: () => Promise<T>): Promise<T> {
-    const result = this.#requests.then(request);
-    this.#requests = result.catch(() => undefined);
-    return result;
-  }
-
   async #publish(value: string): Promise<void> {
-    // One at a time before they queue for the store: a renewal never waits for more than one of them.
-    const before = this.#publishing;
-    const turn = Promise.withResolvers<void>();
-    this.#publishing = turn.promise;
-    await before;
-    try {
-      await this.#publishNow(value);
-    } finally {
-      turn.resolve();
-    }
-  }
-
-  async #publishNow(value: string): Promise<void> {
-    const outcome = await this.#exclusively(async () => {
+    const outcome = await this.#renewals.publish(async () => {
       this.#assertValid();
       // On most stores it extends the lease, as a renewal does: where renewing is closed, so is this.
-      if (!this.#renewable) throw this.endReason as Error;
-      return await this.#store.publish(this.#lease, value, { timeoutMs: this.#requestTimeoutMs() });
+      if (this.#renewals.closed) throw this.endReason as Error;
+      return await this.#store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
     });
     this.#take(outcome);
     if (!outcome.held) throw this.endReason as Error;
@@ -441,13 +347,13 @@ export class Tenure {
 
   async #completeOnce(): Promise<void> {
     const { election } = this.#lease;
-    this.#stopRenewing();
+    this.#renewals.close();
     // Before the request goes out, as for a release.
     this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");
     this.#completion = "unknown";
     const timeoutMs = (): number => this.#releaseTimeoutMs;
     const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs, done: true };
-    if (!(await this.#exclusively(() => releaseInTime(release)))) {
+    if (!(await this.#renewals.exclusively(() => releaseInTime(release)))) {
       // Without the reason of the signal as its cause: it tells more than that the task has stopped.
       throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");
     }
@@ -464,7 +370,7 @@ export class Tenure {
   }
 
   #cancelTimers(): void {
-    this.#stopRenewing();
+    this.#renewals.close();
     this.#clockTimer?.cancel();
     this.#stallTimer?.cancel();
     this.#overrunTimer?.cancel();
@@ -483,7 +389,7 @@ export class Tenure {
       termId,
       signal: this.#controller.signal,
       isValid: () => this.#isValid(),
-      remainingMs: () => (this.#isValid() ? this.#timing.validForMs - this.#elapsedMs() : 0),
+      remainingMs: () => (this.#isValid() ? this.#validity.toEndMs : 0),
       assertValid: () => this.#assertValid(),
       checkpoint: () => {
         this.#checkpointMs = this.#clock.monotonicMs();
@@ -494,33 +400,5 @@ export class Tenure {
       release,
       [Symbol.asyncDispose]: release,
     };
-  }
-}
-
-/** A release, and how much time a try may take: not positive once it is too late. */
-export interface TimelyRelease {
-  readonly clock: Clock;
-  readonly store: LeaseStore;
-  readonly lease: Lease;
-  readonly timeoutMs: () => number;
-  readonly holdMs?: number;
-  readonly done?: boolean;
-}
-
-/**
- * Releases a lease, trying once more after a failure while there is time. Returns whether it was released.
- * @throws what the last try threw.
- */
-export async function releaseInTime({ clock, store, lease, timeoutMs, ...options }: TimelyRelease): Promise<boolean> {
-  for (let tries = 1; ; tries += 1) {
-    const limitMs = timeoutMs();
-    if (limitMs <= 0) return false;
-    try {
-      return (await store.release(lease, { ...options, timeoutMs: limitMs })) === "released";
-    } catch (error) {
-      if (tries === RELEASE_TRIES || timeoutMs() <= 0) throw error;
-      const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;
-      await sleep(clock, Math.min(Math.max(askedMs, FIRST_RETRY_MS), RELEASE_RETRY_MAX_MS));
-    }
   }
 }

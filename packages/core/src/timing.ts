@@ -24,7 +24,10 @@ export interface TimingOptions {
   readonly renewDeadlineMs?: number | undefined;
   /** The longest that a standby waits between looks where the store cannot push: bounds the polite handover there. @defaultValue 2_000 */
   readonly retryPeriodMs?: number | undefined;
-  /** The longest that one request to the store may take. @defaultValue half of what lies between renewIntervalMs and renewDeadlineMs, at most 5_000 */
+  /**
+   * The longest that one attempt to renew may take, all its requests together; and any other request to the store.
+   * @defaultValue a third of what lies between renewIntervalMs and renewDeadlineMs, at most 5_000
+   */
   readonly attemptTimeoutMs?: number | undefined;
   /** How long a task may take to settle once its signal has aborted, while the lease is still being renewed. @defaultValue leaseDurationMs */
   readonly drainTimeoutMs?: number | undefined;
@@ -48,7 +51,10 @@ export interface Timing {
   readonly cooldownMs: number;
 }
 
-/** What {@link timing} promises, in milliseconds. Worst cases, for a store that answers within `attemptTimeoutMs`. */
+/**
+ * What {@link timing} promises, in milliseconds. Worst cases, for a store that answers each request in less than half of
+ * `attemptTimeoutMs`: then an attempt can be made good whose reply was lost, which takes two.
+ */
 export interface TimingReport extends Timing {
   /** From the last renewal of a leader that crashed to a standing standby's leading. */
   readonly crashFailoverMs: number;
@@ -88,13 +94,17 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
   // A look that a push overtakes is repeated.
   const lookAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
+  const roundTripMs = attemptTimeoutMs / 2;
+  // What the deadline leaves for a last try after a renewal that was sent in its time. A slow store delays that one, too.
+  const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, roundTripMs) - attemptTimeoutMs;
   const report = {
     ...decided,
     // A standby may see the last renewal, or the expiry, a look late; then it looks once more and acquires.
     crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + lookAndAcquireMs,
     politeHandoverMs: (pushes ? 0 : retryPeriodMs) + lookAndAcquireMs,
-    outageToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
-    pauseToleratedMs: renewDeadlineMs - renewIntervalMs - attemptTimeoutMs,
+    // It may begin right before a reply is in.
+    outageToleratedMs: lastTryMs - roundTripMs,
+    pauseToleratedMs: lastTryMs,
     timeToStopMs: validForMs - renewDeadlineMs,
     driftTolerated: SAFETY_MARGIN,
   };
@@ -114,8 +124,8 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
   duration("renewIntervalMs", renewIntervalMs);
   duration("renewDeadlineMs", renewDeadlineMs);
   duration("retryPeriodMs", retryPeriodMs);
-  const betweenMs = Math.max(renewDeadlineMs - renewIntervalMs, 2);
-  const { attemptTimeoutMs = Math.min(betweenMs / 2, DEFAULT_REQUEST_TIMEOUT_MS), drainTimeoutMs = leaseDurationMs } = options;
+  const betweenMs = Math.max(renewDeadlineMs - renewIntervalMs, 3);
+  const { attemptTimeoutMs = Math.min(betweenMs / 3, DEFAULT_REQUEST_TIMEOUT_MS), drainTimeoutMs = leaseDurationMs } = options;
   duration("attemptTimeoutMs", attemptTimeoutMs);
   const { cooldownMs = Math.min(2 * retryPeriodMs, MAX_TIMER_MS) } = options;
   const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);
@@ -184,7 +194,7 @@ function table(report: Omit<TimingReport, "toString">): string {
   const rows: ReadonlyArray<readonly [string, string, string]> = [
     ["leaseDurationMs", ms(report.leaseDurationMs), "rivals wait this long after the last renewal"],
     ["renewIntervalMs", ms(report.renewIntervalMs), "the leader renews this often"],
-    ["attemptTimeoutMs", ms(report.attemptTimeoutMs), "one request to the store takes no longer"],
+    ["attemptTimeoutMs", ms(report.attemptTimeoutMs), "one attempt to renew takes no longer"],
     ["renewDeadlineMs", ms(report.renewDeadlineMs), "no renewal by then: the task's signal aborts"],
     ["validForMs", ms(report.validForMs), "the leader counts itself out, whatever happens"],
     ["crashFailoverMs", ms(report.crashFailoverMs), "from a crashed leader's last renewal to the next leader"],

@@ -11,7 +11,7 @@ export const LEASE_MS = 15_000;
 export const RENEW_INTERVAL_MS = 5_000;
 export const RENEW_DEADLINE_MS = 10_000;
 export const VALID_FOR_MS = 13_500;
-export const ATTEMPT_TIMEOUT_MS = 2_500;
+export const ATTEMPT_TIMEOUT_MS: number = (RENEW_DEADLINE_MS - RENEW_INTERVAL_MS) / 3;
 export const RETRY_PERIOD_MS = 2_000;
 
 export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {

@@ -1,10 +1,7 @@
-import { fc, test } from "@fast-check/vitest";
 import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
-import { beforeEach, describe, expect } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, type Candidate } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
-
-const SEEDED = { seed: 20_261_120 };
 
 let world: ElectionWorld;
 beforeEach(() => {
@@ -112,53 +109,6 @@ describe("rule 10: an outage is not the end", () => {
     run.stop();
     await run.settled;
   });
-});
-
-describe("what timing promises", () => {
-  const fault = fc.constantFrom<Fault>(
-    { kind: "unavailable" },
-    { kind: "lost" },
-    { kind: "unanswered" },
-    { kind: "reset", applied: true },
-  );
-
-  test.prop([fc.nat(RENEW_INTERVAL_MS), fault], { ...SEEDED, numRuns: 100 })(
-    "an outage as long as outageToleratedMs never deposes a leader, whenever it begins and however it shows",
-    async (phaseMs, kind) => {
-      const outage = new ElectionWorld();
-      const a = outage.candidate("a", { latencyMs: 20 });
-      const run = a.run();
-      await outage.clock.advance(LEASE_MS + phaseMs);
-
-      a.records.failAll(kind);
-      await outage.clock.advance(a.elector.timing.outageToleratedMs);
-      a.records.heal();
-      await outage.clock.advance(2 * LEASE_MS);
-
-      expect(a.events.names("ending")).toEqual([]);
-      run.stop();
-      await outage.clock.runUntil(run.settled);
-    },
-    30_000,
-  );
-
-  test.prop([fc.nat(RENEW_INTERVAL_MS)], { ...SEEDED, numRuns: 100 })(
-    "a pause as long as pauseToleratedMs never deposes a leader, whenever it begins",
-    async (phaseMs) => {
-      const paused = new ElectionWorld();
-      const a = paused.candidate("a", { latencyMs: 20 });
-      const run = a.run();
-      await paused.clock.advance(LEASE_MS + phaseMs);
-
-      paused.clock.freeze(a.elector.timing.pauseToleratedMs);
-      await paused.clock.advance(2 * LEASE_MS);
-
-      expect(a.events.names("ending")).toEqual([]);
-      run.stop();
-      await paused.clock.runUntil(run.settled);
-    },
-    30_000,
-  );
 });
 
 describe("rule 11: fail closed", () => {

@@ -11,6 +11,8 @@ const ENGINE = "packages/core/src/record-lease-store.ts";
 const REQUEST = "packages/core/src/request.ts";
 const SIGHTING = "packages/core/src/sighting.ts";
 const TENURE = "packages/core/src/tenure.ts";
+const RENEWALS = "packages/core/src/renewals.ts";
+const RELEASE = "packages/core/src/release.ts";
 const BLOB = "packages/azure-blob/src/blob-lease-store.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -153,8 +155,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "    this.#clockTimer?.cancel();\n    if (this.#over) return;\n    const deadlineMs",
-        replace: "    if (this.#clock) return;\n    const deadlineMs",
+        find: "    this.#clockTimer?.cancel();\n    if (this.#over) return;\n    const toDeadlineMs",
+        replace: "    if (this.#clock) return;\n    const toDeadlineMs",
       },
     ],
   },
@@ -179,9 +181,9 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "      this.#checkClock();\n      this.#hooks.renewFailed(error);",
+        find: "        this.#checkClock();\n        this.#hooks.renewFailed(error);",
         replace:
-          "      this.#grantedAt = instantOf(this.#clock);\n      this.#checkClock();\n      this.#hooks.renewFailed(error);",
+          "        this.#validity.extend(instantOf(this.#clock));\n        this.#checkClock();\n        this.#hooks.renewFailed(error);",
       },
     ],
   },
@@ -273,7 +275,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "    const mayRelease = !this.#stopping || this.#releaseOnStop;",
       },
       {
-        file: TENURE,
+        file: RELEASE,
         find: "    const limitMs = timeoutMs();\n    if (limitMs <= 0) return false;",
         replace: "    const limitMs = Math.max(timeoutMs(), 1_000);",
       },
@@ -286,7 +288,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 3_000,
     patches: [
       {
-        file: TENURE,
+        file: RENEWALS,
         find: "    const result = this.#requests.then(request);",
         replace: "    const result = request();",
       },
