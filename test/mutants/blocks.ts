@@ -1,0 +1,37 @@
+import { parse, visit, type Node } from "./syntax-tree.ts";
+
+/** The name under which a worker has what is told of every block that is entered. */
+export const REACH = "__leaseholdReach";
+
+/** Whether all of it runs once it is entered, but for the blocks in it: `{ ... }`, or what an arrow function returns. */
+export function isBlock(node: Node, above: readonly Node[]): boolean {
+  const parent = above.at(-1);
+  const isBody = parent?.type === "ArrowFunctionExpression" && parent["body"] === node;
+  return isBody || node.type === "BlockStatement";
+}
+
+/**
+ * `source`, which tells of every block that is entered: its number in this file from 1 on, in the order of the text, plus `base`.
+ * Loading the file is `base` itself.
+ */
+export function tellBlocks(source: string, base: number): string {
+  const inserts: Array<{ readonly at: number; readonly text: string }> = [];
+  let number = base;
+  visit(parse(source), (node, above) => {
+    if (!isBlock(node, above)) return;
+    number += 1;
+    const tell = `globalThis.${REACH}?.(${number})`;
+    if (node.type === "BlockStatement") {
+      inserts.push({ at: node.start + 1, text: `${tell};` });
+    } else {
+      inserts.push({ at: node.start, text: `(${tell}, ` }, { at: node.end, text: ")" });
+    }
+  });
+  let told = "";
+  let from = 0;
+  for (const { at, text } of inserts.toSorted((one, other) => one.at - other.at)) {
+    told += source.slice(from, at) + text;
+    from = at;
+  }
+  return `globalThis.${REACH}?.(${base});${told}${source.slice(from)}`;
+}

@@ -1,0 +1,67 @@
+import { parseArgs } from "node:util";
+import { PACKAGES } from "./sources.ts";
+
+export interface CommandLine {
+  readonly packages: readonly string[];
+  /** Mutants of each package; all of them by default. */
+  readonly sample: number | undefined;
+  readonly seed: number;
+  /** Only mutants of files whose path contains this. */
+  readonly file: string;
+  readonly lanes: number;
+  /** The least part of the mutants that has to be killed, of all packages together; in percent. */
+  readonly least: number;
+  readonly help: boolean;
+}
+
+export const USAGE = `Usage: npm run mutants [-- --package <name>]... [-- --sample <n> | --all] [-- --seed <s>] [-- --file <text>] [-- --lanes <n>]
+
+Changes one point of a package's sources at a time, and runs the tests of that package which enter the block of the change,
+until one fails. A mutant that no test fails on is shown: it needs a test, or a line in known-equivalents.ts that says why
+nobody could tell it from the original.
+
+  --package <name>  one of ${PACKAGES.join(", ")}; default: all of them
+  --sample <n>      so many mutants of each package, drawn by the seed; default 20
+  --all             every mutant
+  --seed <s>        a whole number; default 1. An edit elsewhere does not change what it draws
+  --file <text>     only mutants of files whose path contains this
+  --lanes <n>       so many test files at a time; default 2
+  --least <p>       how many percent have to be killed; default 97
+  --help            prints this
+
+Exit code: 0 if so many were killed, 1 if fewer, 2 for a wrong argument.
+`;
+
+/** @throws an error that says which argument is wrong. */
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      package: { type: "string", multiple: true, default: [...PACKAGES] },
+      sample: { type: "string", default: "20" },
+      all: { type: "boolean", default: false },
+      seed: { type: "string", default: "1" },
+      file: { type: "string", default: "" },
+      lanes: { type: "string", default: "2" },
+      least: { type: "string", default: "97" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const unknown = values.package.find((name) => !(PACKAGES as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new TypeError(`Option '--package' is '${unknown}'; it must be one of ${PACKAGES.join(", ")}.`);
+  return {
+    packages: values.package,
+    sample: values.all ? undefined : wholeNumber("sample", values.sample, 1),
+    seed: wholeNumber("seed", values.seed, 0),
+    file: values.file,
+    lanes: wholeNumber("lanes", values.lanes, 1),
+    least: wholeNumber("least", values.least, 0),
+    help: values.help,
+  };
+}
+
+function wholeNumber(name: string, text: string, least: number): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least) return number;
+  throw new TypeError(`Option '--${name}' is '${text}'; it must be a whole number from ${least} on.`);
+}

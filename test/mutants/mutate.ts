@@ -1,0 +1,205 @@
+import { isBlock } from "./blocks.ts";
+import { isNode, parse, visit, type Node } from "./syntax-tree.ts";
+
+/** A change of one point of a source file. */
+export interface Mutant {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly line: number;
+  /** The line that is changed, without the spaces around it. */
+  readonly from: string;
+  /** What it is changed into. */
+  readonly to: string;
+  /** How many mutants of the file with this `from` and `to` come before this one. */
+  readonly nth: number;
+  /** Has to be entered for the change to matter; see `tellBlocks`. */
+  readonly block: number;
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+const SWAPS: Readonly<Record<string, readonly string[]>> = {
+  "<": ["<=", ">="],
+  "<=": ["<", ">"],
+  ">": [">=", "<="],
+  ">=": [">", "<"],
+  "===": ["!=="],
+  "!==": ["==="],
+  "+": ["-"],
+  "-": ["+"],
+  "*": ["/"],
+  "/": ["*"],
+  "%": ["*"],
+  "&&": ["||"],
+  "||": ["&&"],
+  "+=": ["-="],
+  "-=": ["+="],
+  "*=": ["/="],
+  "/=": ["*="],
+  "??=": ["="],
+  "++": ["--"],
+  "--": ["++"],
+};
+const METHOD_SWAPS: Readonly<Record<string, string>> = {
+  min: "max",
+  max: "min",
+  floor: "ceil",
+  ceil: "floor",
+  some: "every",
+  every: "some",
+};
+/** Beyond it, one more or less is nothing that anybody could notice. */
+const SMALL_NUMBER = 16;
+
+/** Every mutant of a file. */
+export function mutate(file: string, source: string): Mutant[] {
+  const mutants: Mutant[] = [];
+  const seen = new Map<string, number>();
+  const blocks: Array<{ readonly node: Node; readonly number: number }> = [];
+  visit(parse(source), (node, above) => {
+    if (isBlock(node, above)) blocks.push({ node, number: blocks.length + 1 });
+    for (const change of changes(node, above, source)) {
+      const { from, to, line } = describe(source, change);
+      if (from === to) continue;
+      const key = JSON.stringify([from, to]);
+      const nth = seen.get(key) ?? 0;
+      seen.set(key, nth + 1);
+      const block = blocks.findLast((one) => one.node.start <= change.start && change.end <= one.node.end)?.number ?? 0;
+      mutants.push({ file, line, from, to, nth, block, ...change });
+    }
+  });
+  return mutants;
+}
+
+/** `source` as the mutant has it. */
+export function apply(source: string, { start, end, text }: Change): string {
+  return source.slice(0, start) + text + source.slice(end);
+}
+
+function changes(node: Node, above: readonly Node[], source: string): Change[] {
+  const text = (one: unknown): string => (isNode(one) ? source.slice(one.start, one.end) : "");
+  const all = (replacement: string): Change => ({ start: node.start, end: node.end, text: replacement });
+  const parent = above.at(-1);
+  switch (node.type) {
+    case "BinaryExpression":
+      if (node["operator"] === "in" || node["operator"] === "instanceof") return [all(`!(${text(node)})`)];
+      if (node["operator"] === "+" && isText(node)) return [];
+      return swaps(node, source);
+    case "LogicalExpression":
+      if (node["operator"] === "??") return [all(`(${text(node["left"])})`), all(`(${text(node["right"])})`)];
+      return swaps(node, source);
+    case "AssignmentExpression":
+      if (node["operator"] === "+=" && isText(node["right"])) return [];
+      return swaps(node, source);
+    case "UpdateExpression":
+      return [all(text(node).replace(String(node["operator"]), SWAPS[String(node["operator"])]![0]!))];
+    case "UnaryExpression":
+      return node["operator"] === "!" ? [all(` (${text(node["argument"])})`)] : [];
+    case "Literal":
+      return literals(node, above).map(all);
+    case "ConditionalExpression":
+    case "IfStatement":
+    case "WhileStatement":
+      return conditions(node, source);
+    case "CallExpression":
+      return methods(node["callee"]);
+    case "ExpressionStatement":
+      return statements(node, source);
+    case "ReturnStatement":
+      return isNode(node["argument"]) ? awaits(node["argument"], above, source) : [all(";")];
+    case "BreakStatement":
+    case "ContinueStatement":
+    case "ThrowStatement":
+      // A case that ends in nothing but this says so to the compiler alone.
+      return parent?.type === "SwitchCase" && node.type === "ThrowStatement" ? [] : [all(";")];
+    default:
+      return [];
+  }
+}
+
+function swaps(node: Node, source: string): Change[] {
+  const { left, right, operator } = node as unknown as { left: Node; right: Node; operator: string };
+  const start = source.indexOf(operator, left.end);
+  if (start < 0 || start > right.start) return [];
+  return (SWAPS[operator] ?? []).map((text) => ({ start, end: start + operator.length, text }));
+}
+
+function literals(node: Node, above: readonly Node[]): string[] {
+  const { value } = node;
+  if (typeof value === "boolean") return [String(!value)];
+  if (typeof value === "number") {
+    if (Math.abs(value) > SMALL_NUMBER || !Number.isInteger(value)) return [String(value * 2)];
+    return value === 0 ? ["1"] : [String(value + 1), String(value - 1)];
+  }
+  if (typeof value !== "string" || value === "") return [];
+  const parent = above.at(-1);
+  const isValue = parent?.type === "Property" && parent["value"] === node;
+  return isValue || parent?.type === "ReturnStatement" || parent?.type === "ArrowFunctionExpression" ? ['""'] : [];
+}
+
+function conditions(node: Node, source: string): Change[] {
+  const test = node["test"] as Node;
+  const { start, end } = test;
+  if (test.type === "Literal") return [];
+  const negated = { start, end, text: `!(${source.slice(start, end)})` };
+  const never = { start, end, text: "false" };
+  // These are negated as they are, by a swap of their own.
+  const swapped = test.type === "BinaryExpression" || (test.type === "UnaryExpression" && test["operator"] === "!");
+  return [...(swapped ? [] : [negated]), ...(node.type === "ConditionalExpression" ? [] : [never])];
+}
+
+function methods(callee: unknown): Change[] {
+  if (!isNode(callee) || callee.type !== "MemberExpression") return [];
+  const property = callee["property"] as Node;
+  const text = METHOD_SWAPS[String(property["name"])];
+  return text === undefined || callee["computed"] === true ? [] : [{ start: property.start, end: property.end, text }];
+}
+
+function statements(node: Node, source: string): Change[] {
+  const expression = node["expression"] as Node;
+  if (typeof node["directive"] === "string" || expression.type === "UpdateExpression") return [];
+  if (expression.type === "CallExpression" && (expression["callee"] as Node).type === "Super") return [];
+  const removed = { start: node.start, end: node.end, text: ";" };
+  if (expression.type !== "AwaitExpression") return [removed];
+  return [removed, notAwaited(expression, source)];
+}
+
+/** Nobody can tell whether a function that returns a promise has awaited it, but for what a `try` around it does. */
+function awaits(argument: Node, above: readonly Node[], source: string): Change[] {
+  const inside = above.slice(above.findLastIndex(({ type }) => type.includes("Function")) + 1);
+  return argument.type === "AwaitExpression" && inside.some(({ type }) => type === "TryStatement")
+    ? [notAwaited(argument, source)]
+    : [];
+}
+
+function notAwaited({ start, end, argument }: Node, source: string): Change {
+  const awaited = argument as Node;
+  return { start, end, text: `(${source.slice(awaited.start, awaited.end)})` };
+}
+
+/** Whether `+` here puts texts together. */
+function isText(node: unknown): boolean {
+  if (!isNode(node)) return false;
+  if (node.type === "TemplateLiteral") return true;
+  if (node.type === "Literal") return typeof node["value"] === "string";
+  return node.type === "BinaryExpression" && (isText(node["left"]) || isText(node["right"]));
+}
+
+/** The line of a change, and what becomes of it; of a change of several lines, the first. */
+function describe(source: string, change: Change): { from: string; to: string; line: number } {
+  const lineStart = source.lastIndexOf("\n", change.start - 1) + 1;
+  const restOfLine = (at: number): string => source.slice(at).split("\n", 1)[0]!;
+  const to = source.slice(lineStart, change.start) + change.text + restOfLine(change.end);
+  return {
+    line: source.slice(0, lineStart).split("\n").length,
+    from: restOfLine(lineStart).trim(),
+    to: to.replaceAll(/\s+/g, " ").trim(),
+  };
+}

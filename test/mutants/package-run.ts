@@ -1,0 +1,81 @@
+import { KNOWN_EQUIVALENTS } from "./known-equivalents.ts";
+import { Lane, type Baseline, type Fate, type Selection } from "./lane.ts";
+import type { Mutant } from "./mutate.ts";
+import { drawSample } from "./sample.ts";
+import { readSources, type SourceFile } from "./sources.ts";
+
+export interface PackageResult {
+  readonly packageName: string;
+  /** All that there are, equivalents apart. */
+  readonly mutants: number;
+  readonly fates: ReadonlyMap<Mutant, Fate>;
+}
+
+export interface PackageRun {
+  readonly sample: number | undefined;
+  readonly seed: number;
+  readonly file: string;
+  readonly lanes: number;
+  readonly onFate: (mutant: Mutant, fate: Fate) => void;
+}
+
+/** Runs a package's tests on its mutants, or on a sample of them. */
+export async function runPackage(packageName: string, { sample, seed, file, lanes, onFate }: PackageRun): Promise<PackageResult> {
+  const files = await readSources(packageName);
+  const mutants = files.flatMap((one) => one.mutants).filter((mutant) => !isKnownEquivalent(mutant));
+  const drawn = drawSample(
+    mutants.filter((mutant) => mutant.file.includes(file)),
+    sample ?? mutants.length,
+    seed,
+  );
+  const fates = new Map<Mutant, Fate>();
+  const open = await Promise.all(Array.from({ length: lanes }, async () => await Lane.open(packageName, files)));
+  try {
+    const baselines = new Map<string, Baseline>();
+    await inTurn(await open[0]!.testFiles(), open, async (testFile, lane) => {
+      baselines.set(testFile, await lane.baseline(testFile));
+    });
+    await inTurn(drawn, open, async (mutant, lane) => {
+      const fate = await lane.judge(mutant, selectTests(mutant, files, baselines));
+      fates.set(mutant, fate);
+      onFate(mutant, fate);
+    });
+  } finally {
+    await Promise.all(open.map(async (lane) => await lane[Symbol.asyncDispose]()));
+  }
+  return { packageName, mutants: mutants.length, fates };
+}
+
+export function isKnownEquivalent({ file, from, to }: Mutant): boolean {
+  return KNOWN_EQUIVALENTS.some((known) => known.file === file && known.from === from && known.to === to);
+}
+
+/** The tests that enter the mutant's block, the quickest files first. */
+function selectTests(
+  { file, block }: Mutant,
+  files: readonly SourceFile[],
+  baselines: ReadonlyMap<string, Baseline>,
+): readonly Selection[] {
+  const number = files.find(({ path }) => path === file)!.base + block;
+  const selections: Selection[] = [];
+  for (const [testFile, baseline] of baselines) {
+    const names = baseline.byTest.filter(([, blocks]) => blocks.includes(number)).map(([name]) => name);
+    if (baseline.always.includes(number)) selections.push({ testFile, baseline });
+    else if (names.length > 0) selections.push({ testFile, baseline, names });
+  }
+  return selections.toSorted((one, other) => one.baseline.durationMs - other.baseline.durationMs);
+}
+
+/** Does `work` for each of the `tasks`, as many at a time as there are lanes. */
+async function inTurn<Task>(
+  tasks: readonly Task[],
+  lanes: readonly Lane[],
+  work: (task: Task, lane: Lane) => Promise<void>,
+): Promise<void> {
+  const waiting = [...tasks];
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) await work(task, lane);
+    }),
+  );
+}

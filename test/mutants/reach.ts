@@ -1,0 +1,21 @@
+/** What a test file enters; blocks have the numbers of `tellBlocks`. */
+export interface Reached {
+  /** How many blocks in all, each as often as it was entered. */
+  readonly entries: number;
+  readonly always: readonly number[];
+  readonly byTest: ReadonlyArray<readonly [name: string, blocks: readonly number[]]>;
+}
+
+/** What a worker is told. */
+export interface WorkerOrders {
+  /** The file into which it writes what was reached; none: it does not look. */
+  readonly report: string | undefined;
+  /** It ends when blocks are entered more often than this. */
+  readonly mostEntries: number;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    mutants: WorkerOrders;
+  }
+}
