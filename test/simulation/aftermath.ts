@@ -29,6 +29,7 @@ export async function seeRecovery(world: World): Promise<void> {
     fail("leader-stays", `${candidate.id} lost term ${leadership.term}: ${String(leadership.signal.reason)}`);
   }
   seeEveryoneLook(world);
+  seeBystanders(world, leadership.term);
 }
 
 /** What `timing()` promises from the last renewal on, by the slowest clock, after what may still be pending when the calm begins. */
@@ -49,8 +50,20 @@ function seeEveryoneLook({ seated, leaseMs, nowMs }: World): void {
     if (!candidate.competes) continue;
     const { retryPeriodMs, attemptTimeoutMs } = candidate.elector.timing;
     const quietMs = (1.1 * leaseMs + retryPeriodMs + 2 * attemptTimeoutMs) / SLOWEST_RATE;
-    const silentMs = nowMs - candidate.lastRequestMs;
+    const silentMs = nowMs - candidate.process.lastRequestMs;
     if (silentMs > quietMs) fail("nobody-is-stuck", `${candidate.id} has sent nothing for ${Math.round(silentMs)} ms`);
+  }
+}
+
+/** Those who share a store object with a candidate are well: whoever is alone in an election leads it, and observers see who leads. */
+function seeBystanders({ processes }: World, term: number): void {
+  for (const { id, clock, bystanders } of processes) {
+    if (!clock.alive) continue;
+    const { lodger, seen } = bystanders;
+    if (lodger && !lodger.isLeader) fail("lodger-leads", `nobody leads '${lodger.election}'`);
+    if (seen && seen.leader?.term !== term) {
+      fail("observer-sees", `the observer with ${id} sees term ${seen.leader?.term ?? "none"}, and it is ${term}`);
+    }
   }
 }
 
@@ -58,8 +71,10 @@ function seeEveryoneLook({ seated, leaseMs, nowMs }: World): void {
 export async function seeSuccession(world: World): Promise<void> {
   const { referee, random, leaseMs } = world;
   const leader = referee.leader?.candidate;
-  const others = world.seated.filter((candidate) => candidate !== leader && candidate.competes);
   const dies = random.chance(0.5);
+  // A process that dies takes all with it who live there.
+  const survives = (other: Candidate): boolean => (dies ? other.process !== leader?.process : other !== leader);
+  const others = world.seated.filter((candidate) => survives(candidate) && candidate.competes);
   if (!leader || others.length === 0 || (!dies && !leader.releases)) return;
   world.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
   if (dies) leader.clock.kill();
@@ -91,10 +106,14 @@ export async function seeEnd(world: World): Promise<void> {
   if (leader) tellToStop(leader);
   // The others are about to take over, or to try.
   await world.until(() => false, world.nowMs + world.random.next() * 1.5 * world.plan.timing.retryPeriodMs);
+  const bystanders = [...world.processes].filter(({ clock }) => clock.alive).map((process) => process.bystanders);
   running.forEach(tellToStop);
-  await world.until(() => running.every(({ stopped }) => stopped), world.nowMs + world.leaseMs / SLOWEST_RATE);
+  bystanders.forEach((each) => each.stop());
+  const haveStopped = (): boolean => [...running, ...bystanders].every(({ stopped }) => stopped);
+  await world.until(haveStopped, world.nowMs + world.leaseMs / SLOWEST_RATE);
   const left = running.find(({ stopped }) => !stopped);
   if (left) fail("all-stop", `${left.id} still runs, with ${left.pending} tasks pending`);
+  if (!haveStopped()) fail("all-stop", "an observer, or an elector of another election, still runs");
   if (running.every(({ releases }) => releases) && world.store.held) fail("all-stop", "the lease was not released");
 }
 

@@ -1,8 +1,8 @@
 import { Elector, isLeaseholdError, sleep, type ElectorEvents, type Leadership } from "@leasehold/core";
-import { ProcessClock, type SeededRandom } from "@leasehold/core/testing";
+import type { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import type { CandidatePlan } from "./candidate-plan.ts";
-import { Link } from "./network.ts";
-import { ELECTION, type StoreAccess } from "./stores/simulated-store.ts";
+import type { SimulatedProcess } from "./process.ts";
+import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
 /** The longest that a task takes to notice that it is to stop, in leases. */
@@ -10,6 +10,8 @@ export const LONGEST_TASK_STEP_LEASES = 0.4;
 
 export interface CandidateOptions {
   readonly world: World;
+  /** Where it lives, perhaps beside others. */
+  readonly process: SimulatedProcess;
   readonly candidate: CandidatePlan;
   readonly candidateId: string;
   readonly random: SeededRandom;
@@ -33,16 +35,12 @@ const EVENTS = [
   "callbackFailed",
 ] as const satisfies readonly (keyof ElectorEvents)[];
 
-/** One process with one elector, from its start to its end. */
+/** One elector in a process, from its start to its end. */
 export class Candidate {
   readonly id: string;
-  readonly clock: ProcessClock;
-  readonly link: Link;
+  readonly process: SimulatedProcess;
   readonly elector: Elector;
   readonly stopping = new AbortController();
-  readonly sleeps: boolean;
-  /** When it began to run again after it was frozen last, by the true time; and whether its monotonic clock had stood still. */
-  thawed: { readonly atMs: number; readonly slept: boolean } | undefined;
   /** Whether its supervisor has settled. */
   stopped = false;
   /** Whether it was told to stop; it may be frozen, and not have heard of it. */
@@ -53,42 +51,22 @@ export class Candidate {
   checkpointMs = 0;
   /** How many tasks are pending. */
   pending = 0;
-  /** When it sent its last request, by the true time. */
-  lastRequestMs = 0;
   readonly #options: CandidateOptions;
-  readonly #access: StoreAccess;
   #entries = 0;
 
   constructor(options: CandidateOptions) {
-    const { world, candidate, candidateId, random } = options;
-    const { plan, store, time, referee } = world;
+    const { world, process, candidate, candidateId } = options;
+    const { plan, referee } = world;
     this.#options = options;
     this.id = candidateId;
-    this.sleeps = candidate.sleeps;
-    this.clock = new ProcessClock(time, candidate);
-    this.link = new Link({
-      world: time,
-      plan,
-      store,
-      random,
-      note: (fault, { operation }) => {
-        world.count(fault);
-        world.note(candidateId, `network: ${fault} (${operation})`);
-      },
-    });
-    const { network } = this.link;
-    this.#access = store.connect(this.clock, (request) => {
-      this.lastRequestMs = world.nowMs;
-      world.requests += 1;
-      return network(request);
-    });
+    this.process = process;
     const { stallTimeoutMs, cooldownMs, ...timing } = plan.timing;
     this.elector = new Elector({
       ...timing,
       ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
       ...(cooldownMs === undefined ? {} : { cooldownMs }),
       leaseDurationMs: candidate.leaseDurationMs,
-      store: this.#access.store,
+      store: process.access.store,
       election: ELECTION,
       candidateId,
       clock: this.clock,
@@ -107,6 +85,10 @@ export class Candidate {
       if (this.pending > 0) referee.stoppedEarly(this);
     });
     this.elector.on("callbackFailed", ({ error }) => referee.gaveUp(this, error));
+  }
+
+  get clock(): ProcessClock {
+    return this.process.clock;
   }
 
   /** Whether it lives, and was not told to stop. */
@@ -172,7 +154,7 @@ export class Candidate {
       const fromMs = this.clock.monotonicMs();
       const endsAfterMs = random.between(0, 2) * this.#leaseMs;
       const { signal } = leadership;
-      await this.#access.seal(leadership).catch(() => undefined);
+      await this.process.access.seal(leadership).catch(() => undefined);
       for (;;) {
         const isOver = this.clock.monotonicMs() - fromMs >= endsAfterMs;
         // One that ignores its signal goes on for a while, or until it is calm.
@@ -218,7 +200,7 @@ export class Candidate {
 
   async #write(leadership: Leadership): Promise<void> {
     this.#entries += 1;
-    await this.#access.write(leadership, `${this.id}-${this.#entries}`).catch(() => undefined);
+    await this.process.access.write(leadership, `${this.id}-${this.#entries}`).catch(() => undefined);
   }
 
   #character(): Character {

@@ -3,20 +3,23 @@ import { Link } from "./network.ts";
 import type { StoreAccess } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
-/** A process that is no candidate: its clocks, its way to the service, and what it finds there. */
+/** A process: its clocks, its way to the service, and the one store object that everything in it shares. */
 export class Line {
   readonly id: string;
   readonly clock: ProcessClock;
+  readonly link: Link;
   readonly access: StoreAccess;
   /** How many requests it has sent. */
   requests = 0;
+  /** When it sent the last one, by the true time. */
+  lastRequestMs = 0;
 
   constructor(world: World, id: string, rates: ProcessClockOptions) {
     const { plan, store, time } = world;
     this.id = id;
     this.clock = new ProcessClock(time, rates);
     const random = new SeededRandom(plan.seed ^ Math.imul(world.links.size + 1, 0xc2b2ae35));
-    const link = new Link({
+    this.link = new Link({
       world: time,
       plan,
       store,
@@ -26,11 +29,12 @@ export class Line {
         world.note(id, `network: ${fault} (${operation})`);
       },
     });
-    world.links.add(link);
+    world.links.add(this.link);
     this.access = store.connect(this.clock, (request) => {
       this.requests += 1;
+      this.lastRequestMs = world.nowMs;
       world.requests += 1;
-      return link.network(request);
+      return this.link.network(request);
     });
   }
 }

@@ -1,13 +1,15 @@
 import { SeededRandom } from "@leasehold/core/testing";
-import { drawCandidate, drawRate, type CandidatePlan } from "./candidate-plan.ts";
-import { drawMishap, type Mishap } from "./mishaps/mishaps.ts";
+import { drawCandidates, type CandidatePlan } from "./candidate-plan.ts";
+import { drawMishaps, type Mishap } from "./mishaps/mishaps.ts";
 import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { drawWeather, type Weather } from "./weather.ts";
+import { drawStoreRate, drawWrongClocks, type WrongClocks } from "./wrong-clocks.ts";
 
 /** Everything that is decided before a run begins. What happens in it follows from this alone. */
 export interface Plan {
   readonly seed: number;
   readonly store: StoreKind;
+  readonly wrongClocks: WrongClocks;
   /** How fast the service's own clock runs. */
   readonly serviceRate: number;
   readonly timing: PlannedTiming;
@@ -56,32 +58,20 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     stallTimeoutMs: random.chance(0.2) ? leaseMs * random.pick([0.5, 1]) : undefined,
     cooldownMs: random.chance(0.3) ? leaseMs * random.pick([0, 0.1, 1]) : undefined,
   };
-  const count = random.pick([2, 2, 3, 3, 4]);
-  const candidates = Array.from({ length: count }, () => drawCandidate(random, store, leaseMs));
+  const wrongClocks = drawWrongClocks(random, store);
+  const candidates = drawCandidates(random, { store, leaseMs, wrongClocks });
   const calmAtMs = leaseMs * random.pick([2, 3, 3, 4, 6]);
-  const mishapCount = random.pick([1, 2, 3, 4, 6, 9]);
-  const cold = candidates.some(({ expiry }) => expiry === "store-clock") || store === "records with a push";
-  const drawn = Array.from({ length: mishapCount }, () => drawMishap(random, { store, leaseMs, count, calmAtMs }));
-  const mishaps = drawn.filter((mishap) => isFair(mishap, drawn, cold)).toSorted((one, other) => one.atMs - other.atMs);
   return {
     seed,
     store,
-    serviceRate: drawRate(random),
+    wrongClocks,
+    serviceRate: drawStoreRate(random, wrongClocks),
     timing,
     candidates,
     twins: random.chance(0.2),
     weather: drawWeather(random),
-    mishaps,
+    mishaps: drawMishaps(random, { store, leaseMs, count: candidates.length, calmAtMs, wrongClocks }),
     calmAtMs,
     asks: random.chance(0.7),
   };
-}
-
-/**
- * Whether a mishap is within what users are promised. A store's own clock is trusted not to step forward by whoever is
- * told ages by it: whoever starts only after a step cannot notice it. Where one does, nobody relies on that clock.
- */
-function isFair(mishap: Mishap, all: readonly Mishap[], reliesOnClock: boolean): boolean {
-  const relied = reliesOnClock || all.some(({ kind }) => kind === "cold-call" || kind === "tick");
-  return mishap.kind !== "store-clock-step" || mishap.byMs < 0 || !relied;
 }

@@ -190,7 +190,7 @@ export class Referee {
   }
 
   /** Whether a process has run for long enough for its timers to have noticed what its clocks say. */
-  #hasHadTime({ thawed }: Candidate): boolean {
+  #hasHadTime({ process: { thawed } }: Candidate): boolean {
     if (!thawed) return true;
     return this.#world.nowMs - thawed.atMs > (thawed.slept ? NOTICES_SLEEP_WITHIN_MS : NOTICES_WITHIN_MS);
   }

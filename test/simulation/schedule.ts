@@ -4,6 +4,7 @@ import { Invocation, type Ending } from "./invocation.ts";
 import type { Delivery } from "./mishaps/tick.ts";
 import { LAST_ARRIVALS_MS } from "./network.ts";
 import { ELECTION, SLOWEST_RATE, type Claim } from "./stores/simulated-store.ts";
+import { clockMayStep } from "./stores/stores.ts";
 import { Violation } from "./violation.ts";
 import type { World } from "./world.ts";
 
@@ -25,6 +26,7 @@ const LAST_DELIVERY: Delivery = {
   pause: undefined,
   rate: 1,
   wallRate: 1,
+  wallOffsetMs: 0,
 };
 
 /** The occurrences of the election's schedule: has them delivered, and sees to it that each is done once. */
@@ -96,8 +98,10 @@ export class Schedule {
     const isOpen = ({ name, scheduledMs }: Occurrence): boolean => !this.#claims.get(idOf(name, scheduledMs))?.done;
     if (!this.#due.some(isOpen)) return;
     const { plan } = this.#world;
+    // A claim that arrives long after it was sent looks older by its writer's wall clock than by the store's, for good.
+    if (clockMayStep(plan.store) && (plan.weather.late > 0 || plan.weather.twice > 0)) return;
     // Until the service's clock has caught up, nobody can tell by it how old a claim is.
-    if (plan.mishaps.some(({ kind }) => kind === "store-clock-step")) return;
+    if (plan.mishaps.some(({ kind }) => kind === "store-clock-step" || kind === "clock-failover")) return;
     await this.#world.until(() => false, this.#overMs);
     for (const occurrence of this.#due.filter(isOpen)) this.#start(occurrence, LAST_DELIVERY);
     await this.#world.until(() => this.#running.size === 0, this.#world.nowMs + LAST_DELIVERY.limitMs);

@@ -42,6 +42,9 @@ function* smallerPlans(plan: Plan): Generator<Step> {
     sleeps: false,
     expiry: undefined,
     releaseOnStop: true,
+    livesWith: undefined,
+    lodges: undefined,
+    observes: false,
   };
   for (const index of plan.candidates.keys()) {
     for (const name of Object.keys(ordinary) as Array<keyof CandidatePlan>) {

@@ -13,10 +13,12 @@ export function printTimeline({ plan, history, violation }: RunReport): string {
   ].join("\n");
 }
 
-function planLines({ store, timing, candidates, weather, mishaps, calmAtMs, serviceRate, twins, asks }: Plan): string[] {
+function planLines({ store, timing, candidates, weather, mishaps, calmAtMs, ...plan }: Plan): string[] {
+  const { serviceRate, wrongClocks, twins, asks } = plan;
   const likely = Object.entries(weather).filter(([, probability]) => probability > 0);
   return [
     `store: ${store}${serviceRate === 1 ? "" : `, whose clock runs at ${serviceRate.toFixed(3)}`}`,
+    `clocks that may be wrong: ${wrongClocks}`,
     `times: ${entries(timing)}; calm at ${seconds(calmAtMs)} s`,
     ...candidates.map((candidate, index) => `candidate c${twins && index === 1 ? 0 : index}: ${entries(candidate)}`),
     `weather: ${likely.map(([name, probability]) => `${name} ${(100 * probability).toFixed(0)} %`).join(", ") || "fair"}`,

@@ -6,6 +6,7 @@ import { thaw } from "./mishaps/freeze.ts";
 import type { Victim } from "./mishaps/mishap.ts";
 import { befall } from "./mishaps/mishaps.ts";
 import type { Plan } from "./plan.ts";
+import { SimulatedProcess } from "./process.ts";
 import { Referee } from "./referee.ts";
 import { Schedule } from "./schedule.ts";
 import type { SimulatedStore, StoreAccess } from "./stores/simulated-store.ts";
@@ -41,8 +42,9 @@ export class World {
   readonly history: HistoryLine[] | undefined;
   /** One for each place in the plan: who has it at present. */
   readonly seats: Array<Candidate | undefined>;
-  /** Every process that there has been. */
+  /** Every candidate that there has been, and every process. */
   readonly everyone = new Set<Candidate>();
+  readonly processes = new Set<SimulatedProcess>();
   /** The way of each process to the service. */
   readonly links = new Set<Link>();
   /** Whether all is well from now on, and tasks are to do as they are told. */
@@ -87,23 +89,38 @@ export class World {
     this.#at(Math.min(this.nowMs + inMs, this.plan.calmAtMs), act);
   }
 
-  /** A new process takes a seat, unless one that lives has it. */
+  /** A new candidate takes a seat, unless one that lives has it: in its planned home, if that still stands. */
   enter(seat: number, candidateId: string): void {
     const planned = this.plan.candidates[seat];
-    if (!planned || this.seats[seat]?.clock.alive) return;
-    const candidate = this.process(planned, candidateId);
+    const before = this.seats[seat];
+    if (!planned || (before?.clock.alive && !before.stopped)) return;
+    const home = this.#homeOf(seat);
+    const standing = this.seats.find((other, otherSeat) => other?.clock.alive && this.#homeOf(otherSeat) === home)?.process;
+    const process = standing ?? this.startProcess(this.plan.candidates[home] ?? planned, candidateId);
+    const candidate = this.startCandidate(planned, candidateId, process);
     this.seats[seat] = candidate;
-    this.note(candidateId, "starts");
+    this.note(candidateId, standing ? `starts, beside others on one store` : "starts");
     void candidate.live();
   }
 
-  /** One more process. */
-  process(planned: CandidatePlan, candidateId: string): Candidate {
-    const random = new SeededRandom(this.plan.seed ^ Math.imul(this.everyone.size + 1, 0x85ebca6b));
-    const candidate = new Candidate({ world: this, candidate: planned, candidateId, random });
-    this.everyone.add(candidate);
-    this.links.add(candidate.link);
-    return candidate;
+  /** The seats of those who live in a process, and who they are. */
+  dwellers(process: SimulatedProcess): Array<{ readonly seat: number; readonly id: string }> {
+    return this.seats.flatMap((candidate, seat) => (candidate?.process === process ? [{ seat, id: candidate.id }] : []));
+  }
+
+  startProcess(planned: CandidatePlan, name: string): SimulatedProcess {
+    const process = new SimulatedProcess(this, planned, name);
+    this.processes.add(process);
+    return process;
+  }
+
+  /** One more candidate, in a process of its own unless one is given. */
+  startCandidate(candidate: CandidatePlan, candidateId: string, given?: SimulatedProcess): Candidate {
+    const process = given ?? this.startProcess(candidate, candidateId);
+    const random = new SeededRandom(this.plan.seed ^ Math.imul(this.everyone.size + 1, 0x9e3779b1));
+    const started = new Candidate({ world: this, process, candidate, candidateId, random });
+    this.everyone.add(started);
+    return started;
   }
 
   victim(who: Victim): Candidate | undefined {
@@ -144,10 +161,14 @@ export class World {
   #calmDown(): void {
     this.calm = true;
     this.note("world", "all is calm");
-    for (const candidate of this.everyone) thaw(candidate, this);
+    for (const process of this.processes) thaw(process, this);
     if (this.seated.some((candidate) => candidate.competes)) return;
     this.seats[0]?.clock.kill();
     this.enter(0, this.#idOf(0));
+  }
+
+  #homeOf(seat: number): number {
+    return this.plan.candidates[seat]?.livesWith ?? seat;
   }
 
   #idOf(seat: number): string {

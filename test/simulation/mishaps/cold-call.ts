@@ -1,19 +1,35 @@
 import type { CandidatePlan } from "../candidate-plan.ts";
-import type { MishapKind } from "./mishap.ts";
+import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** A process without a memory tries once. */
+/** Something tries once: a process without a memory, or one in which a candidate lives, on its store object. */
 export interface ColdCall {
   readonly kind: "cold-call";
   readonly taskMs: number;
+  /** In whose process. */
+  readonly with: Victim | undefined;
 }
 
 export const coldCall: MishapKind<ColdCall> = {
   share: 2,
-  draw: (random, { leaseMs }) => ({ kind: "cold-call", taskMs: random.between(0, 0.5) * leaseMs }),
-  befall: ({ taskMs }, world) => {
-    const planned: CandidatePlan = { ...(world.plan.candidates[0] as CandidatePlan), expiry: undefined, releaseOnStop: true };
-    const caller = world.process(planned, `cold${world.everyone.size}`);
-    world.note(caller.id, "tries once");
-    void caller.callOnce(taskMs);
+  // It has nothing but the store's clock to go by.
+  fits: ({ wrongClocks }) => wrongClocks !== "all",
+  draw: (random, scope) => ({
+    kind: "cold-call",
+    taskMs: random.between(0, 0.5) * scope.leaseMs,
+    with: random.chance(0.2) ? drawVictim(random, scope) : undefined,
+  }),
+  befall: (mishap, world) => {
+    const planned: CandidatePlan = {
+      ...(world.plan.candidates[0] as CandidatePlan),
+      expiry: undefined,
+      releaseOnStop: true,
+      lodges: undefined,
+      observes: false,
+    };
+    const host = mishap.with === undefined ? undefined : world.victim(mishap.with);
+    if (host && !host.clock.running) return;
+    const caller = world.startCandidate(planned, `cold${world.everyone.size}`, host?.process);
+    world.note(caller.id, host ? `tries once, on the store of ${host.id}` : "tries once");
+    void caller.callOnce(mishap.taskMs);
   },
 };

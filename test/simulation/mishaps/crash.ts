@@ -1,6 +1,6 @@
 import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** A process is killed, and may be started again. */
+/** A process is killed, and may be started again, with all who live in it. */
 export interface Crash {
   readonly kind: "crash";
   readonly who: Victim;
@@ -18,11 +18,14 @@ export const crash: MishapKind<Crash> = {
   }),
   befall: ({ who, restartAfterMs, sameId }, world) => {
     const victim = world.victim(who);
-    const seat = world.seats.indexOf(victim);
-    if (!victim || seat < 0) return;
-    world.note(victim.id, "crashes");
-    victim.clock.kill();
+    if (!victim) return;
+    const { process } = victim;
+    const dwellers = world.dwellers(process);
+    world.note(process.id, "crashes");
+    process.clock.kill();
     if (restartAfterMs === undefined) return;
-    world.beforeCalm(restartAfterMs, () => world.enter(seat, sameId ? victim.id : `${victim.id}'`));
+    world.beforeCalm(restartAfterMs, () => {
+      for (const { seat, id } of dwellers) world.enter(seat, sameId ? id : `${id}'`);
+    });
   },
 };

@@ -1,4 +1,4 @@
-import type { Candidate } from "../candidate.ts";
+import type { SimulatedProcess } from "../process.ts";
 import type { World } from "../world.ts";
 import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
@@ -15,19 +15,21 @@ export const freeze: MishapKind<Freeze> = {
   befall: ({ who, forMs }, world) => {
     const victim = world.victim(who);
     if (!victim?.clock.running) return;
-    world.note(victim.id, `is ${victim.sleeps ? "suspended" : "paused"} for ${Math.round(forMs)} ms`);
-    if (victim.sleeps) victim.clock.suspend();
-    else victim.clock.pause();
-    world.beforeCalm(forMs, () => thaw(victim, world));
+    const { process, clock } = victim;
+    world.note(victim.id, `is ${process.sleeps ? "suspended" : "paused"} for ${Math.round(forMs)} ms`);
+    if (process.sleeps) clock.suspend();
+    else clock.pause();
+    world.beforeCalm(forMs, () => thaw(process, world));
   },
 };
 
 /** Lets a process run again, if it is frozen. */
-export function thaw(victim: Candidate, world: World): void {
-  if (!victim.clock.alive || victim.clock.running) return;
-  world.note(victim.id, "runs again");
-  victim.thawed = { atMs: world.nowMs, slept: victim.sleeps };
-  victim.clock.resume();
+export function thaw(process: SimulatedProcess, world: World): void {
+  const { clock, sleeps } = process;
+  if (!clock.alive || clock.running) return;
+  world.note(process.id, "runs again");
+  process.thawed = { atMs: world.nowMs, slept: sleeps };
+  clock.resume();
   // Its very first statement: what its clocks say must be enough, whatever timers are late.
   world.referee.checkLeaderships();
 }

@@ -20,8 +20,9 @@ export const lastRenewal: MishapKind<LastRenewal> = {
     const victim = world.victim(who);
     if (!victim) return;
     world.note(victim.id, `is to be cut off after its next renewal, for ${Math.round(forMs)} ms`);
-    victim.link.cutAfterNextWrite(forMs);
+    const { link } = victim.process;
+    link.cutAfterNextWrite(forMs);
     const untilMs = world.nowMs + victim.elector.timing.renewIntervalMs;
-    for (const { link } of world.everyone) if (link !== victim.link) link.interrupt({ kind: "slow", ms: slowMs, untilMs });
+    for (const other of world.links) if (other !== link) other.interrupt({ kind: "slow", ms: slowMs, untilMs });
   },
 };

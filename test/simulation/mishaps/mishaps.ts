@@ -1,6 +1,7 @@
 import type { SeededRandom } from "@leasehold/core/testing";
 import type { World } from "../world.ts";
 import { breaking } from "./break.ts";
+import { clockFailover } from "./clock-failover.ts";
 import { coldCall } from "./cold-call.ts";
 import { corruption } from "./corruption.ts";
 import { crash } from "./crash.ts";
@@ -29,6 +30,7 @@ const KINDS = {
   transfer,
   corruption,
   "store-clock-step": storeClockStep,
+  "clock-failover": clockFailover,
   "cold-call": coldCall,
   tick,
 };
@@ -38,12 +40,16 @@ type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;
 /** Something that befalls a run: plain data, drawn beforehand. */
 export type Mishap = { readonly atMs: number } & Drawn;
 
-/** Each kind as often as its share says. */
-const NAMES = Object.entries(KINDS).flatMap(([name, { share }]) => Array<string>(share).fill(name)) as [Mishap["kind"]];
-
-export function drawMishap(random: SeededRandom, scope: Scope & { readonly calmAtMs: number }): Mishap {
-  const atMs = random.between(0, scope.calmAtMs * 0.95);
-  return { atMs, ...KINDS[random.pick(NAMES)].draw(random, scope) };
+/** Draws what befalls a run, in the order of time. */
+export function drawMishaps(random: SeededRandom, scope: Scope & { readonly calmAtMs: number }): Mishap[] {
+  const fitting = Object.entries(KINDS).filter(([, kind]) => kind.fits?.(scope) ?? true);
+  const names = fitting.flatMap(([name, { share }]) => Array<string>(share).fill(name)) as [Mishap["kind"]];
+  const draw = (): Mishap => {
+    const atMs = random.between(0, scope.calmAtMs * 0.95);
+    return { atMs, ...KINDS[random.pick(names)].draw(random, scope) };
+  };
+  const count = random.pick([1, 2, 3, 4, 6, 9]);
+  return Array.from({ length: count }, draw).toSorted((one, other) => one.atMs - other.atMs);
 }
 
 /** Does it to the world, unless the calm has begun. */

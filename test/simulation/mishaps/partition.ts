@@ -19,6 +19,6 @@ export const partition: MishapKind<Partition> = {
   befall: ({ who, forMs, side }, world) => {
     const victim = world.victim(who);
     world.note(victim?.id ?? "nobody", `is cut off (${side}) for ${Math.round(forMs)} ms`);
-    victim?.link.interrupt({ kind: "partition", side, untilMs: world.nowMs + forMs });
+    victim?.process.link.interrupt({ kind: "partition", side, untilMs: world.nowMs + forMs });
   },
 };

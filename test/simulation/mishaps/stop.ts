@@ -1,6 +1,6 @@
 import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** A process is asked to stop, as by SIGTERM, and may be started again. */
+/** A candidate is asked to stop, as its process is by SIGTERM, and may be started again. */
 export interface Stop {
   readonly kind: "stop";
   readonly who: Victim;
@@ -12,16 +12,17 @@ export const stop: MishapKind<Stop> = {
   draw: (random, scope) => ({ kind: "stop", who: drawVictim(random, scope), restartAfterMs: drawRestartMs(random, scope) }),
   befall: ({ who, restartAfterMs }, world) => {
     const victim = world.victim(who);
-    const seat = world.seats.indexOf(victim);
-    if (!victim || seat < 0) return;
+    if (!victim) return;
     world.note(victim.id, "is told to stop");
     victim.told = true;
     victim.clock.deliver(() => victim.stopping.abort(new Error("told to stop")));
     if (restartAfterMs === undefined) return;
-    // What has not stopped by then is killed.
+    const { process } = victim;
+    const dwellers = world.dwellers(process);
     world.beforeCalm(restartAfterMs, () => {
-      victim.clock.kill();
-      world.enter(seat, victim.id);
+      // What has not stopped by then is killed; and a process in which nobody else lives ends with it.
+      if (!victim.stopped || dwellers.length === 1) process.clock.kill();
+      for (const { seat, id } of dwellers) world.enter(seat, id);
     });
   },
 };

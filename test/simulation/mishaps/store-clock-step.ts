@@ -1,19 +1,17 @@
-import { HOUR_MS, type MishapKind } from "./mishap.ts";
+import { drawStepMs, storeClockIsWrong, type MishapKind } from "./mishap.ts";
 
-/** The service's own clock is set, where it has one that may step. */
+/** The service's own clock is set. */
 export interface StoreClockStep {
   readonly kind: "store-clock-step";
   readonly byMs: number;
 }
 
 export const storeClockStep: MishapKind<StoreClockStep> = {
-  share: 1,
-  draw: (random, { leaseMs }) => ({
-    kind: "store-clock-step",
-    byMs: random.pick([-HOUR_MS, -leaseMs / 2, leaseMs / 2, HOUR_MS]),
-  }),
+  share: 2,
+  fits: storeClockIsWrong,
+  draw: (random, scope) => ({ kind: "store-clock-step", byMs: drawStepMs(random, scope) }),
   befall: ({ byMs }, world) => {
-    world.note("service", `its clock steps by ${byMs} ms`);
+    world.note("service", `its clock steps by ${Math.round(byMs)} ms`);
     world.store.stepClock?.(byMs);
   },
 };

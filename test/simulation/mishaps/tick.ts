@@ -1,5 +1,6 @@
 import type { SeededRandom } from "@leasehold/core/testing";
-import { drawRate } from "../candidate-plan.ts";
+import { clockMayStep } from "../stores/stores.ts";
+import { drawClock, type PlannedClock } from "../wrong-clocks.ts";
 import type { MishapKind, Scope } from "./mishap.ts";
 
 /** An occurrence of a schedule is due, and is delivered more than once. */
@@ -9,7 +10,7 @@ export interface Tick {
 }
 
 /** One delivery of an occurrence, to a process of its own. */
-export interface Delivery {
+export interface Delivery extends PlannedClock {
   readonly afterMs: number;
   /** How long its platform lets it run. */
   readonly limitMs: number;
@@ -25,12 +26,15 @@ export interface Delivery {
   readonly diesAfterMs: number | undefined;
   /** When its process is paused, and for how long, if it is. */
   readonly pause: { readonly afterMs: number; readonly forMs: number } | undefined;
-  readonly rate: number;
-  readonly wallRate: number;
 }
+
+/** The index of a clock that is right wherever any is. */
+const OF_NO_CANDIDATE = Infinity;
 
 export const tick: MishapKind<Tick> = {
   share: 2,
+  // A process without a memory goes by the store's clock, and takes nothing over where the wall clocks contradict it.
+  fits: ({ store, wrongClocks }) => !clockMayStep(store) || wrongClocks === "store" || wrongClocks === "one wall",
   draw: (random, scope) => ({
     kind: "tick",
     deliveries: Array.from({ length: random.pick([1, 2, 2, 3, 4]) }, (_, index) => drawDelivery(random, scope, index)),
@@ -38,7 +42,7 @@ export const tick: MishapKind<Tick> = {
   befall: ({ deliveries }, world) => world.schedule.deliver(deliveries),
 };
 
-function drawDelivery(random: SeededRandom, { leaseMs }: Scope, index: number): Delivery {
+function drawDelivery(random: SeededRandom, { leaseMs, wrongClocks }: Scope, index: number): Delivery {
   const limitMs = leaseMs * random.between(0.6, 1.5);
   const renewal = random.pick(["checkpoint", "checkpoint", "background"] as const);
   return {
@@ -52,7 +56,6 @@ function drawDelivery(random: SeededRandom, { leaseMs }: Scope, index: number): 
     pause: random.chance(0.3)
       ? { afterMs: limitMs * random.between(0, 0.5), forMs: limitMs * random.between(0.1, 0.5) }
       : undefined,
-    rate: drawRate(random),
-    wallRate: drawRate(random),
+    ...drawClock(random, wrongClocks, OF_NO_CANDIDATE),
   };
 }

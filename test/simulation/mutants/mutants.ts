@@ -382,7 +382,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "late-win-leads",
     rule: "6",
     bug: "a lease that is won after its renew deadline is led on",
-    within: 1_000,
+    within: 4_000,
     patches: [
       {
         file: ELECTOR,

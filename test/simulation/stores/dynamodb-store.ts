@@ -30,6 +30,7 @@ export class SimulatedDynamoDB implements SimulatedStore {
       const entry = item["entry"]?.S ?? "";
       if (entry !== "lease") return this.view.claimed(entry.replace("tick#", ""), before && claimOf(before), claimOf(item));
       const termId = item["termId"]?.S;
+      if (item["election"]?.S !== ELECTION) return;
       if (termId !== undefined && termId !== before?.["termId"]?.S) {
         this.view.granted({ term: Number(item["term"]?.N), termId, candidateId: item["candidateId"]?.S ?? "" });
       }

@@ -1,4 +1,4 @@
-import { RecordLeaseStore, StoreError, type LeaseRecord, type RecordStore, type RecordStoreCapabilities } from "@leasehold/core";
+import { RecordLeaseStore, StoreError, type LeaseRecord, type RecordStore } from "@leasehold/core";
 import {
   carry,
   SimulatedRecordService,
@@ -44,7 +44,6 @@ export class SimulatedRecords implements SimulatedStore {
   readonly keepsOccurrences: boolean;
   readonly #world: VirtualClock;
   readonly #service: SimulatedRecordService;
-  readonly #storeClock: RecordStoreCapabilities["storeClock"];
   /** The present record; undefined before the first, and while it is spoilt. */
   #record: LeaseRecord | undefined;
   /** When its nonce was written, by the true time. */
@@ -53,7 +52,6 @@ export class SimulatedRecords implements SimulatedStore {
   constructor(world: VirtualClock, options: SimulatedRecordServiceOptions) {
     this.#world = world;
     this.#service = new SimulatedRecordService(world, options);
-    this.#storeClock = options.storeClock;
     this.keepsOccurrences = options.storeClock !== undefined;
     this.#service.onAccepted = ({ election, before, record, atMs }) => {
       if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
@@ -119,8 +117,11 @@ export class SimulatedRecords implements SimulatedStore {
     };
   }
 
-  /** Only a clock that is not trusted to be exact steps. */
   stepClock(ms: number): void {
-    if (this.#storeClock && !this.#storeClock.exact) this.#service.stepClock(ms);
+    this.#service.stepClock(ms);
+  }
+
+  failOver(aheadMs: number): void {
+    this.#service.failOver(aheadMs);
   }
 }

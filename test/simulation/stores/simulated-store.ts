@@ -75,4 +75,6 @@ export interface SimulatedStore {
   corrupt(): (() => void) | undefined;
   /** Sets the service's own clock, where candidates are told the time by it. */
   stepClock?(ms: number): void;
+  /** Another server takes over, whose clock is so far ahead. */
+  failOver?(aheadMs: number): void;
 }

@@ -1,0 +1,18 @@
+import { drawStepMs, storeClockIsWrong, type MishapKind } from "./mishap.ts";
+
+/** Another server takes the service over, with all that is stored, and with a clock of its own. */
+export interface ClockFailover {
+  readonly kind: "clock-failover";
+  /** How far the new one's clock is ahead of the old one's. */
+  readonly aheadMs: number;
+}
+
+export const clockFailover: MishapKind<ClockFailover> = {
+  share: 2,
+  fits: storeClockIsWrong,
+  draw: (random, scope) => ({ kind: "clock-failover", aheadMs: drawStepMs(random, scope) }),
+  befall: ({ aheadMs }, world) => {
+    world.note("service", `fails over to a server whose clock is ${Math.round(aheadMs)} ms ahead`);
+    world.store.failOver?.(aheadMs);
+  },
+};
