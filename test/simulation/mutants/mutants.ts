@@ -1,4 +1,5 @@
 import type { StoreKind } from "../stores/stores.ts";
+import { CLOCK_MUTANTS } from "./clock-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 
@@ -459,5 +460,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     stores: RECORDS,
   },
+  ...CLOCK_MUTANTS,
   ...OCCURRENCE_MUTANTS,
 ];

@@ -1,0 +1,63 @@
+import type { StoreKind } from "../stores/stores.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Where the store's clock steps, and fails over to another server's. */
+const STEPPING: readonly StoreKind[] = ["records with a clock"];
+
+const STORE_AGE = "packages/core/src/store-age.ts";
+
+/** Bugs in judging how old a lease is by a clock that may be wrong. */
+export const CLOCK_MUTANTS: readonly Mutant[] = [
+  {
+    name: "veto-not-applied",
+    rule: "3",
+    bug: "two readings of a store's clock that agree are believed, whatever the wall clocks of writer and reader say",
+    within: 2_000,
+    patches: [
+      {
+        file: STORE_AGE,
+        find: "    if (this.#trust.mayStep) this.#told",
+        replace: "    if (this.#trust.mayStep && minMs < 0) this.#told",
+      },
+    ],
+    stores: STEPPING,
+  },
+  {
+    name: "clock-step-believed",
+    rule: "3",
+    bug: "where the wall clocks contradict the store's, its age counts all the same",
+    within: 2_000,
+    patches: [
+      {
+        file: STORE_AGE,
+        find: "told.minMs > mostMs + toleranceMs",
+        replace: "told.minMs > mostMs + Infinity",
+      },
+      {
+        file: STORE_AGE,
+        find: "leastMs: Math.min(told.minMs, mostMs)",
+        replace: "leastMs: told.minMs",
+      },
+    ],
+    stores: STEPPING,
+  },
+  {
+    name: "wall-clocks-prove",
+    rule: "3",
+    bug: "the wall clocks of writer and reader tell how old a lease is, instead of only casting doubt on the store's",
+    within: 2_000,
+    patches: [
+      {
+        file: STORE_AGE,
+        find: "told.maxMs < leastMs - toleranceMs",
+        replace: "told.maxMs < leastMs - Infinity",
+      },
+      {
+        file: STORE_AGE,
+        find: "leastMs: Math.min(told.minMs, mostMs)",
+        replace: "leastMs: mostMs",
+      },
+    ],
+    stores: STEPPING,
+  },
+];
