@@ -71,7 +71,10 @@ export interface StoredRecord {
    * where that cannot be told, as where another server wrote it.
    */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
-  /** The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch; see {@link StoreClock.mayStep}. */
+  /**
+   * The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch. The age is believed to be
+   * no more than by the wall clocks; and see {@link StoreClock.mayStep}.
+   */
   readonly nonceWallMs?: number | undefined;
 }
 

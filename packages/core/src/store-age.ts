@@ -46,7 +46,8 @@ export class StoreAge {
     const inAt = instantOf(this.#clock);
     // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
     const askedAt = reading.sentAt ?? inAt;
-    const told = { minMs, maxMs, leastMs: minMs, askedAt, inAt };
+    const { nonceWallMs = -Infinity } = reading;
+    const told = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
     if (minMs < 0) this.#doubted = true;
     if (this.#trust.mayStep) this.#told = this.#askWallClocks(told, reading);
     else {
@@ -77,7 +78,7 @@ export class StoreAge {
     const leastMs = told.askedAt.wallMs - nonceWallMs - record.renewIntervalMs;
     if (told.minMs > mostMs + toleranceMs || told.maxMs < leastMs - toleranceMs) this.#doubted = true;
     else this.#confirmed = true;
-    return { ...told, leastMs: Math.min(told.minMs, mostMs) };
+    return told;
   }
 
   /** Whether two readings agree with the time between them. */

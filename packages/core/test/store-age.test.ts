@@ -7,6 +7,7 @@ import { StoreAge } from "../src/store-age.ts";
 
 const TOLERANCE_MS = 100;
 const RENEW_INTERVAL_MS = 5_000;
+const HOUR_MS = 3_600_000;
 const EXACT: StoreClock = { toleranceMs: 0, exact: true };
 const BOUNDED: StoreClock = { toleranceMs: TOLERANCE_MS, exact: false };
 const STEPPING: StoreClock = { toleranceMs: TOLERANCE_MS, exact: false, mayStep: true };
@@ -62,6 +63,16 @@ describe("the age of a nonce by the store's clock", () => {
     const age = new StoreAge(clock, undefined);
     await read(age, { ageMs: 1_000 });
     expect(age.boundsMs).toBeUndefined();
+  });
+
+  test("is at most what has passed by the wall clocks, where the store tells the writer's", async () => {
+    const age = new StoreAge(clock, BOUNDED);
+    await read(age, { ageMs: 60_000, wallAgeMs: 1_000, replyMs: 300 });
+    await read(age, { ageMs: 60_300, wallAgeMs: 1_300, replyMs: 300 });
+
+    expect(age.boundsMs?.[0]).toBe(1_600);
+    await read(age, { ageMs: 60_600, wallAgeMs: HOUR_MS });
+    expect(age.boundsMs?.[0]).toBe(60_600);
   });
 
   test("waits for a second reading where the clock is neither exact nor checked by the wall clocks", async () => {

@@ -82,9 +82,10 @@ export class DynamoDBRecordStore implements RecordStore {
 
   async #stamps(election: string, record: LeaseRecord, keepsNonce: boolean, signal: AbortSignal): Promise<Stamps> {
     const { retentionMs } = this.#place;
+    const { clock } = this.#table;
     if (keepsNonce && retentionMs === undefined) return {};
     const now = await this.#sendTime(election, record.leaseDurationMs, signal);
-    const sent = keepsNonce ? {} : { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi };
+    const sent = keepsNonce ? {} : { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi, nonceWallMs: now && clock.wallMs() };
     if (retentionMs === undefined) return sent;
     // Where nobody tells the time it is kept for ever. And never may a lease be deleted that somebody still holds.
     const keptMs = Math.max(retentionMs, record.leaseDurationMs);

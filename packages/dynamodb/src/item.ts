@@ -23,6 +23,8 @@ export interface Stamps {
   /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch. */
   readonly nonceNotBefore?: number | undefined;
   readonly nonceNotAfter?: number | undefined;
+  /** The writer's wall clock then: another path to the service may be dated by another clock. */
+  readonly nonceWallMs?: number | undefined;
   /** When DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL wants it: on occurrences, and never on a lease. */
   readonly expiresAt?: number | undefined;
 }
@@ -43,14 +45,12 @@ export function stored(item: Item, now: Interval | undefined): StoredRecord {
   // Of other attributes, too: by default a number that does not fit throws.
   const attributes: Attributes = unmarshall(item, { wrapNumbers: Number });
   // DynamoDB deletes late: until then an item counts as it is, whatever its `expiresAt`.
-  const { version, nonceNotBefore, nonceNotAfter, expiresAt: _, ...data } = attributes;
-  const nonceAgeMs =
-    typeof nonceNotBefore === "number" && typeof nonceNotAfter === "number" && now
-      ? ageOf({ lo: nonceNotBefore, hi: nonceNotAfter }, now)
-      : undefined;
+  const { version, nonceNotBefore, nonceNotAfter, nonceWallMs, expiresAt: _, ...data } = attributes;
   // Without a version there is nothing that a write could be conditional on, whatever else is there.
   if (typeof version !== "string") return { data: undefined, version: "" };
-  return { data, version, ...(nonceAgeMs ? { nonceAgeMs } : {}) };
+  const told = [nonceNotBefore, nonceNotAfter, nonceWallMs].every((stamp) => typeof stamp === "number");
+  const nonceAgeMs = told && now ? ageOf({ lo: nonceNotBefore as number, hi: nonceNotAfter as number }, now) : undefined;
+  return { data, version, ...(nonceAgeMs ? { nonceAgeMs, nonceWallMs: nonceWallMs as number } : {}) };
 }
 
 /** The time between two instants that are known within bounds; `undefined` where the later one is the earlier one. */

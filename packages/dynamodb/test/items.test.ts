@@ -81,7 +81,7 @@ describe("a record", () => {
     await put(records, HELD, version);
 
     expect(Object.keys((await world.item())!).toSorted()).toEqual(
-      ["election", "entry", "nonceNotAfter", "nonceNotBefore", "version", ...Object.keys(HELD)].toSorted(),
+      ["election", "entry", "nonceNotAfter", "nonceNotBefore", "nonceWallMs", "version", ...Object.keys(HELD)].toSorted(),
     );
   });
 
@@ -125,18 +125,21 @@ describe("a conditional write", () => {
 });
 
 describe("the stamps of a nonce", () => {
+  const NONE = { nonceNotBefore: undefined, nonceNotAfter: undefined, nonceWallMs: undefined };
+
   async function stamps(world: TableWorld): Promise<unknown> {
-    const { nonceNotBefore, nonceNotAfter } = (await world.item()) ?? {};
-    return { nonceNotBefore, nonceNotAfter };
+    const { nonceNotBefore, nonceNotAfter, nonceWallMs } = (await world.item()) ?? {};
+    return { nonceNotBefore, nonceNotAfter, nonceWallMs };
   }
 
   test("bound the service's time when it was sent", async ({ world }) => {
     const beforeMs = Date.now();
     await win(world.store());
-    const { nonceNotBefore, nonceNotAfter } = (await world.item())!;
+    const { nonceNotBefore, nonceNotAfter, nonceWallMs } = (await world.item())!;
     expect(Number(nonceNotBefore?.N)).toBeLessThanOrEqual(Date.now());
     expect(Number(nonceNotAfter?.N)).toBeGreaterThanOrEqual(beforeMs);
     expect(Number(nonceNotAfter?.N) - Number(nonceNotBefore?.N)).toBeLessThanOrEqual(4_000);
+    expect(Number(nonceWallMs?.N)).toBe(world.clock.wallMs());
   });
 
   test("stay with it when an administrator writes, and are new with the next one", async ({ world, dynalite }) => {
@@ -161,7 +164,7 @@ describe("the stamps of a nonce", () => {
     const store = world.store();
     const lease = await win(store);
     await store.release(lease, LIMITS);
-    expect(await stamps(world)).not.toEqual({ nonceNotBefore: undefined, nonceNotAfter: undefined });
+    expect(await stamps(world)).not.toEqual(NONE);
 
     // Another process, to which nothing that tells the time comes through but the writes.
     const item = (await world.item())!;
@@ -170,7 +173,7 @@ describe("the stamps of a nonce", () => {
       return name === "DescribeTable" ? answer(200, { Table: {} }) : undefined;
     };
     await win(world.store());
-    await expect(stamps(world)).resolves.toEqual({ nonceNotBefore: undefined, nonceNotAfter: undefined });
+    await expect(stamps(world)).resolves.toEqual(NONE);
   });
 
   test("that lie ahead of the service's time tell no age", async ({ world }) => {

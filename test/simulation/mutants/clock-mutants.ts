@@ -19,6 +19,11 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
         find: "    if (this.#trust.mayStep) this.#told",
         replace: "    if (this.#trust.mayStep && minMs < 0) this.#told",
       },
+      {
+        file: STORE_AGE,
+        find: "leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs)",
+        replace: "leastMs: minMs",
+      },
     ],
     stores: STEPPING,
   },
@@ -35,8 +40,8 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
       },
       {
         file: STORE_AGE,
-        find: "leastMs: Math.min(told.minMs, mostMs)",
-        replace: "leastMs: told.minMs",
+        find: "leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs)",
+        replace: "leastMs: minMs",
       },
     ],
     stores: STEPPING,
@@ -54,8 +59,8 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
       },
       {
         file: STORE_AGE,
-        find: "leastMs: Math.min(told.minMs, mostMs)",
-        replace: "leastMs: mostMs",
+        find: "leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs)",
+        replace: "leastMs: inAt.wallMs - nonceWallMs",
       },
     ],
     stores: STEPPING,
