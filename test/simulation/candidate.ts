@@ -47,6 +47,10 @@ export class Candidate {
   told = false;
   /** The last term that it led, or 0. */
   term = 0;
+  /** What its task was given that is pending, or was last. */
+  leadership: Leadership | undefined;
+  /** The last term whose task was reported as an overrun, or 0. */
+  overranTerm = 0;
   /** When its task was last heard of, by its own clock. */
   checkpointMs = 0;
   /** How many tasks are pending. */
@@ -77,6 +81,7 @@ export class Candidate {
       for (const event of EVENTS) this.elector.on(event, (details) => world.note(candidateId, describe(event, details)));
     }
     this.elector.on("startedLeading", ({ term }) => (this.term = term));
+    this.elector.on("overrun", ({ term }) => (this.overranTerm = term));
     this.elector.on("ending", ({ reason }) => {
       const { reason: why } = reason as { readonly reason?: string };
       if (why === "taken" || why === "missing") referee.lost(this);
@@ -175,6 +180,7 @@ export class Candidate {
     this.pending += 1;
     if (this.pending > 1) referee.startedSecondTask(this);
     this.checkpointMs = this.clock.monotonicMs();
+    this.leadership = leadership;
     referee.leads(this, leadership);
     try {
       await work();

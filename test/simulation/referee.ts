@@ -1,5 +1,6 @@
 import type { Leadership } from "@leasehold/core";
 import type { Candidate } from "./candidate.ts";
+import { Overruns } from "./overruns.ts";
 import { SLOWEST_RATE, type Grant } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
@@ -18,6 +19,7 @@ export interface View {
 export class Referee {
   readonly #world: World;
   readonly #views = new Set<View>();
+  readonly #overruns: Overruns;
   #violation: Violation | undefined;
   /** The record is spoilt at present. */
   #isSpoilt = false;
@@ -32,6 +34,7 @@ export class Referee {
 
   constructor(world: World) {
     this.#world = world;
+    this.#overruns = new Overruns(world);
     const { view } = world.store;
     view.granted = (grant) => this.#granted(grant);
     view.wroteBroken = (term) => this.violate("break-holds", `term ${term} was broken`);
@@ -47,6 +50,7 @@ export class Referee {
   check(): void {
     this.checkLeaderships();
     this.#checkElectors();
+    this.#checkOverruns();
     if (this.#violation) throw this.#violation;
   }
 
@@ -160,6 +164,15 @@ export class Referee {
     const leading = [...this.#world.everyone].filter(({ clock, elector }) => clock.running && elector.isLeader);
     const fair = leading.filter(({ term }) => term > this.#exemptTerm);
     if (fair.length > 1) this.violate("one-leader", `isLeader is true for ${fair.map(({ id }) => id).join(" and ")}`);
+  }
+
+  /** A task that nothing covers any more is reported, so that its process can end before long. */
+  #checkOverruns(): void {
+    if (this.#wasSpoilt) return;
+    for (const { id, leadership } of this.#overruns.untold()) {
+      const term = leadership?.term ?? 0;
+      if (term > this.#exemptTerm) this.violate("overrun-is-told", `${id} in term ${term}`);
+    }
   }
 
   #checkStall({ candidate, leadership }: View): void {

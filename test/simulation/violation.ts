@@ -10,6 +10,7 @@ export const INVARIANTS = {
   "break-holds": "a term was renewed, or wrote, after it was broken",
   "reservation-holds": "somebody else acquired while only the candidate of a transfer might",
   "stall-ends": "a task was silent for longer than its stall timeout, and its signal has not aborted",
+  "overrun-is-told": "a task goes on beside a possible successor, and nobody was told that it overruns",
   "one-task": "a second task was started beside one that is still pending in the same process",
   "run-goes-on": "an elector gave up although nothing told it to",
   "leader-returns": "nobody led within the promised time after the last fault",

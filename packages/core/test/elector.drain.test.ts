@@ -10,6 +10,7 @@ import {
   type CandidateOptions,
   type Run,
 } from "./election-world.ts";
+import type { Fault } from "./faulty-record-store.ts";
 import { StubbornTask } from "./leader-tasks.ts";
 
 let world: ElectionWorld;
@@ -219,6 +220,28 @@ describe("rule 8: work is awaited", () => {
     await end();
   });
 
+  test.each([
+    ["taken away", () => world.service.remove(ELECTION), RENEW_INTERVAL_MS],
+    ["run out", () => a.records.failAll({ kind: "lost" }), VALID_FOR_MS],
+  ] as const)(
+    "a task whose lease is %s while it drains has half of the margin left, not all of its drain",
+    async (_, lose, overMs) => {
+      const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
+      vi.spyOn(process.stderr, "write").mockReturnValue(true);
+      await lead({ drainTimeoutMs: 10 * LEASE_MS, onOverrun: "exit" });
+      run.stop();
+      lose();
+      // Its lease was granted a second ago.
+      await world.clock.advance(overMs - 1_000 + LEASE_MS / 20 - 1);
+      expect([task.leadership.isValid(), exit.mock.calls.length]).toEqual([false, 0]);
+
+      await world.clock.advance(1);
+
+      expect(exit).toHaveBeenCalledExactlyOnceWith(OVERRUN_EXIT_CODE);
+      await end();
+    },
+  );
+
   test("a task that settles soon after its validity has ended is no overrun", async () => {
     await lead();
     a.records.failAll({ kind: "unavailable" });
@@ -315,6 +338,23 @@ describe("rule 7: the release", () => {
 
     expect(world.clock.monotonicMs() - startMs).toBeLessThanOrEqual(5_100);
     expect(a.events.all("releaseFailed")).toMatchObject([{ election: ELECTION, term: 1, error: { code: "STORE_TIMEOUT" } }]);
+  });
+
+  test.each<[Fault, waitMs: number]>([
+    [{ kind: "unavailable" }, 100],
+    [{ kind: "throttled", retryAfterMs: 700 }, 700],
+    [{ kind: "throttled", retryAfterMs: 60_000 }, 1_000],
+  ])("that fails (%o) is sent again after %d ms: as long as the service asks, within reason", async (fault, waitMs) => {
+    await lead();
+    a.records.failNext("put", fault);
+    const before = world.service.log.length;
+
+    run.stop();
+    task.settle();
+    await world.clock.runUntil(run.settled);
+
+    const [first = 0, second = 0, ...others] = world.service.log.slice(before).map(({ sentMs }) => sentMs);
+    expect([second - first, others.length, released()]).toEqual([waitMs, 0, true]);
   });
 
   test("waits for a renewal that is under way, so that this one cannot bring the lease back", async () => {

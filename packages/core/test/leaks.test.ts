@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { Elector, MemoryLeaseStore, RecordLeaseStore, sleep } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { LIMITS, win } from "./acquisitions.ts";
 import { ELECTION, ElectionWorld, LEASE_MS } from "./election-world.ts";
 import { RecordService } from "./faulty-record-store.ts";
 import { untilAborted } from "./leader-tasks.ts";
@@ -10,8 +11,8 @@ const TIMES = 10_000;
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** Everything that is kept in maps which are made now. */
-function trackMaps<T>(make: () => T): { readonly made: T; readonly sizes: () => number[] } {
+/** Every map that is made from now on, until the globals are as they were. */
+function trackMapsFromNow(): ReadonlyArray<ReadonlyMap<unknown, unknown>> {
   const maps: Array<Map<unknown, unknown>> = [];
   class TrackedMap<K, V> extends Map<K, V> {
     constructor(entries?: Iterable<readonly [K, V]> | null) {
@@ -20,6 +21,12 @@ function trackMaps<T>(make: () => T): { readonly made: T; readonly sizes: () => 
     }
   }
   vi.stubGlobal("Map", TrackedMap);
+  return maps;
+}
+
+/** Everything that is kept in maps which are made now. */
+function trackMaps<T>(make: () => T): { readonly made: T; readonly sizes: () => number[] } {
+  const maps = trackMapsFromNow();
   const made = make();
   vi.unstubAllGlobals();
   return { made, sizes: () => maps.map(({ size }) => size) };
@@ -122,6 +129,28 @@ describe(`leaks, after ${TIMES} times`, () => {
 });
 
 describe("leaks, over a long life", () => {
+  test("a term remembers a nonce or two, however many it has sent, and whatever has become of them", async () => {
+    const clock = new VirtualClock();
+    const service = new RecordService(clock);
+    const maps = trackMapsFromNow();
+    const records = service.connect("a", { clock });
+    const store = new RecordLeaseStore(records, { clock });
+    const lease = await win(store, "a");
+    vi.unstubAllGlobals();
+
+    for (let times = 0; times < TIMES; times += 1) {
+      if (times % 100 === 0) {
+        records.failNext("put", { kind: "unanswered" });
+        await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
+      }
+      await store.renew(lease, LIMITS);
+      service.log.length = 0;
+    }
+
+    expect(maps.length).toBeGreaterThanOrEqual(3);
+    expect(Math.max(...maps.map(({ size }) => size))).toBeLessThanOrEqual(2);
+  }, 30_000);
+
   test("a day of terms under one signal keeps one listener on it, and a handful of timers", async () => {
     const world = new ElectionWorld();
     const a = world.candidate("a");

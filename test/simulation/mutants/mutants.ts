@@ -420,6 +420,19 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "loss-while-ending-unwatched",
+    rule: "8",
+    bug: "a lease that is lost while its task drains leaves the task all of its drain, beside a successor",
+    within: 1_500,
+    patches: [
+      {
+        file: TENURE,
+        find: "    this.end(error);\n    this.#watchOverrun();",
+        replace: "    this.end(error);",
+      },
+    ],
+  },
+  {
     name: "taken-is-not-over",
     rule: "10",
     bug: "a holder that is told that its lease is another's goes on until it would have run out",
