@@ -1,0 +1,109 @@
+import { Elector, RecordLeaseStore, type Clock } from "@leasehold/core";
+import {
+  ProcessClock,
+  SimulatedRecordService,
+  VirtualClock,
+  type Network,
+  type SimulatedRecordServiceOptions,
+} from "@leasehold/core/testing";
+import { untilAborted } from "./until-aborted.ts";
+
+const ELECTION = "bench";
+/** Each way: a database in the same region. */
+const LATENCY_MS = 5;
+export const ROUND_TRIP_MS: number = 2 * LATENCY_MS;
+const LEASE_MS = 15_000;
+const STARTS_WITHIN_MS = 20_000;
+
+/** How one leader's going was taken by those who stood by. */
+export interface Succession {
+  /** From the send of the release, or from the end of the lease, to the next leader. */
+  readonly tookMs: number;
+  /** What all standbys together sent, from a round trip before the going to ten after the next leader's start. */
+  readonly writes: number;
+  readonly reads: number;
+}
+
+/** One leader and many standbys on one simulated service, each in a process of its own. */
+export class CrowdElection {
+  readonly #clock: VirtualClock;
+  readonly #service: SimulatedRecordService;
+  #writes = 0;
+  #reads = 0;
+  #lastWriteMs = 0;
+
+  constructor(seed: number, options: SimulatedRecordServiceOptions) {
+    this.#clock = new VirtualClock(seed);
+    this.#service = new SimulatedRecordService(this.#clock, options);
+  }
+
+  async succession(standbys: number, end: "releases" | "crashes"): Promise<Succession> {
+    const clock = this.#clock;
+    const leader = this.#campaign("leader", () => undefined);
+    await clock.runUntil(leader.leads);
+    this.#service.onAccepted = () => {
+      this.#lastWriteMs = clock.monotonicMs() - LATENCY_MS;
+    };
+    const others: Campaigner[] = [];
+    // As processes start: not at one instant, and not in step with the leader's renewals.
+    for (let at = 0; at < standbys; at += 1) {
+      await clock.advance((clock.random() * STARTS_WITHIN_MS) / standbys);
+      others.push(this.#campaign(`standby-${at}`, (one) => this.#count(one)));
+    }
+    await clock.advance(60_000 + clock.random() * LEASE_MS);
+    this.#reset();
+    let goneMs = clock.monotonicMs();
+    if (end === "releases") leader.stop();
+    else {
+      leader.process.kill();
+      goneMs = this.#lastWriteMs + LEASE_MS;
+      await clock.advance(goneMs - clock.monotonicMs() - ROUND_TRIP_MS);
+      this.#reset();
+    }
+    const nextMs = await clock.runUntil(Promise.race(others.map(({ leads }) => leads)));
+    await clock.advance(10 * ROUND_TRIP_MS);
+    const { writes, reads } = { writes: this.#writes, reads: this.#reads };
+    for (const { stop } of others) stop();
+    await clock.runUntil(Promise.all(others.map(({ settled }) => settled)));
+    return { tookMs: nextMs - goneMs, writes, reads };
+  }
+
+  /** One way, up to a fifth more or less than usual. */
+  #latencyMs(): number {
+    return LATENCY_MS * (0.8 + 0.4 * this.#clock.random());
+  }
+
+  #reset(): void {
+    this.#writes = 0;
+    this.#reads = 0;
+  }
+
+  #count(operation: string): void {
+    if (operation === "put") this.#writes += 1;
+    if (operation === "get") this.#reads += 1;
+  }
+
+  #campaign(candidateId: string, sends: (operation: string) => void): Campaigner {
+    const process = new ProcessClock(this.#clock);
+    const network: Network = ({ operation }) => {
+      sends(operation);
+      return { arrivals: [{ afterMs: operation === "watch" ? 0 : this.#latencyMs(), replyAfterMs: this.#latencyMs() }] };
+    };
+    const clock: Clock = process;
+    const store = new RecordLeaseStore(this.#service.connect(process, network), { clock });
+    const elector = new Elector({ store, election: ELECTION, candidateId, clock, leaseDurationMs: LEASE_MS });
+    const leads = Promise.withResolvers<number>();
+    elector.on("startedLeading", () => leads.resolve(this.#clock.monotonicMs()));
+    const stopping = new AbortController();
+    const settled = elector.run(untilAborted, { signal: stopping.signal });
+    return { process, leads: leads.promise, settled, stop: () => stopping.abort() };
+  }
+}
+
+interface Campaigner {
+  readonly process: ProcessClock;
+  /** Resolves with the instant, by the true time, when it starts to lead. */
+  readonly leads: Promise<number>;
+  readonly settled: Promise<void>;
+  readonly stop: () => void;
+}
