@@ -130,6 +130,26 @@ describe("rule 11: fail closed", () => {
     await run.settled;
   });
 
+  test("a standby that has only seen a term leads no new record below it, while the leader of that term is valid", async () => {
+    const a = world.candidate("a");
+    const b = world.candidate("b");
+    const runs = [a.run(), b.run()];
+    await world.clock.advance(4 * RENEW_INTERVAL_MS + 100);
+    const [leader, standby] = a.elector.isLeader ? [a, b] : [b, a];
+
+    world.service.remove(ELECTION);
+    for (let looks = 0; looks < 200; looks += 1) {
+      await world.clock.advance(100);
+      expect(leader.elector.isLeader && standby.elector.isLeader).toBe(false);
+      expect(world.service.record(ELECTION)).toBeUndefined();
+    }
+
+    expect(standby.events.names("startedLeading")).toEqual([]);
+    expect(standby.events.all("storeFailed").at(-1)).toMatchObject({ error: { code: "TERM_REGRESSED", highestTermSeen: 1 } });
+    for (const run of runs) run.stop();
+    await Promise.all(runs.map(({ settled }) => settled));
+  });
+
   test("a record restored from a backup bars everybody who has seen the later term", async () => {
     const a = world.candidate("a");
     for (let terms = 0; terms < 5; terms += 1) await a.elector.tryRun(() => undefined);
