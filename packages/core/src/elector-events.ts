@@ -4,7 +4,7 @@ import type { Leader } from "./leadership.ts";
 export interface ElectorEvents {
   /** This candidate has begun to wait. */
   readonly standby: { readonly election: string };
-  /** This candidate leads; comes right before its task is called. */
+  /** This candidate leads; comes right before its task is called, unless the term has ended by the time that the listeners return. */
   readonly startedLeading: { readonly election: string; readonly term: number };
   /** The signal of this leadership has aborted; the task is to settle. */
   readonly ending: { readonly election: string; readonly term: number; readonly reason: Error };

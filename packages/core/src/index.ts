@@ -2,8 +2,9 @@ export { barOf, mayAcquire, type Bar, type Claims } from "./bar.ts";
 export { shareLimits } from "./call-limits.ts";
 export { holderElapsedMs, instantOf, sleep, systemClock, type Clock, type Instant, type Timer } from "./clock.ts";
 export { REQUEST_CHANNEL, STATE_CHANNEL, type ElectorState, type StateChange, type StoreRequest } from "./diagnostics.ts";
-export { Elector, OVERRUN_EXIT_CODE, type ElectorOptions, type TryRunOutcome, type WaitOptions } from "./elector.ts";
+export { Elector, OVERRUN_EXIT_CODE, type TryRunOutcome, type WaitOptions } from "./elector.ts";
 export type { ElectorEvents } from "./elector-events.ts";
+export type { ElectorOptions } from "./elector-options.ts";
 export {
   AlreadyAbortedError,
   ConfigurationError,

@@ -29,13 +29,21 @@ export class LookTimer {
     if (store.watch) void this.#watch(store, election);
   }
 
+  /**
+   * Aborts with the signal that was given, on which it is the one listener: each listener more makes adding and removing
+   * the others slower, and many may share that signal.
+   */
+  get signal(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
   /** Whether the store pushes at present: then there is no need to look before something can have expired. */
   get watching(): boolean {
     return this.#watching;
   }
 
   /**
-   * Waits, at most `delayMs`. Returns what the store has pushed meanwhile, if it has.
+   * Waits, at most `delayMs`, and no longer than the store goes on pushing. Returns what it has pushed meanwhile, if it has.
    * @throws the signal's reason as soon as it aborts.
    */
   async wait(delayMs: number): Promise<Push | undefined> {
@@ -78,6 +86,8 @@ export class LookTimer {
       } catch {
         // The looks go on, and say what is wrong with the store if anything is.
       }
+      // Who waits for a push, at most until the lease may have expired, waits no longer.
+      if (this.#watching) this.#wake?.();
       this.#watching = false;
       await sleep(this.#clock, WATCH_AGAIN_MS, signal).catch(() => undefined);
     }

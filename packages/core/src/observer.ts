@@ -2,6 +2,7 @@ import { systemClock, type Clock } from "./clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse } from "./errors.ts";
 import type { Leader } from "./leadership.ts";
 import type { LeaseSnapshot, LeaseStore } from "./lease-store.ts";
+import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./timing.ts";
@@ -57,11 +58,15 @@ export class Observer {
     const { signal } = options;
     if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
     const looks = new LookTimer(this.#store, this.#election, this.#clock, signal);
+    const pace = new LookPace(this.#clock, { retryPeriodMs: this.#retryPeriodMs, renewIntervalMs: this.#retryPeriodMs });
     let yielded: string | undefined;
     try {
       let seen: Push | undefined;
       for (;;) {
-        seen ??= await this.#look(signal);
+        if (!seen && pace.waitMs === 0) {
+          pace.spend();
+          seen = await this.#look(looks.signal);
+        }
         if (seen) {
           const leader = leaderOf(seen.snapshot);
           const key = JSON.stringify(leader ?? null);
@@ -69,7 +74,7 @@ export class Observer {
           yielded = key;
         }
         const nextMs = seen ? this.#store.nextLookMs(this.#election, this.#retryPeriodMs) : this.#retryPeriodMs;
-        seen = await looks.wait(looks.watching ? nextMs : Math.min(nextMs, this.#retryPeriodMs));
+        seen = await looks.wait(Math.max(looks.watching ? nextMs : Math.min(nextMs, this.#retryPeriodMs), pace.waitMs));
       }
     } catch (error) {
       if (!signal?.aborted) throw error;
@@ -78,7 +83,7 @@ export class Observer {
     }
   }
 
-  async #look(signal: AbortSignal | undefined): Promise<Push | undefined> {
+  async #look(signal: AbortSignal): Promise<Push | undefined> {
     try {
       return { snapshot: await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal }) };
     } catch (error) {

@@ -115,6 +115,11 @@ export class Tenure {
     return this.#lease.term;
   }
 
+  /** Whether the term is neither over nor ending. */
+  get mayWork(): boolean {
+    return this.#isValid() && !this.#controller.signal.aborted;
+  }
+
   /** Why the signal aborted, if it has. */
   get endReason(): Error | undefined {
     return this.#controller.signal.aborted ? (this.#controller.signal.reason as Error) : undefined;

@@ -33,7 +33,7 @@ export interface TimingOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** The longest silence between two `checkpoint()` calls of the task; beyond it the lease is given up. @defaultValue none */
   readonly stallTimeoutMs?: number | undefined;
-  /** How long this elector stands back after giving up a term, unless it sees a newer one. @defaultValue 2 * retryPeriodMs */
+  /** How long this elector stands back after giving up a term, unless it sees a newer one; `run` waits a tenth of a second at least. @defaultValue 2 * retryPeriodMs */
   readonly cooldownMs?: number | undefined;
 }
 
@@ -92,7 +92,7 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
       ? renewIntervalMs
       : attemptTimeoutMs;
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
-  // A look that a push overtakes is repeated.
+  // A look that a push overtakes is repeated; where none is, the time is enough for the candidate's random delay.
   const lookAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
   const roundTripMs = attemptTimeoutMs / 2;
   // What the deadline leaves for a last try after a renewal that was sent in its time. A slow store delays that one, too.

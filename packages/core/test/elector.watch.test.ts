@@ -1,6 +1,6 @@
-import { Elector, RecordLeaseStore } from "@leasehold/core";
+import { Elector, RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { LEASE_MS } from "./election-world.ts";
 import { untilAborted } from "./leader-tasks.ts";
 
@@ -26,4 +26,173 @@ test("an acquisition whose replies are all lost does not bar its own candidate, 
   stopping.abort();
 
   expect(ledAfterMs).toBeLessThan(0.7 * LEASE_MS);
+});
+
+const ROUND_TRIP_MS = 10;
+const CROWD = 50;
+const SEEDS = Array.from({ length: 201 }, (_, index) => index + 1);
+
+interface Sent {
+  readonly candidateId: string;
+  readonly operation: string;
+  readonly atMs: number;
+}
+
+/** A leader and those who stand by, each in a process of its own, on a service that pushes every write. */
+class PushedElection {
+  readonly world: VirtualClock;
+  readonly sent: Sent[] = [];
+  readonly service: SimulatedRecordService;
+  readonly leader: Campaigner;
+  readonly standbys: readonly Campaigner[];
+
+  constructor(seed: number, standbys: number) {
+    this.world = new VirtualClock(seed);
+    this.service = new SimulatedRecordService(this.world, {
+      pushes: "every-write",
+      storeClock: { toleranceMs: 0, exact: true },
+    });
+    this.leader = this.#campaign("leader");
+    this.standbys = Array.from({ length: standbys }, (_, index) => this.#campaign(`standby-${index}`));
+  }
+
+  /** Lets the leader lead, stop, and be succeeded. Gives how long it took from the send of the release. */
+  async handOver(): Promise<number> {
+    await this.world.advance(30_000 + this.world.random() * 5_000);
+    const [leader] = [this.leader, ...this.standbys].filter(({ elector }) => elector.isLeader);
+    this.sent.length = 0;
+    const releasedMs = this.world.monotonicMs();
+    leader!.stop();
+    const others = [this.leader, ...this.standbys].filter((campaigner) => campaigner !== leader);
+    const startsMs: number[] = [];
+    for (const { elector } of others) elector.on("startedLeading", () => startsMs.push(this.world.monotonicMs()));
+    await this.world.advance(50 * ROUND_TRIP_MS);
+    return startsMs[0]! - releasedMs;
+  }
+
+  async stop(): Promise<void> {
+    const all = [this.leader, ...this.standbys];
+    for (const { stop } of all) stop();
+    await this.world.runUntil(Promise.all(all.map(({ settled }) => settled)));
+  }
+
+  #campaign(candidateId: string): Campaigner {
+    const clock = new ProcessClock(this.world);
+    const jitter = (): number => (ROUND_TRIP_MS / 2) * (0.8 + 0.4 * this.world.random());
+    const network: Network = ({ operation }) => {
+      this.sent.push({ candidateId, operation, atMs: this.world.monotonicMs() });
+      return { arrivals: [{ afterMs: jitter(), replyAfterMs: jitter() }] };
+    };
+    const store = new RecordLeaseStore(this.service.connect(clock, network), { clock });
+    const elector = new Elector({ store, election: "nightly-billing", candidateId, clock, leaseDurationMs: LEASE_MS });
+    const stopping = new AbortController();
+    const settled = elector.run(untilAborted, { signal: stopping.signal });
+    return { elector, settled, stop: () => stopping.abort() };
+  }
+}
+
+interface Campaigner {
+  readonly elector: Elector;
+  readonly settled: Promise<void>;
+  readonly stop: () => void;
+}
+
+function median(samples: readonly number[]): number {
+  return samples.toSorted((one, other) => one - other)[Math.floor(samples.length / 2)]!;
+}
+
+describe("rule 13: a hand-over that is pushed to everybody at once", () => {
+  test("takes one standby at most five round trips, in the median", async () => {
+    const tookMs: number[] = [];
+    for (const seed of SEEDS) {
+      const election = new PushedElection(seed, 1);
+      tookMs.push(await election.handOver());
+      await election.stop();
+    }
+
+    expect(median(tookMs)).toBeLessThanOrEqual(5 * ROUND_TRIP_MS);
+  });
+
+  test(`makes a handful of ${CROWD} standbys write, and none of the others read`, { timeout: 30_000 }, async () => {
+    const writes: number[] = [];
+    for (const seed of SEEDS.slice(0, 41)) {
+      const election = new PushedElection(seed, CROWD);
+      await election.handOver();
+      const released = election.sent.findIndex(({ operation }) => operation === "put");
+      const since = election.sent.slice(released + 1).filter(({ operation }) => operation !== "watch");
+      const [first] = since;
+      const acquisitions = since.filter(({ operation, atMs }) => operation === "put" && atMs < first!.atMs + 5 * ROUND_TRIP_MS);
+      const reads = since.filter(({ operation }) => operation === "get");
+      writes.push(acquisitions.length);
+      // Whoever wrote in vain, and nobody else.
+      expect(reads.length).toBeLessThanOrEqual(acquisitions.length - 1);
+      await election.stop();
+    }
+
+    expect(median(writes)).toBeLessThanOrEqual(5);
+  });
+
+  test("is not held up by pushes of the same free record, which begin no new delay", async () => {
+    const election = new PushedElection(1, 1);
+    await election.world.advance(30_000);
+    const [leader] = [election.leader, ...election.standbys].filter(({ elector }) => elector.isLeader);
+    const [standby] = [election.leader, ...election.standbys].filter((campaigner) => campaigner !== leader);
+    leader!.stop();
+    await election.world.advance(ROUND_TRIP_MS / 2 + 1);
+
+    // An administrator writes it again and again.
+    for (let writes = 0; writes < 60; writes += 1) {
+      const stored = election.service.get("nightly-billing")!;
+      const record = stored.data as LeaseRecord;
+      if (record.termId !== null) break;
+      election.service.put("nightly-billing", record, { ifVersion: stored.version, keepsNonce: true });
+      await election.world.advance(ROUND_TRIP_MS / 10);
+      if (standby!.elector.isLeader) break;
+    }
+    await election.world.advance(2_000);
+
+    expect(standby!.elector.isLeader).toBe(true);
+    await election.stop();
+  });
+});
+
+test("a push that is down is noticed: the standby looks again, and finds a release within its retry period", async () => {
+  const world = new VirtualClock();
+  const service = new SimulatedRecordService(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true } });
+  const connect = (): { clock: ProcessClock; records: RecordStore } => {
+    const clock = new ProcessClock(world);
+    return { clock, records: service.connect(clock, promptNetwork(5)) };
+  };
+  const make = (candidateId: string, { clock, records }: ReturnType<typeof connect>): Elector =>
+    new Elector({ store: new RecordLeaseStore(records, { clock }), election: "nightly-billing", candidateId, clock });
+  const leading = make("leader", connect());
+  const leadership = await world.runUntil(leading.campaign());
+  const connection = connect();
+  const down = Promise.withResolvers<never>();
+  const streams = service.connect(connection.clock, promptNetwork(5));
+  let watches = 0;
+  // The stream breaks after what it has pushed first, and cannot be had again.
+  connection.records.watch = async function* (election, options) {
+    watches += 1;
+    if (watches > 1) throw new Error("There is no stream to be had.");
+    const stream = streams.watch!(election, options)[Symbol.asyncIterator]();
+    for (;;) {
+      const pushed = await Promise.race([stream.next(), down.promise]);
+      if (pushed.done) return;
+      yield pushed.value;
+    }
+  };
+  const standby = make("standby", connection);
+  const stopping = new AbortController();
+  const running = standby.run(untilAborted, { signal: stopping.signal });
+  await world.advance(2 * LEASE_MS);
+
+  down.reject(new Error("The stream is down."));
+  await world.advance(standby.timing.retryPeriodMs);
+  await world.runUntil(leadership.release());
+  await world.advance(standby.timing.retryPeriodMs + 100);
+
+  expect(standby.isLeader).toBe(true);
+  stopping.abort();
+  await world.runUntil(running);
 });

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { MemoryLeaseStore, Observer, type Leader } from "@leasehold/core";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { LIMITS, win } from "./acquisitions.ts";
 import { ELECTION, ElectionWorld, LEASE_MS, RETRY_PERIOD_MS } from "./election-world.ts";
 
@@ -149,6 +149,20 @@ describe("an observer of a store that must be polled", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
     await world.clock.advance(10_000);
     expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("puts one listener on the caller's signal, however often it looks: thousands of observers may share that signal", async () => {
+    world.candidate("a").run();
+    const stopping = new AbortController();
+    const adding = vi.spyOn(stopping.signal, "addEventListener");
+    const { ended } = collect(world.candidate("reader", { latencyMs: 10 }).elector.observe(stopping));
+
+    await world.clock.advance(60_000);
+
+    expect(world.service.count("reader")).toBeGreaterThan(20);
+    expect(adding).toHaveBeenCalledTimes(1);
+    stopping.abort();
+    await ended;
   });
 
   test("does not wait for a look that takes long", async () => {

@@ -7,6 +7,7 @@ const RECORDS: readonly StoreKind[] = ["records", "records with a push", "record
 
 const BAR = "packages/core/src/bar.ts";
 const CLOCK = "packages/core/src/clock.ts";
+const CANDIDACY = "packages/core/src/candidacy.ts";
 const ELECTOR = "packages/core/src/elector.ts";
 const ENGINE = "packages/core/src/record-lease-store.ts";
 const REQUEST = "packages/core/src/request.ts";
@@ -102,10 +103,10 @@ export const MUTANTS: readonly Mutant[] = [
           "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) return { acquired: false, current };",
       },
       {
-        file: ELECTOR,
-        find: "    if (!mayAcquire(snapshot, this.candidateId, reservation?.group) || signal?.aborted) return undefined;",
+        file: CANDIDACY,
+        find: "    return mayAcquire(snapshot, candidateId, wishes.reservation?.group);",
         replace:
-          "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#timing.leaseDurationMs;\n    if ((!mayAcquire(snapshot, this.candidateId, reservation?.group) && !passed) || signal?.aborted) return undefined;",
+          "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#options.timing.leaseDurationMs;\n    return mayAcquire(snapshot, candidateId, wishes.reservation?.group) || passed;",
       },
     ],
   },
@@ -209,12 +210,12 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ELECTOR,
-        find: "        if (lease && signal?.aborted) await this.#giveBack(lease);\n        else if (lease)",
+        find: "        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);\n        else if (lease)",
         replace: "        if (lease && signal?.aborted) break;\n        else if (lease)",
       },
       {
         file: ELECTOR,
-        find: "        if (lease && signal?.aborted) await this.#giveBack(lease);\n        signal?.throwIfAborted();",
+        find: "        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);\n        signal?.throwIfAborted();",
         replace: "        signal?.throwIfAborted();",
       },
     ],
@@ -386,9 +387,14 @@ export const MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: ELECTOR,
-        find: "    if (holderElapsedMs(this.#clock, lease.grantedAt) < renewDeadlineMs) return lease;",
+        file: CANDIDACY,
+        find: "    if (holderElapsedMs(clock, lease.grantedAt) < renewDeadlineMs) return lease;",
         replace: "    if (renewDeadlineMs > 0) return lease;",
+      },
+      {
+        file: TENURE,
+        find: "    return this.#isValid() && !this.#controller.signal.aborted;",
+        replace: "    return this.#lease !== undefined;",
       },
     ],
   },

@@ -1,0 +1,118 @@
+import { Elector, MemoryLeaseStore, type LeaderTask } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, ElectionWorld } from "./election-world.ts";
+
+/** The least that passes between two terms, as the design has it: a short real wait. */
+const PAUSE_MS = 100;
+/** A loop in microtasks never lets a test end by itself. */
+const TOO_MANY = 200;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+/** Notes when it starts, and ends a loop that lets no time pass. */
+function counted(starts: number[], task: LeaderTask<unknown> = () => undefined): LeaderTask<unknown> {
+  return (leadership) => {
+    starts.push(clock.monotonicMs());
+    if (starts.filter((ms) => ms === clock.monotonicMs()).length > TOO_MANY) throw new Error("No time passes between the terms.");
+    return task(leadership);
+  };
+}
+
+function gapsMs(starts: readonly number[]): number[] {
+  return starts.slice(1).map((ms, at) => ms - starts[at]!);
+}
+
+describe("rule 17: between two terms of one elector a short time passes, whatever the options", () => {
+  test("on a store that answers at once, with no cooldown, where each task returns at once", async () => {
+    const starts: number[] = [];
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    const stopping = new AbortController();
+    const running = elector.run(counted(starts), { signal: stopping.signal });
+
+    await clock.advance(10_000);
+    stopping.abort();
+    await clock.runUntil(running);
+
+    expect(starts.length).toBeGreaterThan(10);
+    expect(Math.min(...gapsMs(starts))).toBeGreaterThanOrEqual(PAUSE_MS);
+  });
+
+  test("where two electors hand the lease to and fro, each seeing the other's newer term at once", async () => {
+    const starts = { a: [] as number[], b: [] as number[] };
+    const stopping = new AbortController();
+    const runs = (["a", "b"] as const).map((candidateId) =>
+      new Elector({ store, election: ELECTION, candidateId, clock }).run(counted(starts[candidateId]), stopping),
+    );
+
+    await clock.advance(10_000);
+    stopping.abort();
+    await clock.runUntil(Promise.all(runs));
+
+    for (const of of [starts.a, starts.b]) {
+      expect(of.length).toBeGreaterThan(10);
+      expect(Math.min(...gapsMs(of))).toBeGreaterThanOrEqual(PAUSE_MS);
+    }
+  });
+
+  test("where a listener resigns each term before its task is called", async () => {
+    const started: number[] = [];
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    elector.on("startedLeading", () => {
+      started.push(clock.monotonicMs());
+      if (started.length <= TOO_MANY) void elector.resign();
+    });
+    const stopping = new AbortController();
+    const running = elector.run(counted([]), { signal: stopping.signal });
+
+    await clock.advance(5_000);
+    stopping.abort();
+    await clock.runUntil(running);
+
+    expect(started.length).toBeGreaterThan(10);
+    expect(Math.min(...gapsMs(started))).toBeGreaterThanOrEqual(PAUSE_MS);
+  });
+
+  test("where the caller runs again after each task that threw at once", async () => {
+    const starts: number[] = [];
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    const again = async (): Promise<void> => {
+      while (starts.length < 20) {
+        await elector.run(counted(starts, () => Promise.reject(new Error("of the task")))).catch(() => undefined);
+      }
+    };
+
+    await clock.runUntil(again());
+
+    expect(Math.min(...gapsMs(starts))).toBeGreaterThanOrEqual(PAUSE_MS);
+  });
+
+  test("a stop that comes in between is not kept waiting", async () => {
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    const stopping = new AbortController();
+    const task = counted([], () => void setImmediate(() => stopping.abort()));
+    const running = elector.run(task, { signal: stopping.signal });
+
+    await running;
+
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("so that a networked store is not flooded: a handful of requests for each pause", async () => {
+    const world = new ElectionWorld();
+    clock = world.clock;
+    const a = world.candidate("a", { cooldownMs: 0 });
+    const run = a.run(counted([]));
+
+    await world.clock.advance(10_000);
+    run.stop();
+    await world.clock.runUntil(run.settled);
+
+    expect(world.service.count("a")).toBeLessThanOrEqual((10_000 / PAUSE_MS + 1) * 3);
+  });
+});

@@ -1,0 +1,189 @@
+import { Elector, Observer, RecordLeaseStore, type LeaseRecord } from "@leasehold/core";
+import { ProcessClock, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { LookPace } from "../src/look-pace.ts";
+import { ELECTION } from "./election-world.ts";
+import { untilAborted } from "./leader-tasks.ts";
+
+const SEEDED = { seed: 20_261_122, numRuns: 40 };
+const HOUR_MS = 3_600_000;
+const LATENCY_MS = 5;
+/** How many looks may be made up for at once. */
+const BURST = 10;
+
+/** What another candidate publishes of itself, and how often it writes; some writes are of the same term, some of a new one. */
+interface Foreign {
+  readonly renewIntervalMs: number;
+  readonly leaseDurationMs: number;
+  readonly everyMs: number;
+  readonly newTerms: boolean;
+  readonly held: boolean;
+}
+
+interface Own {
+  readonly retryPeriodMs: number;
+  readonly renewIntervalMs: number;
+}
+
+const foreign: fc.Arbitrary<Foreign> = fc.record({
+  renewIntervalMs: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 60_000 }), fc.constantFrom(1e-9, 1e9)),
+  leaseDurationMs: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 120_000 }), fc.constantFrom(1e-9, 1e9)),
+  everyMs: fc.oneof(fc.integer({ min: 20, max: 500 }), fc.integer({ min: 500, max: 20_000 })),
+  newTerms: fc.boolean(),
+  held: fc.boolean(),
+});
+const own: fc.Arbitrary<Own> = fc.record({
+  retryPeriodMs: fc.integer({ min: 200, max: 10_000 }),
+  renewIntervalMs: fc.integer({ min: 200, max: 5_000 }),
+});
+
+/** As many looks as a holder with these very options would give rise to, and one more for each of its renewals. */
+function allowed({ retryPeriodMs, renewIntervalMs }: Own, ms: number): number {
+  const perRenewal = Math.ceil(renewIntervalMs / retryPeriodMs) + 1;
+  return (ms / renewIntervalMs) * perRenewal + BURST;
+}
+
+/** A process that counts what it sends, beside a stranger that writes whatever it likes. */
+class Neighbourhood {
+  readonly world = new VirtualClock();
+  readonly process: ProcessClock = new ProcessClock(this.world);
+  readonly store: RecordLeaseStore;
+  sent = 0;
+  readonly #service: SimulatedRecordService;
+  #written = 0;
+
+  constructor(pushes: "every-write" | "all-but-renewals" | undefined) {
+    this.#service = new SimulatedRecordService(this.world, { pushes });
+    const network: Network = ({ operation }) => {
+      if (operation !== "watch") this.sent += 1;
+      return { arrivals: [{ afterMs: LATENCY_MS, replyAfterMs: LATENCY_MS }] };
+    };
+    this.store = new RecordLeaseStore(this.#service.connect(this.process, network), { clock: this.process });
+  }
+
+  /** The stranger keeps everybody else out, by holding the lease or by a hand-over to itself. */
+  write({ renewIntervalMs, leaseDurationMs, newTerms, held }: Foreign): void {
+    this.#written += 1;
+    const term = newTerms ? this.#written : 1;
+    const record: LeaseRecord = {
+      schema: 1,
+      term,
+      termId: held ? `t${term}` : null,
+      candidateId: "stranger",
+      nonce: `n${this.#written}`,
+      leaseDurationMs,
+      renewIntervalMs,
+      transfer: { candidateId: "stranger", timeoutMs: 1e9 },
+    };
+    const ifVersion = this.#service.get(ELECTION)?.version;
+    this.#service.put(ELECTION, record, { ifVersion, keepsNonce: false });
+  }
+
+  async endure(what: Foreign, ms: number): Promise<void> {
+    const untilMs = this.world.monotonicMs() + ms;
+    while (this.world.monotonicMs() < untilMs) {
+      this.write(what);
+      await this.world.advance(what.everyMs);
+    }
+  }
+}
+
+describe("rule 13: whatever others publish, no more is asked than the own options allow", () => {
+  const MINUTES_MS = 300_000;
+
+  test.prop([foreign, own, fc.constantFrom("every-write", "all-but-renewals", undefined)], SEEDED)(
+    "by a standby",
+    async (published, options, pushes) => {
+      const there = new Neighbourhood(pushes);
+      there.write(published);
+      const elector = new Elector({
+        ...options,
+        leaseDurationMs: 15_000,
+        store: there.store,
+        election: ELECTION,
+        clock: there.process,
+      });
+      const stopping = new AbortController();
+      const running = elector.run(untilAborted, { signal: stopping.signal });
+
+      await there.endure(published, MINUTES_MS);
+
+      stopping.abort();
+      await there.world.runUntil(running);
+      // A look that a push overtakes is repeated, once.
+      const requestsPerLook = pushes ? 2 : 1;
+      expect(there.sent).toBeLessThanOrEqual(requestsPerLook * allowed(options, MINUTES_MS + published.everyMs));
+    },
+    60_000,
+  );
+
+  test.prop([foreign, fc.integer({ min: 200, max: 10_000 })], SEEDED)(
+    "by an observer, which has no renewals of its own",
+    async (published, retryPeriodMs) => {
+      const there = new Neighbourhood(undefined);
+      there.write(published);
+      const observer = new Observer({ store: there.store, election: ELECTION, retryPeriodMs, clock: there.process });
+      const stopping = new AbortController();
+      const observing = (async () => {
+        for await (const _ of observer.observe(stopping)) continue;
+      })();
+
+      await there.endure(published, MINUTES_MS);
+
+      stopping.abort();
+      await there.world.runUntil(observing);
+      const renewIntervalMs = retryPeriodMs;
+      expect(there.sent).toBeLessThanOrEqual(allowed({ retryPeriodMs, renewIntervalMs }, MINUTES_MS + published.everyMs));
+    },
+    60_000,
+  );
+
+  test("a holder that renews every 50 ms costs a standby of a long retry period no more than a holder like itself, twice", async () => {
+    const there = new Neighbourhood(undefined);
+    const published = { renewIntervalMs: 50, leaseDurationMs: 15_000, everyMs: 50, newTerms: false, held: true };
+    there.write(published);
+    const retryPeriodMs = 10_000;
+    const elector = new Elector({ store: there.store, election: ELECTION, clock: there.process, retryPeriodMs });
+    const stopping = new AbortController();
+    const running = elector.run(untilAborted, { signal: stopping.signal });
+
+    await there.endure(published, HOUR_MS / 6);
+
+    stopping.abort();
+    await there.world.runUntil(running);
+    expect(there.sent).toBeLessThanOrEqual(1_440 / 6 + BURST);
+  });
+});
+
+describe("the pace of looks", () => {
+  test.prop([own, fc.array(fc.nat(3_000), { minLength: 50, maxLength: 200 })], SEEDED)(
+    "is kept by whoever waits as long as it says, and makes nobody wait longer than a retry period",
+    (options, wantedMs) => {
+      const clock = new VirtualClock();
+      const pace = new LookPace(clock, options);
+      const startMs = clock.monotonicMs();
+      let looks = 0;
+      for (const ms of wantedMs) {
+        const { waitMs } = pace;
+        expect(waitMs).toBeLessThanOrEqual(options.retryPeriodMs);
+        clock.freeze(Math.max(ms, waitMs));
+        pace.spend();
+        looks += 1;
+        expect(looks).toBeLessThanOrEqual(allowed(options, clock.monotonicMs() - startMs) + 1);
+      }
+    },
+  );
+
+  test("does not hold up the looks that follow one another quickly after a quiet time", () => {
+    const clock = new VirtualClock();
+    const pace = new LookPace(clock, { retryPeriodMs: 2_000, renewIntervalMs: 5_000 });
+    clock.freeze(60_000);
+    for (let looks = 0; looks < BURST; looks += 1) {
+      expect(pace.waitMs).toBe(0);
+      pace.spend();
+    }
+
+    expect(pace.waitMs).toBe(5_000 / 4);
+  });
+});
