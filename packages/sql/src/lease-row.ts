@@ -1,4 +1,4 @@
-import type { LeaseRecord, StoredRecord } from "@leasehold/core";
+import type { Clock, LeaseRecord, StoredRecord } from "@leasehold/core";
 
 /** Leases, and apart from them the fences, which renewals never touch. */
 export const LEASES = "leasehold_leases";
@@ -6,13 +6,27 @@ export const FENCES = "leasehold_fences";
 /** The occurrences of schedules: rows of the same columns, which may be deleted once they have expired. */
 export const OCCURRENCES = "leasehold_occurrences";
 
-/** A database's clock, to tell ages by: that of its host or server. A step of so much goes unnoticed, and is what the margin is for. */
-export const STORE_CLOCK = { toleranceMs: 100, exact: false } as const;
+/**
+ * A database's clock, to tell ages by: that of its host or server. The wall clocks of hosts that are synchronized are tens
+ * of milliseconds apart; a step of so much goes unnoticed, and is what the margin is for.
+ */
+export const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
+
+/** The wall clock of whoever writes a nonce. Rounded up, since a greater age is the less safe one. */
+export function writtenAtWallMs(clock: Clock): number {
+  return Math.ceil(clock.wallMs());
+}
 
 /** What a row has before its first acquisition; no version of a record is ever this. */
 export const NO_VERSION = "";
 
-/** The columns of a lease record, in the order of {@link columnValues}. Beside them are the key, `version` and `nonce_at`. */
+/**
+ * When the nonce was written: by the database's clock; which clock that is (of which server, since its last start); and by
+ * the wall clock of the process that asked for it.
+ */
+export const NONCE_COLUMNS: readonly string[] = ["nonce_at", "nonce_clock", "nonce_wall_ms"];
+
+/** The columns of a lease record, in the order of {@link columnValues}. Beside them are the key, `version` and {@link NONCE_COLUMNS}. */
 export const COLUMNS: readonly string[] = [
   "schema_version",
   "term",
@@ -58,11 +72,12 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
 /** A row as drivers give it: numbers may be text, and text may be bytes. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A row, with the age of its nonce as `age_ms`, as the engine takes it; `undefined` before the first acquisition. */
+/** A row as the engine takes it, with the age of its nonce as `age_ms`; `undefined` before the first acquisition. */
 export function stored(row: Row | undefined): StoredRecord | undefined {
   const version = textOf(row?.["version"]);
   if (!row || version === null || version === NO_VERSION) return undefined;
   const ageMs = numberOf(row["age_ms"]);
+  const wallMs = numberOf(row["nonce_wall_ms"]);
   const value = textOf(row["value"]);
   const reason = textOf(row["broken_reason"]);
   const transferTo = textOf(row["transfer_to"]);
@@ -85,7 +100,12 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     // Any other number is nothing that we have written.
     ...(done === null ? {} : { done: done === 1 ? true : done }),
   };
-  return { data, version, ...(ageMs === null ? {} : { nonceAgeMs: [ageMs, ageMs] }) };
+  return {
+    data,
+    version,
+    ...(ageMs === null ? {} : { nonceAgeMs: [ageMs, ageMs] }),
+    ...(wallMs === null ? {} : { nonceWallMs: wallMs }),
+  };
 }
 
 export function textOf(value: unknown): string | null {

@@ -1,4 +1,4 @@
-import { FENCES, LEASES, OCCURRENCES } from "./lease-row.ts";
+import { COLUMNS, FENCES, LEASES, NONCE_COLUMNS, OCCURRENCES } from "./lease-row.ts";
 
 /** A table that keeps records as rows, and which of its rows are meant by the names that the engine calls them by. */
 export interface RecordTable {
@@ -31,6 +31,13 @@ export function occurrenceTable(election: string, retentionMs: number): RecordTa
     retentionMs,
   };
 }
+
+/** Statements that fail where a table is there, but with the columns of another version: CREATE TABLE IF NOT EXISTS is silent then. */
+export const LAYOUT_CHECKS: readonly string[] = [
+  `SELECT election, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")} FROM ${LEASES} WHERE 1 = 0`,
+  `SELECT election, term, term_id FROM ${FENCES} WHERE 1 = 0`,
+  `SELECT election, occurrence, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")}, expires_at FROM ${OCCURRENCES} WHERE 1 = 0`,
+];
 
 /** What the fence of a record without a fence's row is compared by: nobody's once the record is vacated or broken. */
 export const OWN_FENCE: string = "term, CASE WHEN broken_reason IS NULL THEN term_id END AS term_id";

@@ -1,4 +1,4 @@
-import { discreet, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { ConfigurationError, discreet, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 
 /** What a driver's error means. */
 export interface Meaning {
@@ -26,7 +26,12 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
 
-const MIGRATION_RIGHTS = " migrate() needs the right to create tables; or have somebody run the statements of store.migration.";
+/** What to do about a column that is not there. */
+export const OTHER_LAYOUT =
+  " The tables were made by another version: compare their columns with those of store.migration; add what is missing, or make them anew while nobody leads.";
+
+const MIGRATION_RIGHTS =
+  " migrate() needs the right to create tables and to read them; or have somebody run the statements of store.migration.";
 
 /**
  * A write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
@@ -35,8 +40,15 @@ const MIGRATION_RIGHTS = " migrate() needs the right to create tables; or have s
 export function notCommitted({ store, operation, election }: RequestLabel): StoreError {
   return new StoreError(
     "STORE_REJECTED",
-    `${store}: '${operation}' of '${election}' was not committed: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK, and leave autocommit on.`,
+    `${store}: '${operation}' of '${election}' was not committed: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.`,
     { store, operation, election, mayHaveBeenApplied: false },
+  );
+}
+
+/** A call on a store that was closed: opening again by itself, it would leave connections or files open that nobody closes. */
+export function storeClosed(): ConfigurationError {
+  return new ConfigurationError(
+    "This SqlLeaseStore was closed. Close it after all of its electors, observers and watches have ended; to go on, make another one.",
   );
 }
 

@@ -32,7 +32,7 @@ export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
  *
  * Assumes one primary that does not lose acknowledged writes: synchronous replication where it can fail over, a local
  * disk for SQLite. Electors judge expiry by what they observe; `tryRun`, and electors that ask for it, also by the
- * database's own clock, confirmed by a second reading, and trust it not to step meanwhile.
+ * database's own clock, as far as the wall clocks of whoever wrote last and of this process agree with it.
  *
  * With a pool of yours, its connections are shared with your work: lease calls that wait for one in vain fail, and so
  * may the leadership. Give the store a URL, or keep connections to spare.
@@ -84,7 +84,10 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
     return new SqlOccurrenceStore(this.#database.occurrences(election, retentionMs), this.#clock);
   }
 
-  /** Closes what the store has opened itself: files, or its own pool. */
+  /**
+   * Closes what the store has opened itself: files, or its own pool. It may be called again. Every later request of the
+   * store, or of its occurrences, rejects with a {@link ConfigurationError}, also where the pool is yours and stays open.
+   */
   async close(): Promise<void> {
     await this.#database.close();
   }

@@ -1,9 +1,10 @@
 import { fenceOf, type LeaseRecord } from "../../core/src/record-store.ts";
+import { Elector } from "@leasehold/core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool, type PoolOptions } from "mysql2/promise";
 import { type CustomTypesConfig, Pool, types as pgTypes } from "pg";
-import { expect } from "vitest";
-import { describeDatabases, failureOf, recordOf, type SqlWorld } from "./sql-world.ts";
+import { describe, expect } from "vitest";
+import { describeDatabases, failureOf, recordOf, win, type SqlWorld } from "./sql-world.ts";
 
 const signal = new AbortController().signal;
 const RECORD: LeaseRecord = recordOf({
@@ -81,10 +82,10 @@ await describeDatabases(["mysql"], (test) => {
     await roundTrip(world, pool);
   });
 
-  test("a session that does not commit by itself never makes a leader", async ({ world }) => {
+  test("a session that was left in a transaction never makes a leader", async ({ world }) => {
     const pool = createPool({ uri: world.place, connectionLimit: 1 });
     world.onEnd(() => pool.end());
-    await pool.query("SET SESSION autocommit = 0");
+    await pool.query("BEGIN");
     const rows = world.rows(pool);
     const error = await failureOf(
       rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
@@ -93,6 +94,70 @@ await describeDatabases(["mysql"], (test) => {
     // And leaves no lock behind.
     await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
     await roundTrip(world, world.place);
+  });
+
+  describe("a session with autocommit off", () => {
+    /** A pool of one such connection. */
+    async function uncommitting(world: SqlWorld): Promise<ReturnType<typeof createPool>> {
+      const pool = createPool({ uri: world.place, connectionLimit: 1 });
+      world.onEnd(() => pool.end());
+      await pool.query("SET SESSION autocommit = 0");
+      return pool;
+    }
+
+    test("is written on for good, and stays as it is", async ({ world }) => {
+      const pool = await uncommitting(world);
+      await roundTrip(world, pool);
+      const [rows] = await pool.query("SELECT @@autocommit AS autocommit, @@in_transaction AS busy");
+      expect(rows).toEqual([{ autocommit: 0, busy: 0 }]);
+    });
+
+    test("reads what others have written since somebody's transaction began on it", async ({ world }) => {
+      const pool = await uncommitting(world);
+      await pool.query("SELECT * FROM leasehold_leases");
+      const lease = await win(world, world.store());
+
+      await expect(world.store(pool).read(world.election)).resolves.toMatchObject({ term: lease.term, holder: "a" });
+    });
+
+    test("does not commit what somebody had left on it", async ({ world }) => {
+      await world.run("CREATE TABLE left_over (a INT) ENGINE = InnoDB");
+      const pool = await uncommitting(world);
+      await pool.query("INSERT INTO left_over VALUES (1)");
+      await win(world, world.store(pool));
+
+      await expect(world.run("SELECT * FROM left_over")).resolves.toEqual([]);
+    });
+
+    test("leaves no lock behind where its write lost", async ({ world }) => {
+      const pool = await uncommitting(world);
+      const store = world.store(pool);
+      await win(world, store);
+      const rows = world.rows(pool);
+      const put = { ifVersion: "another", keepsNonce: false, fence: { term: 2, termId: "t" }, signal };
+      await expect(rows.put(world.election, recordOf({ term: 2 }), put)).resolves.toEqual({ stored: false });
+      await world.run("SELECT * FROM leasehold_leases WHERE election = ? FOR UPDATE NOWAIT", [world.name()]);
+    });
+
+    test("does not end run, in a pool of such and others", async ({ world }) => {
+      const pool = createPool({ uri: world.place, connectionLimit: 2 });
+      world.onEnd(() => pool.end());
+      const both = [await pool.getConnection(), await pool.getConnection()];
+      await both[0]?.query("SET SESSION autocommit = 0");
+      for (const one of both) one.release();
+      const elector = new Elector({ store: world.store(pool), election: world.election, renewIntervalMs: 100 });
+      const stop = new AbortController();
+      await elector.run(
+        async ({ signal: leading }) => {
+          const told = (await world.leaseRow())?.["nonce"];
+          await expect.poll(async () => (await world.leaseRow())?.["nonce"], { timeout: 10_000 }).not.toBe(told);
+          expect(leading.aborted).toBe(false);
+          stop.abort();
+        },
+        { signal: stop.signal },
+      );
+      await expect(world.store().read(world.election)).resolves.toMatchObject({ state: "vacant", term: 1 });
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Elector } from "@leasehold/core";
 import { expect } from "vitest";
-import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type Session, type SqlWorld } from "./sql-world.ts";
 
 /** A place of its own on the server, with nothing in it. */
 async function bare(world: SqlWorld, name: string): Promise<string> {
@@ -53,12 +53,34 @@ await describeDatabases(ALL, (test) => {
   });
 });
 
+await describeDatabases(ALL, (test, kind) => {
+  test("tables of another version are an error that says which column, and what to do", async ({ world }) => {
+    const { migration } = world.store();
+    const former = migration.map((statement) => statement.replace(/\n *nonce_clock [^\n]*/, ""));
+    const place = kind === "sqlite" ? world.place : await bare(world, "former");
+    // SQLite keeps its tables in two files.
+    const sessions =
+      kind === "sqlite"
+        ? await Promise.all([place, `${place}-leasehold`, `${place}-leasehold`].map((file) => world.session(file)))
+        : Array<Session>(3).fill(await world.session(place));
+    for (const [index, statement] of former.entries()) await sessions[index]!.run(statement);
+
+    const store = world.store(place);
+    for (const call of [() => store.migrate(), () => store.read(world.election), () => store.acquire(asking(world))]) {
+      const error = await failureOf(call());
+      expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+      expect(error.message).toContain("nonce_clock");
+      expect(error.message).toMatch(/made by another version: compare their columns with those of store.migration/);
+    }
+  });
+});
+
 await describeDatabases(SERVERS, (test, kind) => {
   test("five at once do no harm", async ({ world }) => {
     for (let round = 0; round < 3; round += 1) {
       const place = await bare(world, `at_once_${round}`);
       await Promise.all(Array.from({ length: 5 }, () => world.store(place).migrate()));
-      expect(await columns(world, `at_once_${round}`)).toHaveLength(41);
+      expect(await columns(world, `at_once_${round}`)).toHaveLength(45);
     }
   });
 

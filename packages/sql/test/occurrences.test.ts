@@ -10,7 +10,7 @@ import {
   failureOf,
   LEASE_MS,
   LIMITS,
-  moveNonce,
+  letPass,
   recordOf,
   win,
   type Kind,
@@ -80,8 +80,8 @@ await describeDatabases(ALL, (test, kind) => {
       const first = occurrencesOf(world);
       const claim = await win(world, first, { election: TICK });
       await expect(first.release(claim, DONE)).resolves.toBe("released");
-      for (const byMs of [0, -LEASE_MS, -3_600_000_000]) {
-        await moveNonce(world, byMs, "leasehold_occurrences");
+      for (const ms of [0, LEASE_MS, 3_600_000_000]) {
+        await letPass(world, ms, "leasehold_occurrences");
         await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
         const request = asking(world, { election: TICK });
         await expect(first.acquire(request)).resolves.toMatchObject({ acquired: false, current: { bar: { kind: "done" } } });
@@ -107,20 +107,18 @@ await describeDatabases(ALL, (test, kind) => {
       const first = occurrencesOf(world);
       await first.release(await win(world, first, { election: TICK }), { ...LIMITS, holdMs: 60_000 });
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-      await moveNonce(world, -60_000, "leasehold_occurrences");
+      await letPass(world, 60_000, "leasehold_occurrences");
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
     });
 
-    test("whose claimant crashed is taken over, once two readings of the database's clock agree", async ({ world }) => {
+    test("whose claimant crashed is taken over, once it has run out by the database's clock", async ({ world }) => {
       const crashed = occurrencesOf(world);
       const claim = await win(world, crashed, { election: TICK });
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-      await moveNonce(world, -LEASE_MS, "leasehold_occurrences");
+      await letPass(world, LEASE_MS, "leasehold_occurrences");
 
       const cold = occurrencesOf(world);
       const request = asking(world, { election: TICK, candidateId: "b", expiry: "store-clock" });
-      await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "unknown" } });
-      await expect(cold.read(TICK, { expiry: "store-clock" })).resolves.toMatchObject({ state: "expired" });
       await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
 
       await expect(crashed.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
@@ -252,10 +250,10 @@ await describeDatabases(ALL, (test, kind) => {
       for (const retentionMs of [1, 1.5, 60_000.001, 2_147_483_647]) {
         const election = `${world.election} ${retentionMs}`;
         await win(world, occurrencesOf(world, election, retentionMs), { election: TICK });
-        const [row] = await world.run("SELECT expires_at, nonce_at FROM leasehold_occurrences WHERE election = ?", [
-          world.name(election),
-        ]);
-        const [at = Number.NaN, from = Number.NaN] = ["expires_at", "nonce_at"].map((name) => Number(row?.[name]));
+        const [row] = await world.run("SELECT * FROM leasehold_occurrences WHERE election = ?", [world.name(election)]);
+        // SQLite tells the time of day by the host's wall clock, as the writer does, and ages by another one.
+        const written = kind === "sqlite" ? "nonce_wall_ms" : "nonce_at";
+        const [at = Number.NaN, from = Number.NaN] = ["expires_at", written].map((name) => Number(row?.[name]));
         // Of dates, the drivers give milliseconds.
         expect(at - from).toBeGreaterThanOrEqual(Math.floor(retentionMs));
         expect(at - from).toBeLessThanOrEqual(retentionMs + 1_000);

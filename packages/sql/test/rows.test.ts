@@ -151,15 +151,21 @@ await describeDatabases(ALL, (test) => {
 
   test("the age of the nonce counts from where it was new", async ({ world }) => {
     const rows = world.rows();
-    const at = async (): Promise<unknown> => (await world.leaseRow())?.["nonce_at"];
+    const at = async (): Promise<unknown> => {
+      const { nonce_at, nonce_clock, nonce_wall_ms } = (await world.leaseRow()) ?? {};
+      return [nonce_at, nonce_clock, Number(nonce_wall_ms)];
+    };
     const record = recordOf();
+    const beganMs = Date.now();
     const version = await put(rows, world, record);
     const written = await at();
+    const { nonceWallMs } = (await get(rows, world.election)) ?? {};
+    expect(nonceWallMs).toBeGreaterThanOrEqual(beganMs);
+    expect(nonceWallMs).toBeLessThanOrEqual(Date.now() + 1);
     const kept = await put(rows, world, { ...record, broken: { reason: "r" } }, version, true);
     expect(await at()).toStrictEqual(written);
     const plain = await rows.put(world.election, record, { ifVersion: kept, keepsNonce: true, signal });
     expect(await at()).toStrictEqual(written);
-    // The clock ticks in microseconds at best, and in milliseconds in SQLite.
     await expect.poll(async () => (await get(rows, world.election))?.nonceAgeMs?.[0]).toBeGreaterThan(2);
     await rows.put(world.election, record, { ifVersion: plain.stored ? plain.version : "", keepsNonce: false, signal });
     expect(await at()).not.toStrictEqual(written);

@@ -252,14 +252,26 @@ function textual(row: Row | undefined): Row | undefined {
   );
 }
 
-/** Moves the time at which the nonce was written, as a clock that steps would. */
-export async function moveNonce(world: SqlWorld, byMs: number, table = "leasehold_leases"): Promise<void> {
+/** Makes every nonce older by all clocks, as if so much time had passed. */
+export async function letPass(world: SqlWorld, ms: number, table = "leasehold_leases"): Promise<void> {
+  await stepClock(world, ms, table);
+  await world.run(`UPDATE ${table} SET nonce_wall_ms = nonce_wall_ms - ${ms} WHERE election = ?`, [world.name()]);
+}
+
+/** Sets the database's clock forward, or back: seen from there, what was written before is older, or younger. */
+export async function stepClock(world: SqlWorld, byMs: number, table = "leasehold_leases"): Promise<void> {
   const moved = {
-    sqlite: `nonce_at + ${byMs}`,
-    mysql: `TIMESTAMPADD(MICROSECOND, ${byMs * 1_000}, nonce_at)`,
-    postgres: `nonce_at + make_interval(secs => ${byMs / 1_000})`,
+    sqlite: `nonce_at - ${byMs}`,
+    mysql: `TIMESTAMPADD(MICROSECOND, ${-byMs * 1_000}, nonce_at)`,
+    postgres: `nonce_at - make_interval(secs => ${byMs / 1_000})`,
   }[world.kind];
   await world.run(`UPDATE ${table} SET nonce_at = ${moved} WHERE election = ?`, [world.name()]);
+}
+
+/** Has the nonce written by a server that is gone, or before a restart. */
+export async function failOver(world: SqlWorld, table = "leasehold_leases"): Promise<void> {
+  const before = { sqlite: "'another boot'", mysql: "'another server'", postgres: "nonce_clock - interval '1 microsecond'" };
+  await world.run(`UPDATE ${table} SET nonce_clock = ${before[world.kind]} WHERE election = ?`, [world.name()]);
 }
 
 /** What an elector would ask of a store. */

@@ -3,7 +3,18 @@ import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
-import { ALL, asking, describeDatabases, LIMITS, moveNonce, recordOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import {
+  ALL,
+  asking,
+  describeDatabases,
+  LIMITS,
+  letPass,
+  recordOf,
+  SERVERS,
+  stepClock,
+  win,
+  type SqlWorld,
+} from "./sql-world.ts";
 
 const SHORT_MS = 2_000;
 const SHORT = { leaseDurationMs: SHORT_MS, renewIntervalMs: SHORT_MS / 3 };
@@ -30,12 +41,12 @@ await describeDatabases(ALL, (test, kind) => {
     const first = await ageOf(rows, world.election);
     expect(first).toBeGreaterThanOrEqual(0);
     expect(first).toBeLessThan(5_000);
-    await moveNonce(world, -3_600_000);
+    await stepClock(world, 3_600_000);
     const later = await ageOf(rows, world.election);
     expect(later).toBeGreaterThanOrEqual(3_600_000 + first);
     expect(later).toBeLessThan(3_605_000 + first);
     // To the millisecond at least.
-    await moveNonce(world, 3_600_000 - 1);
+    await stepClock(world, 1 - 3_600_000);
     expect(await ageOf(rows, world.election)).toBeLessThan(later - 3_590_000);
   });
 
@@ -91,13 +102,13 @@ await describeDatabases(ALL, (test, kind) => {
 
   test("a process with no memory takes over at its first attempt, if the lease has run out before", async ({ world }) => {
     await win(world, world.store(), SHORT);
-    await moveNonce(world, -SHORT_MS);
+    await letPass(world, SHORT_MS);
     await expect(coldElector(world).tryRun(() => "done")).resolves.toMatchObject({ elected: true, term: 2, result: "done" });
   });
 
   test("one that only observes waits a whole lease, whatever the database's clock says", async ({ world }) => {
     await win(world, world.store(), SHORT);
-    await moveNonce(world, -3_600_000);
+    await letPass(world, 3_600_000);
     const store = world.store();
     const request = asking(world, { ...SHORT, expiry: "observed" });
     const beganMs = performance.now();
@@ -109,14 +120,14 @@ await describeDatabases(ALL, (test, kind) => {
   test("the duration that counts is the one in the record", async ({ world }) => {
     // A rolling deploy that shortens the lease: the old leader's still lasts as long as it was told.
     const holder = await win(world, world.store(), { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
-    await moveNonce(world, -30_000);
+    await letPass(world, 30_000);
     const rival = world.store();
     const asked = asking(world, { ...SHORT, candidateId: "b", expiry: "store-clock" });
     await rival.read(world.election, { expiry: "store-clock" });
     await expect(rival.acquire(asked)).resolves.toMatchObject({ acquired: false, current: { state: "held", holder: "a" } });
     expect(holder.term).toBe(1);
     // And one that lengthens it: rivals need not wait for longer than the holder's own.
-    await moveNonce(world, -30_000);
+    await letPass(world, 30_000);
     const next = world.store();
     await next.read(world.election, { expiry: "store-clock" });
     await expect(next.acquire({ ...asked, leaseDurationMs: 3_600_000 })).resolves.toMatchObject({ lease: { term: 2 } });
@@ -124,14 +135,14 @@ await describeDatabases(ALL, (test, kind) => {
 
   test("a clock that was set back gives a negative age, and then only what was observed counts", async ({ world }) => {
     await win(world, world.store(), SHORT);
-    await moveNonce(world, 3_600_000);
+    await stepClock(world, -3_600_000);
     const store = world.store();
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "unknown" });
     const { ageMs = [] } = (await store.read(world.election, { expiry: "store-clock" })) ?? {};
     expect(ageMs[0]).toBeGreaterThanOrEqual(0);
     expect(ageMs[0]).toBeLessThan(SHORT_MS);
     // It stays so for this nonce: a clock that steps forward again is no better.
-    await moveNonce(world, -7_200_000);
+    await stepClock(world, 7_200_000);
     const again = await store.read(world.election, { expiry: "store-clock" });
     expect(again?.ageMs?.[0]).toBeLessThan(60_000);
     expect(again?.state).not.toBe("held");
@@ -141,7 +152,7 @@ await describeDatabases(ALL, (test, kind) => {
     await win(world, world.store(), { leaseDurationMs: 600_000, renewIntervalMs: 200_000 });
     const store = world.store();
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held" });
-    await moveNonce(world, -3_600_000);
+    await stepClock(world, 3_600_000);
     const request = asking(world, { candidateId: "b", expiry: "store-clock" });
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.not.toMatchObject({ state: "expired" });
     await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false });
@@ -160,10 +171,10 @@ await describeDatabases(ALL, (test, kind) => {
 
     await expect(look()).resolves.toMatchObject({ state: "vacant", bar: { kind: "hold" } });
     await expect(tryAs("blue", "b")).resolves.toMatchObject({ acquired: false });
-    await moveNonce(world, -30_000);
+    await letPass(world, 30_000);
     await expect(look()).resolves.toMatchObject({ state: "vacant", bar: { kind: "reservation", group: "blue" } });
     await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: false });
-    await moveNonce(world, -30_000);
+    await letPass(world, 30_000);
     await expect(look()).resolves.not.toHaveProperty("bar");
     await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
     await expect(look()).resolves.toMatchObject({ state: "held", bar: { kind: "lease" } });
@@ -172,7 +183,7 @@ await describeDatabases(ALL, (test, kind) => {
   test("a renewal makes the nonce young again", async ({ world }) => {
     const store = world.store();
     const lease = await win(world, store);
-    await moveNonce(world, -60_000);
+    await letPass(world, 60_000);
     await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "expired" });
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
     await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held" });
@@ -183,7 +194,7 @@ await describeDatabases(SERVERS, (test) => {
   test("capabilities say how far the clock is trusted", ({ world }) => {
     const { storeClock, expiry, fence } = world.store().capabilities;
     expect({ storeClock, expiry, fence }).toEqual({
-      storeClock: { toleranceMs: 100, exact: false },
+      storeClock: { toleranceMs: 100, exact: false, mayStep: true },
       expiry: "observed",
       fence: "atomic",
     });

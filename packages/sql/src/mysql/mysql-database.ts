@@ -1,11 +1,14 @@
 import type { Clock } from "@leasehold/core";
-import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
+import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
 import { MySqlConnections, statement } from "./mysql-pool.ts";
 import { MySqlRecords } from "./mysql-records.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
+
+/** In a session with autocommit off, having read a table keeps it from being altered. */
+const END_READING = "COMMIT";
 
 /** MySQL and MariaDB through `mysql2`. */
 export class MySqlDatabase extends MySqlRecords implements SqlDatabase {
@@ -28,7 +31,7 @@ export class MySqlDatabase extends MySqlRecords implements SqlDatabase {
     await migrating(this.name, mysqlMeaning, async () => {
       const connection = await this.#connections.get();
       try {
-        for (const sql of this.migration) await connection.query(statement(sql, []));
+        for (const sql of [...this.migration, ...LAYOUT_CHECKS, END_READING]) await connection.query(statement(sql, []));
       } finally {
         this.#connections.release(connection);
       }

@@ -1,4 +1,4 @@
-import type { Meaning } from "../sql-errors.ts";
+import { OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
  * MySQL's and MariaDB's error numbers by what they mean here.
@@ -18,11 +18,13 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
       ["STORE_THROTTLED", [1040, 1203, 1226]],
       // ER_OPTION_PREVENTS_STATEMENT and ER_READ_ONLY_MODE: a replica, or a primary that is being replaced.
       ["STORE_UNAVAILABLE", [1290, 1836]],
-      // ER_BAD_FIELD_ERROR, ER_PARSE_ERROR, ER_DATA_TOO_LONG, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
-      ["STORE_REJECTED", [1054, 1064, 1366, 1406]],
+      // ER_PARSE_ERROR, ER_DATA_TOO_LONG, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
+      ["STORE_REJECTED", [1064, 1366, 1406]],
     ] as const
   ).flatMap(([code, numbers]) => numbers.map((number) => [number, { code, notApplied: true }] as const)),
 );
+/** ER_BAD_FIELD_ERROR: an unknown column. */
+const NO_COLUMN = 1054;
 /** ER_QUERY_INTERRUPTED: cancelled, by us or by an administrator. */
 const INTERRUPTED = 1317;
 
@@ -30,6 +32,7 @@ const INTERRUPTED = 1317;
 export function mysqlMeaning(error: unknown): Meaning | undefined {
   const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
   if (errno === INTERRUPTED) return { code: "STORE_TIMEOUT", notApplied: false };
+  if (errno === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (typeof errno === "number" && MEANINGS.has(errno)) return MEANINGS.get(errno);
   return code === "ETIMEDOUT" ? { code: "STORE_TIMEOUT", notApplied: false } : undefined;
 }

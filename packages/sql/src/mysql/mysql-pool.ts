@@ -1,6 +1,7 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkDatabaseUrl } from "../database-url.ts";
 import type { Connections } from "../one-connection.ts";
+import { storeClosed } from "../sql-errors.ts";
 
 /** What is used of a connection of `mysql2/promise`. */
 export interface MySqlConnection {
@@ -38,6 +39,7 @@ export function withPromises<T extends object>(either: T): T {
 export class MySqlConnections implements Connections<MySqlPoolConnection> {
   readonly #given: MySqlPool | string;
   #own: Promise<MySqlPool> | undefined;
+  #closed: Promise<void> | undefined;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
   constructor(given: unknown) {
@@ -45,7 +47,10 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 
   async get(): Promise<MySqlPoolConnection> {
-    return await (await this.#pool()).getConnection();
+    this.checkOpen();
+    const pool = await this.#pool();
+    this.checkOpen();
+    return await pool.getConnection();
   }
 
   release(connection: MySqlPoolConnection): void {
@@ -63,10 +68,19 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     if ((rows as readonly unknown[]).length > 0) await by.query(statement(`KILL QUERY ${threadId}`, []));
   }
 
-  /** Closes the pool, if it is our own. */
+  /** Closes the pool, if it is our own. From now on there are no connections to be had. */
   async close(): Promise<void> {
+    this.#closed ??= this.#end();
+    await this.#closed;
+  }
+
+  /** @throws {ConfigurationError} once it was closed. */
+  checkOpen(): void {
+    if (this.#closed) throw storeClosed();
+  }
+
+  async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
-    this.#own = undefined;
     await own?.end();
   }
 

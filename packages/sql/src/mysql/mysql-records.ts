@@ -9,15 +9,32 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, STORE_CLOCK, stored, type Row } from "../lease-row.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FENCES,
+  LEASES,
+  NO_VERSION,
+  STORE_CLOCK,
+  stored,
+  writtenAtWallMs,
+  type Row,
+} from "../lease-row.ts";
 import { onOneConnection } from "../one-connection.ts";
 import { OWN_FENCE, type RecordTable } from "../record-table.ts";
 import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
 import { statement, withPromises, type MySqlConnection, type MySqlConnections, type MySqlPoolConnection } from "./mysql-pool.ts";
+import { inOwnTransaction } from "./own-transaction.ts";
 
-const SET_NONCE_AT = ", l.nonce_at = UTC_TIMESTAMP(6)";
+/**
+ * The server, since its last start: UUID_SHORT counts up from the second of that, times 2^24. MariaDB ignores the comment,
+ * and has nothing of the kind in every version.
+ */
+const SERVER = "CONCAT_WS(' ', @@hostname, @@port, UUID_SHORT() >> 24 /*!50700 , @@server_uuid */)";
+/** Its parameter is the writer's wall clock. */
+const SET_NONCE_AT = `, l.nonce_at = UTC_TIMESTAMP(6), l.nonce_clock = ${SERVER}, l.nonce_wall_ms = ?`;
 const SEED_FENCE = `INSERT IGNORE INTO ${FENCES} (election) VALUES (?)`;
 /**
  * Both rows in one statement, and so in one transaction. The fence is locked first: while a guarded transaction makes
@@ -27,8 +44,9 @@ const JOINED = `${FENCES} f STRAIGHT_JOIN ${LEASES} l ON l.election = f.election
 /** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
 const FORWARD = "(f.term < ? OR (f.term = ? AND ? IS NULL))";
 const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = ?`;
-/** SERVER_STATUS_IN_TRANS of the protocol. */
+/** SERVER_STATUS_IN_TRANS and SERVER_STATUS_AUTOCOMMIT of the protocol. */
 const IN_TRANSACTION = 1;
+const AUTOCOMMIT = 2;
 /** ER_SP_DOES_NOT_EXIST: what a savepoint outside a transaction comes to. */
 const NO_SAVEPOINT = 1305;
 
@@ -70,10 +88,13 @@ export class MySqlRecords implements FencedRecords {
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
     return await this.#run("get", election, signal, async (connection) => {
-      const [rows] = await connection.query(statement(this.#statements.select, this.#key(election)));
-      const [row] = rows as readonly Row[];
-      if (Number(row?.["autocommit"]) !== 1) throw autocommitOff(election);
-      return stored(row);
+      const read = async (): Promise<Row | undefined> => {
+        const [rows] = await connection.query(statement(this.#statements.select, this.#key(election)));
+        return (rows as readonly Row[])[0];
+      };
+      const row = await read();
+      // With autocommit off this may be what was there when somebody's transaction began.
+      return stored(Number(row?.["autocommit"]) === 1 ? row : await inOwnTransaction(connection, read));
     });
   }
 
@@ -84,23 +105,35 @@ export class MySqlRecords implements FencedRecords {
     const key = this.#key(election);
     const version = this.#clock.randomUuid();
     const set = this.#statements.set + (keepsNonce ? "" : SET_NONCE_AT);
-    const values = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
+    const columns = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
     const where = [...key, bytes(ifVersion)];
-    const update = fence
-      ? statement(
-          `UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
-          [...values, fence.term, fence.termId, ...where, fence.term, fence.term, fence.termId],
-        )
-      : statement(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`, [...values, ...where]);
+    const update = (): object => {
+      const values = keepsNonce ? columns : [...columns, writtenAtWallMs(this.#clock)];
+      if (!fence)
+        return statement(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`, [...values, ...where]);
+      return statement(
+        `UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
+        [...values, fence.term, fence.termId, ...where, fence.term, fence.term, fence.termId],
+      );
+    };
     return await this.#run("put", election, signal, async (connection) => {
-      // The first acquisition of all makes the rows that every one competes for.
-      if (ifVersion === NO_VERSION) for (const seed of seeds) await connection.query(statement(seed, key));
-      signal.throwIfAborted();
-      const [{ affectedRows, serverStatus = 0 }] = (await connection.query(update)) as readonly [UpdateResult];
-      if (serverStatus & IN_TRANSACTION) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
-      if (affectedRows > 0) return { stored: true, version };
-      if (fence) await this.#mendFence(connection, election, fence, ifVersion);
-      return { stored: false };
+      const write = async (): Promise<UpdateResult> => {
+        // The first acquisition of all makes the rows that every one competes for.
+        if (ifVersion === NO_VERSION) for (const seed of seeds) await connection.query(statement(seed, key));
+        signal.throwIfAborted();
+        const [result] = (await connection.query(update())) as readonly [UpdateResult];
+        return result;
+      };
+      const outcomeOf = async ({ affectedRows }: UpdateResult): Promise<PutOutcome> => {
+        if (affectedRows > 0) return { stored: true, version };
+        if (fence) await this.#mendFence(connection, election, fence, ifVersion);
+        return { stored: false };
+      };
+      const result = await write();
+      const { serverStatus = 0 } = result;
+      if ((serverStatus & IN_TRANSACTION) === 0) return await outcomeOf(result);
+      if (serverStatus & AUTOCOMMIT) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
+      return await inOwnTransaction(connection, async () => outcomeOf(await write()));
     });
   }
 
@@ -109,6 +142,7 @@ export class MySqlRecords implements FencedRecords {
     if (typeof query !== "function")
       throw new ConfigurationError("fence() needs a connection of mysql2/promise, with a transaction begun on it.");
     const { election } = leadership;
+    this.#connections.checkOpen();
     const transaction = withPromises(connection as MySqlConnection);
     const [rows] = await transaction.query(statement(this.#statements.lockFence, this.#key(election)));
     if (!(await isInTransaction(transaction))) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
@@ -145,8 +179,9 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   // `SHARE`: readers of the fence do not exclude one another, only whoever changes it.
   const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
   return {
-    // Always one row: without autocommit, which it tells, nothing may be written at all.
-    select: `SELECT l.*, @@autocommit AS autocommit, TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 AS age_ms
+    // Always one row, since it tells whether the session commits by itself.
+    select: `SELECT l.*, @@autocommit AS autocommit, 
+  CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
 FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
     seeds: fences ? [seed, SEED_FENCE] : [seed],
     set: [...["version", ...COLUMNS].map((column) => `${column} = ?`), ...expiresAt].map((one) => `l.${one}`).join(", "),
@@ -165,14 +200,6 @@ async function isInTransaction(connection: MySqlConnection): Promise<boolean> {
     if ((error as { readonly errno?: unknown }).errno === NO_SAVEPOINT) return false;
     throw error;
   }
-}
-
-/** Without it a write would wait for somebody's COMMIT, and a read show what was there at the first one. */
-function autocommitOff(election: string): ConfigurationError {
-  return new ConfigurationError(
-    "The connections of the pool given as mysql have autocommit off; give the store a pool, or a URL, with autocommit on.",
-    { election },
-  );
 }
 
 function bytes(text: string): Buffer {

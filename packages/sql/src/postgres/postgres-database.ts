@@ -1,5 +1,5 @@
 import type { Clock, StoredRecord } from "@leasehold/core";
-import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
+import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
@@ -11,12 +11,16 @@ import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 /** unique_violation in the catalogue, duplicate_table, duplicate_object */
 const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710"]);
 
+const POOL_OF_ONE =
+  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys look for a release every retryPeriodMs instead of being told; give the pool a max of 3, or the store a URL.";
+
 /** PostgreSQL through `pg`. */
 export class PostgresDatabase extends PostgresRecords implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
   readonly #connections: PostgresConnections;
   readonly #clock: Clock;
   readonly #listener: PostgresListener;
+  readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
   constructor(pool: unknown, clock: Clock) {
     const connections = new PostgresConnections(pool);
@@ -24,13 +28,15 @@ export class PostgresDatabase extends PostgresRecords implements SqlDatabase {
     this.#connections = connections;
     this.#clock = clock;
     this.#listener = new PostgresListener(connections, clock);
+    if (connections.canListen) this.watch = (election, { signal }) => this.#watch(election, signal);
+    else process.emitWarning(POOL_OF_ONE, { type: "LeaseholdWarning", code: "LEASEHOLD_POSTGRES_POOL_OF_ONE" });
   }
 
   occurrences(election: string, retentionMs: number): FencedRecords {
     return new PostgresRecords(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
   }
 
-  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<StoredRecord | undefined> {
+  async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {
     let wake = Promise.withResolvers<void>();
     const changed = (): void => wake.resolve();
     // Kept, since it may come while somebody is told of something else.
@@ -71,6 +77,7 @@ export class PostgresDatabase extends PostgresRecords implements SqlDatabase {
             await client.query(statement(sql));
           });
         }
+        for (const sql of LAYOUT_CHECKS) await client.query(statement(sql));
       } finally {
         this.#connections.release(client);
       }

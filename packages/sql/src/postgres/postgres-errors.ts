@@ -1,5 +1,5 @@
 import type { StoreErrorCode } from "@leasehold/core";
-import type { Meaning } from "../sql-errors.ts";
+import { OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
  * SQLSTATEs, or their first two characters, by what they mean here; the longer one counts.
@@ -20,6 +20,8 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   "22": "STORE_REJECTED",
   "42": "STORE_REJECTED",
 };
+/** undefined_column */
+const NO_COLUMN = "42703";
 /** Cancelled, by us or by a timeout of the server's. */
 const CANCELLED = "57014";
 
@@ -28,6 +30,7 @@ export function postgresMeaning(error: unknown): Meaning | undefined {
   const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
   if (typeof code !== "string" || severity === undefined) return undefined;
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
+  if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
   return known && { code: known, notApplied: true };
 }

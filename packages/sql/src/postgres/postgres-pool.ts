@@ -1,6 +1,7 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkDatabaseUrl } from "../database-url.ts";
 import type { Connections } from "../one-connection.ts";
+import { storeClosed } from "../sql-errors.ts";
 
 /** What is used of a client of `pg`. */
 export interface PostgresClient {
@@ -37,18 +38,32 @@ const AS_TEXT = { getTypeParser: () => String };
 /** Enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
 
+/** What a pool of `pg` tells of itself. */
+interface PoolOptions {
+  readonly options?: { readonly max?: unknown };
+}
+
 /** Connections to the user's database: through the user's pool, or one of our own for a URL. */
 export class PostgresConnections implements Connections<PostgresPoolClient> {
   readonly #given: PostgresPool | string;
   #own: Promise<PostgresPool> | undefined;
+  #closed: Promise<void> | undefined;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
   constructor(given: unknown) {
     this.#given = poolOrUrl(given);
   }
 
+  /** Whether there is a connection left for lease calls while one listens. */
+  get canListen(): boolean {
+    return typeof this.#given === "string" || (this.#given as PoolOptions).options?.max !== 1;
+  }
+
   async get(): Promise<PostgresPoolClient> {
-    const client = await (await this.#pool()).connect();
+    this.checkOpen();
+    const pool = await this.#pool();
+    this.checkOpen();
+    const client = await pool.connect();
     // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
     client.off("error", ignore);
     client.on("error", ignore);
@@ -69,10 +84,19 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     await by.query(statement(CANCEL, [processID]));
   }
 
-  /** Closes the pool, if it is our own. */
+  /** Closes the pool, if it is our own. From now on there are no connections to be had. */
   async close(): Promise<void> {
+    this.#closed ??= this.#end();
+    await this.#closed;
+  }
+
+  /** @throws {ConfigurationError} once it was closed. */
+  checkOpen(): void {
+    if (this.#closed) throw storeClosed();
+  }
+
+  async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
-    this.#own = undefined;
     await own?.end();
   }
 

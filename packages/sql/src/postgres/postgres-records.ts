@@ -9,7 +9,7 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core";
-import { COLUMNS, columnValues, NO_VERSION, STORE_CLOCK, stored, type Row } from "../lease-row.ts";
+import { COLUMNS, columnValues, NO_VERSION, STORE_CLOCK, stored, writtenAtWallMs, type Row } from "../lease-row.ts";
 import { onOneConnection } from "../one-connection.ts";
 import type { RecordTable } from "../record-table.ts";
 import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
@@ -59,12 +59,12 @@ export class PostgresRecords implements FencedRecords {
     const columns = columnValues(record).map((value, index) =>
       typeof value === "string" && BYTES.has(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
     );
-    const values = [...key, ifVersion, version, ...columns];
     return await this.#run("put", election, signal, async (client) => {
       // The first acquisition of all makes the rows that every one competes for.
       if (ifVersion === NO_VERSION) await client.query(statement(seed, key));
       if (!client.getTransactionStatus) throw outdated(election);
       signal.throwIfAborted();
+      const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
       const { rowCount } = fence
         ? await client.query(statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId]))
         : await client.query(statement(update(keepsNonce, record.termId === null), values));
@@ -81,6 +81,7 @@ export class PostgresRecords implements FencedRecords {
     if (typeof query !== "function")
       throw new ConfigurationError("fence() needs a client of pg, with a transaction begun on it.");
     const { election } = leadership;
+    this.#connections.checkOpen();
     const transaction = connection as PostgresClient;
     try {
       await transaction.query(statement(CHECK_TRANSACTION));

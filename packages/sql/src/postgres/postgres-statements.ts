@@ -11,14 +11,21 @@ export interface Statements {
   /** Makes the row that every candidate competes for, and its fence's. */
   readonly seed: string;
   readonly lockFence: string;
-  /** Further parameters: the version to replace, the new one, and the columns. Locks nothing but the row. */
+  /**
+   * Further parameters: the version to replace, the new one, the columns, and the writer's wall clock, or null to keep what
+   * is there. Locks nothing but the row.
+   */
   readonly update: (keepsNonce: boolean, vacates: boolean) => string;
 }
+
+/** The server, since its last start: to the microsecond, it has that in common with no other. */
+const SERVER = "pg_postmaster_start_time()";
+const AGE_MS = `CASE WHEN nonce_clock = ${SERVER} THEN EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 END`;
 
 export function statementsOf(table: RecordTable): Statements {
   const { name, key, fences } = table;
   const whereRow = key.map((column, index) => `${column} = $${index + 1}`).join(" AND ");
-  const select = `SELECT *, ${[...BYTES].map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 AS age_ms FROM ${name} WHERE ${whereRow}`;
+  const select = `SELECT *, ${[...BYTES].map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms FROM ${name} WHERE ${whereRow}`;
   const seeded = [...key.map((column, index) => [column, `$${index + 1}`]), ...expiryOf(table)];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   const seed = `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`;
@@ -39,12 +46,18 @@ function expiryOf({ retentionMs }: RecordTable): [string, string][] {
 function setOf(table: RecordTable, keepsNonce: boolean): string {
   const first = table.key.length + 2;
   const given = ["version", ...COLUMNS].map((column, index) => [column, `$${first + index}`]);
-  const nonceAt = keepsNonce ? [] : [["nonce_at", "clock_timestamp()"]];
-  return [...given, ...nonceAt, ...expiryOf(table)].map(([column, value]) => `${column} = ${value}`).join(", ");
+  const nonceAt = keepsNonce
+    ? []
+    : [
+        ["nonce_at", "clock_timestamp()"],
+        ["nonce_clock", SERVER],
+      ];
+  const wall = ["nonce_wall_ms", `COALESCE($${first + given.length}::bigint, nonce_wall_ms)`];
+  return [...given, ...nonceAt, wall, ...expiryOf(table)].map(([column, value]) => `${column} = ${value}`).join(", ");
 }
 
 // What follows is said to the leases and their fences alone. $1: election, $2: the version to replace, and from $3 on the
-// version and the columns; then the fence's term and termId.
+// version, the columns and the wall clock; then the fence's term and termId.
 
 export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
 export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
@@ -72,7 +85,7 @@ const GATE = "hashtextextended($1::text, 5402371648117)";
  * only the end of that one closes it.
  */
 export function fencedUpdateOf(keepsNonce: boolean): string {
-  const [term, termId] = [`$${COLUMNS.length + 4}::bigint`, `$${COLUMNS.length + 5}::text`];
+  const [term, termId] = [`$${COLUMNS.length + 5}::bigint`, `$${COLUMNS.length + 6}::text`];
   return `WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${GATE})),
   locked AS (SELECT election FROM ${FENCES} f, gate
     WHERE election = $1 AND (f.term < ${term} OR (f.term = ${term} AND ${termId} IS NULL)) FOR UPDATE OF f),

@@ -3,6 +3,7 @@ import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
+import { hostClock, type HostClock } from "./host-clock.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
 import { SqliteRecords } from "./sqlite-records.ts";
 import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
@@ -12,17 +13,19 @@ export class SqliteDatabase extends SqliteRecords implements SqlDatabase {
   readonly migration: readonly string[] = [FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
+  readonly #host: HostClock;
 
   /** @throws {ConfigurationError} for a path that processes cannot share. */
-  constructor(path: string, clock: Clock) {
+  constructor(path: string, clock: Clock, host: HostClock = hostClock) {
     const files = new SqliteFiles(path);
-    super(LEASE_TABLE, files, clock);
+    super(LEASE_TABLE, files, clock, host);
     this.#files = files;
     this.#clock = clock;
+    this.#host = host;
   }
 
   occurrences(election: string, retentionMs: number): FencedRecords {
-    return new SqliteRecords(occurrenceTable(election, retentionMs), this.#files, this.#clock);
+    return new SqliteRecords(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
   }
 
   /** Nothing to do: the first use of the files creates the tables. */

@@ -1,6 +1,7 @@
-import type { Meaning } from "../sql-errors.ts";
+import { OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /** SQLite's primary result codes. https://www.sqlite.org/rescode.html */
+const ERROR = 1;
 const BUSY = 5;
 const LOCKED = 6;
 const READONLY = 8;
@@ -16,7 +17,7 @@ const AUTH = 23;
  * write of a commit may be the one that did.
  */
 export function sqliteMeaning(error: unknown): Meaning | undefined {
-  const { errcode } = (error ?? {}) as { readonly errcode?: unknown };
+  const { errcode, message } = (error ?? {}) as { readonly errcode?: unknown; readonly message?: string };
   if (typeof errcode !== "number") return undefined;
   // The extended code's low byte is the primary one.
   const code = errcode & 0xff;
@@ -24,6 +25,8 @@ export function sqliteMeaning(error: unknown): Meaning | undefined {
   const advice = " The file's folder must exist, and this process must be allowed to write to it.";
   if (code === PERM || code === AUTH || code === READONLY) return { code: "STORE_DENIED", notApplied: true, advice };
   if (code === CANTOPEN) return { code: "STORE_MISSING", notApplied: true, advice };
+  if (code === ERROR && /no such column|has no column/.test(message ?? ""))
+    return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (code === IOERR || code === FULL) return { code: "STORE_UNAVAILABLE", notApplied: false };
   return { code: code === NOTADB ? "STORE_REJECTED" : "STORE_UNAVAILABLE", notApplied: true };
 }

@@ -3,6 +3,8 @@ import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ConfigurationError } from "@leasehold/core";
 import { FENCES } from "../lease-row.ts";
+import { storeClosed } from "../sql-errors.ts";
+import { LAYOUT_CHECKS } from "../record-table.ts";
 import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
 
 /** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
@@ -12,6 +14,7 @@ const LEASE_FILE_SUFFIX = "-leasehold";
 export class SqliteFiles {
   readonly #path: string;
   #opened: Promise<DatabaseSync> | undefined;
+  #closed: Promise<void> | undefined;
 
   /** @throws {ConfigurationError} for a path that processes cannot share. */
   constructor(path: string) {
@@ -27,20 +30,33 @@ export class SqliteFiles {
     this.#path = path;
   }
 
+  /** @throws {ConfigurationError} once they were closed. */
   async open(): Promise<DatabaseSync> {
+    this.checkOpen();
     this.#opened ??= this.#openBoth();
+    let database;
     try {
-      return await this.#opened;
+      database = await this.#opened;
     } catch (error) {
       this.#opened = undefined;
       throw error;
     }
+    this.checkOpen();
+    return database;
   }
 
   async close(): Promise<void> {
-    const opened = this.#opened;
-    this.#opened = undefined;
-    (await opened?.catch(() => undefined))?.close();
+    this.#closed ??= this.#end();
+    await this.#closed;
+  }
+
+  /** @throws {ConfigurationError} once they were closed. */
+  checkOpen(): void {
+    if (this.#closed) throw storeClosed();
+  }
+
+  async #end(): Promise<void> {
+    (await this.#opened?.catch(() => undefined))?.close();
   }
 
   async #openBoth(): Promise<DatabaseSync> {
@@ -55,6 +71,7 @@ export class SqliteFiles {
       database.exec(LEASES_TABLE);
       database.exec(OCCURRENCES_TABLE);
       database.exec(FENCES_TABLE.replace(FENCES, `fenced.${FENCES}`));
+      for (const check of LAYOUT_CHECKS) database.prepare(check);
       return database;
     } catch (error) {
       database.close();

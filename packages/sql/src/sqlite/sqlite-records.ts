@@ -12,14 +12,25 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, STORE_CLOCK, stored } from "../lease-row.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FENCES,
+  LEASES,
+  NONCE_COLUMNS,
+  NO_VERSION,
+  STORE_CLOCK,
+  stored,
+  writtenAtWallMs,
+} from "../lease-row.ts";
 import type { RecordTable } from "../record-table.ts";
 import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
 import { toStoreError } from "../sql-errors.ts";
+import type { HostClock } from "./host-clock.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import type { SqliteFiles } from "./sqlite-files.ts";
 
-/** The present by SQLite's own clock, in milliseconds since the Unix epoch. */
+/** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 /** How long to wait for other processes' locks before trying again, at most. */
 const BUSY_MS = 10;
@@ -32,11 +43,12 @@ const SELECT_BOTH = `SELECT version, (SELECT term FROM fenced.${FENCES} f WHERE 
 const LOCK_FENCE = `UPDATE ${FENCES} SET term = term WHERE election = ?`;
 const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
 
-/** What is said to one table; the parameters are a row's key. */
+/** What is said to one table; the parameters are a row's key, where nothing else is said. */
 interface Statements {
+  /** Its first parameters are the present host and its time. */
   readonly select: string;
   readonly seed: string;
-  /** Its parameters are the version and the columns, the key, and the version to replace. */
+  /** Its parameters are the version and the columns, those of a new nonce, the key, and the version to replace. */
   readonly update: (keepsNonce: boolean) => string;
 }
 
@@ -48,13 +60,15 @@ export class SqliteRecords implements FencedRecords {
   readonly #statements: Statements;
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
+  readonly #host: HostClock;
 
-  constructor(table: RecordTable, files: SqliteFiles, clock: Clock) {
+  constructor(table: RecordTable, files: SqliteFiles, clock: Clock, host: HostClock) {
     this.capabilities = { maxValueBytes: 65_536, fence: table.fences ? "atomic" : "none", storeClock: STORE_CLOCK };
     this.#table = table;
     this.#statements = statementsOf(table);
     this.#files = files;
     this.#clock = clock;
+    this.#host = host;
   }
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
@@ -62,7 +76,7 @@ export class SqliteRecords implements FencedRecords {
       const select = database.prepare(this.#statements.select);
       // A number that JavaScript cannot hold would else be an error of the store's, and not the record's.
       select.setReadBigInts(true);
-      return stored(select.get(...this.#table.keyOf(election)));
+      return stored(select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)));
     });
   }
 
@@ -72,13 +86,14 @@ export class SqliteRecords implements FencedRecords {
     const { seed, update } = this.#statements;
     const key = this.#table.keyOf(election);
     const version = this.#clock.randomUuid();
-    const values = [version, ...columnValues(record), ...key, ifVersion];
+    const columns = [version, ...columnValues(record)];
     return await this.#run("put", election, signal, (database) => {
       const write = (): boolean => {
         // The first acquisition of all makes the row that every one competes for.
         if (ifVersion === NO_VERSION) database.prepare(seed).run(...key);
         if (fence && !moveFence(database, election, fence, ifVersion)) return false;
-        return database.prepare(update(keepsNonce)).run(...values).changes === 1;
+        const nonceAt = keepsNonce ? [] : [this.#host.nowMs(), this.#host.identity, writtenAtWallMs(this.#clock)];
+        return database.prepare(update(keepsNonce)).run(...columns, ...nonceAt, ...key, ifVersion).changes === 1;
       };
       const written = fence ? inBothFiles(database, write) : write();
       return written ? { stored: true, version } : { stored: false };
@@ -97,6 +112,7 @@ export class SqliteRecords implements FencedRecords {
     if (typeof database?.prepare !== "function" || typeof database.isTransaction !== "boolean") {
       throw new ConfigurationError("fence() needs a DatabaseSync of node:sqlite, opened on the same file as the store.");
     }
+    this.#files.checkOpen();
     if (!database.isTransaction) throw notInTransaction(election, FENCES);
     database.prepare(LOCK_FENCE).run(election);
     checkFence(leadership, database.prepare(SELECT_FENCE).get(election));
@@ -125,13 +141,13 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   const expiresAt = retentionMs === undefined ? [] : [["expires_at", `${NOW_MS} + ${Math.ceil(retentionMs)}`]];
   const seeded = [...key.map((column) => [column, "?"]), ...expiresAt];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
-  const set = [...["version", ...COLUMNS].map((column) => [column, "?"]), ...expiresAt];
   return {
-    select: `SELECT *, ${NOW_MS} - nonce_at AS age_ms FROM ${name} WHERE ${whereRow}`,
+    select: `SELECT *, CASE WHEN nonce_clock = ? THEN ? - nonce_at END AS age_ms FROM ${name} WHERE ${whereRow}`,
     seed: `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`,
     update: (keepsNonce) => {
-      const all = keepsNonce ? set : [...set, ["nonce_at", NOW_MS]];
-      return `UPDATE ${name} SET ${all.map(([column, value]) => `${column} = ${value}`).join(", ")} WHERE ${whereRow} AND version = ?`;
+      const given = ["version", ...COLUMNS, ...(keepsNonce ? [] : NONCE_COLUMNS)].map((column) => [column, "?"]);
+      const set = [...given, ...expiresAt].map(([column, value]) => `${column} = ${value}`).join(", ");
+      return `UPDATE ${name} SET ${set} WHERE ${whereRow} AND version = ?`;
     },
   };
 }

@@ -1,0 +1,72 @@
+import { once } from "node:events";
+import { Elector } from "@leasehold/core";
+import { createPool } from "mysql2/promise";
+import { Pool } from "pg";
+import { expect } from "vitest";
+import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
+
+/** A pool with one connection, which a process has for all that it does. */
+function poolOfOne(world: SqlWorld): unknown {
+  const pool =
+    world.kind === "mysql"
+      ? createPool({ uri: world.place, connectionLimit: 1 })
+      : new Pool({ connectionString: world.place, max: 1 });
+  world.onEnd(() => pool.end());
+  return pool;
+}
+
+/** Campaigns until it is stopped; `leads` resolves once it leads. */
+function campaigning(world: SqlWorld, candidateId: string) {
+  const elector = new Elector({
+    store: world.store(poolOfOne(world)),
+    election: world.election,
+    candidateId,
+    retryPeriodMs: 100,
+  });
+  const stop = new AbortController();
+  const leads = Promise.withResolvers<void>();
+  const run = elector.run(
+    async ({ signal }) => {
+      leads.resolve();
+      if (!signal.aborted) await once(signal, "abort");
+    },
+    { signal: stop.signal },
+  );
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await run;
+  };
+  world.onEnd(end);
+  return { leads: Promise.race([leads.promise, run]), end };
+}
+
+await describeDatabases(SERVERS, (test, kind) => {
+  test("a process with one connection leads, stands by, and takes over", async ({ world }) => {
+    const leader = campaigning(world, "a");
+    await leader.leads;
+    const standby = campaigning(world, "b");
+    await leader.end();
+    await standby.leads;
+    await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({
+      state: "held",
+      term: 2,
+      holder: "b",
+    });
+  });
+
+  if (kind === "postgres")
+    test("it polls, which its capabilities and one warning tell", async ({ world }) => {
+      const warned = once(process, "warning");
+      const store = world.store(poolOfOne(world));
+      expect(store.watch).toBeUndefined();
+      expect(store.capabilities).toMatchObject({ watch: "poll" });
+      expect(store.capabilities).not.toHaveProperty("pushes");
+      const [warning] = (await warned) as [Error & { readonly code?: string }];
+      expect(warning).toMatchObject({ name: "LeaseholdWarning", code: "LEASEHOLD_POSTGRES_POOL_OF_ONE" });
+      expect(warning.message).toMatch(/single connection.*retryPeriodMs.*max of 3/);
+
+      const two = new Pool({ connectionString: world.place, max: 2 });
+      world.onEnd(() => two.end());
+      for (const place of [world.place, two]) expect(world.store(place).capabilities).toMatchObject({ watch: "push" });
+    });
+});
