@@ -15,6 +15,7 @@ import {
   mayAcquire,
   RecordLeaseStore,
   ServiceClock,
+  shareLimits,
   sleep,
   systemClock,
   TermRegressedError,
@@ -206,22 +207,24 @@ export class BlobLeaseStore implements LeaseStore {
     }
   }
 
-  async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
+  async renew(lease: Lease, given: RequestLimits): Promise<RenewOutcome> {
     const holding = this.#holding(lease);
+    const limits = shareLimits(this.#clock, given);
     const extendedAt = instantOf(this.#clock);
     try {
       await this.#requests.renew(lease.election, holding.leaseId, limits);
       holding.extendedAt = extendedAt;
-      this.#probe(lease, holding);
+      this.#probe(lease, holding, given);
       return { held: true, extendedAt };
     } catch (error) {
       return await this.#explainLoss(lease, holding, error, limits);
     }
   }
 
-  async publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome> {
+  async publish(lease: Lease, value: string, given: RequestLimits): Promise<RenewOutcome> {
     checkValue(value, MAX_VALUE_BYTES);
     const holding = this.#holding(lease);
+    const limits = shareLimits(this.#clock, given);
     try {
       await this.#rewrite("publish", lease.election, holding, (term) => ({ ...term, value }), limits);
       return { held: true };
@@ -234,8 +237,9 @@ export class BlobLeaseStore implements LeaseStore {
    * A hold takes two requests: the term is marked as over, under its lease, and then the lease is broken with the hold as
    * the break's period. While the lease breaks nobody can acquire, whoever has asked for what.
    */
-  async release(lease: Lease, { holdMs = 0, done, ...limits }: ReleaseOptions): Promise<ReleaseOutcome> {
+  async release(lease: Lease, { holdMs = 0, done, ...given }: ReleaseOptions): Promise<ReleaseOutcome> {
     const { election } = lease;
+    const limits = shareLimits(this.#clock, given);
     const holding = this.#holding(lease);
     if (done) throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
     this.#letGo(lease, holding);
@@ -684,9 +688,9 @@ export class BlobLeaseStore implements LeaseStore {
   /**
    * Makes the published grid sharp, once the term has lasted for one renewal, and again whenever it has grown old:
    * standbys can only aim as well as the holder knew the service's clock. A holder that stood by before knows it
-   * already, and sends nothing for a while.
+   * already, and sends nothing for a while. What the task publishes waits for the write, for half of a call at most.
    */
-  #probe(lease: Lease, holding: Holding): void {
+  #probe(lease: Lease, holding: Holding, { timeoutMs }: RequestLimits): void {
     const { grid } = holding.term;
     const startMs = this.#clock.monotonicMs();
     if (!grid || holding.probing) return;
@@ -706,7 +710,9 @@ export class BlobLeaseStore implements LeaseStore {
         await this.#look(election, limits);
       }
       const sharper = this.#grid(lease.grantedAt.monotonicMs, grid.intervalMs);
-      if (sharper) await this.#rewrite("publish", election, holding, (term) => ({ ...term, grid: sharper }), limits);
+      if (!sharper) return;
+      const half = shareLimits(this.#clock, { timeoutMs: timeoutMs / 2, signal });
+      await this.#rewrite("publish", election, holding, (term) => ({ ...term, grid: sharper }), half);
     };
     // An aim that stays blunt costs standbys some time, and nobody anything else.
     void run()

@@ -95,6 +95,20 @@ describe("the grid that a leader publishes", () => {
     }
   });
 
+  test("does not hold up what the leader publishes for longer than half of a call, should its write hang", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.faultOnce("metadata", { kind: "black-hole", side: "request" });
+    await store.renew(lease, { timeoutMs: 1_000 });
+    await world.until(() => world.requests.some(({ fault }) => fault !== undefined));
+    const startMs = world.clock.monotonicMs();
+
+    await expect(world.settled(store.publish(lease, "http://new", { timeoutMs: 1_000 }))).resolves.toEqual({ held: true });
+
+    expect(world.clock.monotonicMs() - startMs).toBeLessThan(600);
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ value: "http://new" });
+  });
+
   test("is not worked on any more once the lease is released", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);

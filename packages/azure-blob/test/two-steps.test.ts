@@ -354,6 +354,29 @@ describe("rule 6: an acquisition whose outcome is unknown", () => {
   });
 });
 
+describe("the time limit of a call", () => {
+  test.for(["publish", "release"] as const)("is shared by the requests of a %s", async (call, { world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.faultOnce("metadata", { kind: "black-hole", side: "reply" });
+    await world.failureOf(world.settled(store.publish(lease, "http://lost", { timeoutMs: 1_000 })));
+    // The next write finds another ETag, after a while, and the look that is to tell why is never answered.
+    const held = world.holdOnce("metadata", onlyFor("head", { kind: "black-hole", side: "request" }));
+    const startMs = world.clock.monotonicMs();
+
+    const limits = { timeoutMs: 1_000 };
+    const calling =
+      call === "publish" ? store.publish(lease, "http://new", limits) : store.release(lease, { ...limits, holdMs: 9_000 });
+    const failing = world.failureOf(calling);
+    await held.arrived;
+    await world.forward(600);
+    await held.letGo();
+
+    await expect(world.settled(failing)).resolves.toMatchObject({ code: "STORE_TIMEOUT" });
+    expect(world.clock.monotonicMs() - startMs).toBeLessThan(1_100);
+  });
+});
+
 describe("rule 7: a release", () => {
   test("frees its own term and no other: late, it leaves the successor alone", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
