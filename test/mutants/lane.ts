@@ -121,6 +121,9 @@ export class Lane implements AsyncDisposable {
     { testFile, names }: Pick<Selection, "testFile" | "names">,
     orders: WorkerOrders,
   ): Promise<{ modules: TestModule[]; errors: unknown[] }> {
+    // What failed before is counted with what fails now, unless it is forgotten.
+    this.#vitest.state.filesMap.clear();
+    this.#vitest.state.idMap.clear();
     const project = this.#vitest.projects[0]!;
     project.provide("mutants", orders);
     const specification: TestSpecification = project.createSpecification(testFile, names && { testNames: [...names] });

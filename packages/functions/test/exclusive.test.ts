@@ -284,6 +284,28 @@ describe("renewal", () => {
   });
 });
 
+describe("the fence", () => {
+  test("is the store's own, for this leadership", async () => {
+    const store = Object.assign(cold(), {
+      fence(this: LeaseStore, leadership: FunctionLeadership, table: string) {
+        return `${this.name}: term ${leadership.term} of ${table}`;
+      },
+    });
+    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, ({ fence }) => fence("bills"));
+
+    await expect(wrapped()).resolves.toBe(`${store.name}: term 1 of bills`);
+  });
+
+  test("of a store that has none is refused", async () => {
+    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) =>
+      (leadership.fence as unknown as () => void)(),
+    );
+
+    await expect(wrapped()).rejects.toMatchObject({ code: "UNSUPPORTED", election: ELECTION });
+    await expect(wrapped()).rejects.toThrow("has no fence for elections.");
+  });
+});
+
 describe("a store that cannot be reached", () => {
   /** Fails the first requests it gets. */
   function failing(times: number, code: StoreErrorCode = "STORE_UNAVAILABLE"): LeaseStore {
@@ -295,6 +317,13 @@ describe("a store that cannot be reached", () => {
       if (left < 0) return await read(election, options);
       throw new StoreError(code, "no answer", { store: "memory", operation: "get", election, mayHaveBeenApplied: false });
     };
+    return store;
+  }
+  /** Answers no read. */
+  function silent(): LeaseStore {
+    const store = cold();
+    store.read = (_election, { signal } = {}) =>
+      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error)));
     return store;
   }
   const options = { election: ELECTION, remainingMs: TIMEOUT_MS };
@@ -325,6 +354,27 @@ describe("a store that cannot be reached", () => {
     await expect(clock.runUntil(onlyAsLeader({ ...short, onUnavailable: "skip" }, () => "ran")())).resolves.toEqual({
       elected: false,
     });
+  });
+
+  test("that keeps silent until the invocation's time is over is an outage, too", async () => {
+    const wrapped = onlyAsLeader({ ...options, store: silent(), clock }, () => "ran");
+
+    await expect(clock.runUntil(wrapped())).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      operation: "get",
+      mayHaveBeenApplied: false,
+      message: expect.stringContaining("did not answer in the time of this invocation"),
+    });
+  });
+
+  test("is no outage to a caller that aborts meanwhile", async () => {
+    const caller = new AbortController();
+    const wrapped = onlyAsLeader({ ...options, store: silent(), clock, signal: caller.signal }, () => "ran");
+    const outcome = wrapped();
+    await clock.settle();
+    caller.abort(new Error("scaled in"));
+
+    await expect(outcome).rejects.toThrow("scaled in");
   });
 
   test("counts as not leading on request, with what onStandby says", async () => {

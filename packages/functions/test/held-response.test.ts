@@ -1,9 +1,11 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { Request, Response } from "@google-cloud/functions-framework";
 import { MemoryLeaseStore } from "@leasehold/core";
 import { onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { HeldResponse } from "../src/held-response.ts";
 
 /** What a handler that waits for its own response to be sent may look like. */
 const WAITING: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
@@ -37,4 +39,95 @@ test.for(Object.entries(WAITING))("a handler that awaits a bare %s, is not kept 
   await expect(answer.text()).resolves.toBe("billed");
   await ended.promise;
   await expect(store.read("nightly-billing")).resolves.toMatchObject({ state: "vacant", term: 1 });
+});
+
+describe("an answer that is held back", () => {
+  /** A response, and what of it has been sent. */
+  function respond(): { readonly response: Response; readonly sent: () => string } {
+    const chunks: string[] = [];
+    const socket = new Duplex({
+      read() {},
+      write(chunk, _encoding, done) {
+        chunks.push(String(chunk));
+        done();
+      },
+    }) as Socket;
+    const request = Object.assign(new IncomingMessage(socket), { httpVersionMajor: 1, httpVersionMinor: 1 });
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    return { response: response as Response, sent: () => chunks.join("") };
+  }
+
+  test("is the first one, and is sent as it was given, once it is let go", () => {
+    const { response, sent } = respond();
+    const held = new HeldResponse(response);
+    expect(held.isGiven).toBe(false);
+
+    Object.assign(response, { statusCode: 201, statusMessage: "Billed" });
+    response.setHeader("x-bill", "1");
+    expect(response.end("billed")).toBe(response);
+    expect([held.isGiven, response.headersSent, sent()]).toEqual([true, true, ""]);
+
+    Object.assign(response, { statusCode: 500, statusMessage: "Failed" });
+    response.setHeader("x-bill", "2");
+    response.setHeader("x-failure", "2");
+    expect(response.end("failed")).toBe(response);
+    held.letGo();
+
+    expect(sent()).toMatch(/^HTTP\/1\.1 201 Billed\r\n(.*\r\n)*x-bill: 1\r\n(.*\r\n)*\r\nbilled$/);
+    expect(sent()).not.toContain("x-failure");
+    expect(response.writableEnded).toBe(true);
+  });
+
+  test("is forgotten with its head when it is dropped, and another is sent at once", () => {
+    const { response, sent } = respond();
+    const held = new HeldResponse(response);
+    response.statusCode = 201;
+    response.setHeader("x-bill", "1");
+    response.end("billed");
+    held.drop();
+
+    expect([held.isGiven, response.headersSent, response.statusCode, response.getHeaderNames()]).toEqual([false, false, 200, []]);
+    response.end("failed");
+    expect(sent()).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*\r\nfailed$/);
+  });
+
+  test("is none that is streamed: it goes out as it is written, and ends at once", () => {
+    const { response, sent } = respond();
+    const held = new HeldResponse(response);
+    response.write("one, ");
+    expect(held.isGiven).toBe(true);
+    response.end("two");
+
+    expect(response.writableEnded).toBe(true);
+    expect(sent()).toMatch(/one, [^]*two/);
+  });
+
+  test("is none that somebody waits for already, and is let go for somebody who begins to wait for it", () => {
+    const before = respond();
+    void new HeldResponse(before.response);
+    before.response.on("finish", () => undefined);
+    before.response.end("billed");
+    expect(before.sent()).toContain("billed");
+
+    const after = respond();
+    after.response.on("finish", () => undefined);
+    void new HeldResponse(after.response);
+    after.response.end("billed");
+    after.response.on("drain", () => undefined);
+    expect(after.sent()).toBe("");
+    after.response.on("close", () => undefined);
+    expect(after.sent()).toContain("billed");
+  });
+
+  test("is not sent because of somebody who listens before there is one", () => {
+    const { response } = respond();
+    const held = new HeldResponse(response);
+    response.on("finish", () => undefined);
+    response.statusCode = 201;
+
+    expect([held.isGiven, response.writableEnded]).toEqual([false, false]);
+    response.end("billed");
+    expect(response.writableEnded).toBe(true);
+  });
 });

@@ -141,6 +141,15 @@ describe("what cannot work", () => {
     expect(() => onlyAsLeader({ ...good, store: blind }, () => "ran")).toThrow(UnsupportedError);
   });
 
+  test("so is one that enforces its leases, but tells no time", () => {
+    const native = new MemoryLeaseStore();
+    const capabilities = { ...native.capabilities, expiry: "enforced" as const, storeClock: undefined, reservation: undefined };
+    Object.assign(native, { capabilities });
+
+    expect(() => onlyAsLeader({ ...good, store: native }, () => "ran")).toThrow("the gate 'sticky' needs one");
+    expect(() => onlyAsLeader({ ...good, store: native }, () => "ran")).toThrow(UnsupportedError);
+  });
+
   test("a period that the store's clock is too coarse for is refused, with the numbers", () => {
     const coarse = new RecordLeaseStore(
       Object.assign(new MemoryRecordStore(), {

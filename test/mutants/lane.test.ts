@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Lane, type Baseline, type Fate } from "./lane.ts";
+import { readSources, type SourceFile } from "./sources.ts";
+
+const FILE = "packages/functions/src/gate.ts";
+const WHETHER_ELECTED = "if (outcome.elected) return";
+
+let lane: Lane;
+let source: SourceFile;
+let testFile: string;
+let baseline: Baseline;
+
+beforeAll(async () => {
+  const files = await readSources("functions");
+  source = files.find(({ path }) => path === FILE)!;
+  lane = await Lane.open("functions", files);
+  testFile = (await lane.testFiles()).find((path) => path.endsWith("/exclusive.test.ts"))!;
+  baseline = await lane.baseline(testFile);
+});
+
+afterAll(async () => {
+  await lane[Symbol.asyncDispose]();
+});
+
+/** What the tests make of other words in the place of {@link WHETHER_ELECTED}. */
+async function judge(text: string, names?: readonly string[]): Promise<Fate> {
+  const start = source.source.indexOf(WHETHER_ELECTED);
+  const end = start + WHETHER_ELECTED.length;
+  return await lane.judge({ ...source.mutants[0]!, start, end, text }, [{ testFile, names, baseline }]);
+}
+
+test("a change is killed by the tests that fail with it, whatever was killed before", async () => {
+  await expect(judge(WHETHER_ELECTED)).resolves.toBe("survived");
+  await expect(judge("if (!outcome.elected) return")).resolves.toBe("killed");
+  await expect(judge(WHETHER_ELECTED)).resolves.toBe("survived");
+});
+
+test("only the tests that were chosen are run", async () => {
+  const named = (part: string): string => baseline.byTest.find(([name]) => name.includes(part))![0];
+  const thrown = 'throw new Error("reached"); return';
+
+  await expect(judge(thrown, [named("skips where another invocation runs")])).resolves.toBe("killed");
+  await expect(judge(thrown, [named("an onStandby that is no function")])).resolves.toBe("survived");
+});
+
+test.for<[what: string, text: string, fate: Fate]>([
+  ["a loop without an end", "for (;;) {}", "killed"],
+  ["a loop that awaits what is there already", "for (;;) { await null; }", "killed"],
+  ["a wait without an end", "await new Promise(() => {});", "timed out"],
+])("%s ends", async ([, loop, fate]) => {
+  await expect(judge(`${loop} ${WHETHER_ELECTED}`)).resolves.toBe(fate);
+  await expect(judge(WHETHER_ELECTED)).resolves.toBe("survived");
+});
