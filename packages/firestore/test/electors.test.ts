@@ -54,9 +54,7 @@ describe("electors on Firestore, with a lease of two seconds", () => {
     expect(terms).toEqual([1, 2, 3]);
   });
 
-  test("take over from a leader that crashed, right after its lease has run out; and it has stepped down before", async ({
-    world,
-  }) => {
+  test("take over from a leader that crashed, once its lease has run out; and it has stepped down before", async ({ world }) => {
     world.letTimeRun();
     const crashing = await crashingLeader(world);
     const standby = world.candidate("standby", OPTIONS).elector;
@@ -66,27 +64,25 @@ describe("electors on Firestore, with a lease of two seconds", () => {
 
     await using leadership = await next;
 
-    const tookMs = performance.now() - renewedMs;
+    expect(performance.now() - renewedMs).toBeGreaterThan(LEASE_MS * 0.95);
     expect(leadership.term).toBe(2);
     expect(crashing.leadership.isValid()).toBe(false);
     expect(crashing.leadership.signal.aborted).toBe(true);
-    expect(tookMs).toBeGreaterThan(LEASE_MS * 0.95);
-    expect(tookMs).toBeLessThan(LEASE_MS + 1_000);
   });
 
   test("that start after the crash count from the last renewal, not from their own start", async ({ world }) => {
     world.letTimeRun();
     const crashing = await crashingLeader(world);
-    const renewedMs = await crashing.crash();
-    await new Promise((resolve) => setTimeout(resolve, LEASE_MS * 0.75));
+    await crashing.crash();
+    world.moveServerClock(LEASE_MS);
 
-    await using leadership = await world.candidate("late", OPTIONS).elector.campaign();
+    const methods = await world.methodsDuring(async () => {
+      await using leadership = await world.candidate("late", OPTIONS).elector.campaign();
+      expect(leadership.term).toBe(2);
+    });
 
-    const tookMs = performance.now() - renewedMs;
-    expect(leadership.term).toBe(2);
-    expect(tookMs).toBeGreaterThan(LEASE_MS * 0.95);
-    // Counted from its own start it would have been 1.75 leases.
-    expect(tookMs).toBeLessThan(LEASE_MS * 1.5);
+    // The first look, the acquisition and the release: counted from its own start, it would have had to look again.
+    expect(methods.filter((method) => method !== "Listen")).toEqual(["BatchGetDocuments", "Commit", "Commit"]);
   });
 
   test("try once, cold: not while the lease runs, and with one look and one write when it has run out", async ({ world }) => {

@@ -167,21 +167,24 @@ interface Service extends AsyncDisposable {
 
 interface Kind {
   readonly name: string;
+  /** Whether a transaction keeps others from writing what it has read. */
+  readonly locks: boolean;
   readonly start: () => Promise<Service>;
 }
 
 const own: Kind = {
   name: "our server, whose transactions are optimistic",
+  locks: false,
   start: async () => {
     const server = await startFirestoreServer();
     return { host: server.url, [Symbol.asyncDispose]: async () => server.stop() };
   },
 };
-const official: Kind = { name: "the official emulator, whose transactions lock", start: startOfficialFirestore };
+const official: Kind = { name: "the official emulator, whose transactions lock", locks: true, start: startOfficialFirestore };
 /** Google's own beside ours, where gcloud has installed it. */
 const services = (await officialFirestoreMissing()) === undefined ? [own, official] : [own];
 
-describe.for(services)("on $name", ({ start }) => {
+describe.for(services)("on $name", ({ start, locks }) => {
   let service: Service;
   let clients: Firestore[];
 
@@ -219,35 +222,38 @@ describe.for(services)("on $name", ({ start }) => {
     expect((await firestore.doc("reports/today").get()).get("content")).toBe("long");
   });
 
-  plainTest("a takeover against an open guarded transaction: either comes first, never a stale write last", async () => {
-    const [stale, fresh] = [member(), member()];
-    const election = "takeover";
-    const lease = await win(stale.store, { election });
-    await fresh.store.break(election, { reason: "test", immediate: true });
-    await stale.store.read(election);
-    const open = await win(stale.store, { election });
-    expect(open.term).toBe(2);
-    let takeover: Promise<unknown> | undefined;
-    const outcome = await guardedWrite(stale.store, stale.firestore, open, "by term 2", async () => {
-      takeover ??= fresh.store.break(election, { reason: "test", immediate: true, timeoutMs: 20_000 });
-      // With locks it waits for this transaction to end, and this transaction must not wait for it.
-      await Promise.race([takeover, new Promise((resolve) => setTimeout(resolve, 300))]);
-    }).then(
-      () => "written",
-      (error: unknown) => (error as FencedError).code,
-    );
-    await takeover;
-    await expect(win(fresh.store, { election, candidateId: "b" })).resolves.toMatchObject({ term: 3 });
-    await fresh.firestore.doc("reports/today").set({ content: "by term 3" });
+  plainTest(
+    "a takeover against an open guarded transaction waits for it, or makes it start again: no stale write is last",
+    async () => {
+      const [stale, fresh] = [member(), member()];
+      const election = "takeover";
+      const lease = await win(stale.store, { election });
+      await fresh.store.break(election, { reason: "test", immediate: true });
+      await stale.store.read(election);
+      const open = await win(stale.store, { election });
+      expect(open.term).toBe(2);
+      let takeover: Promise<unknown> | undefined;
+      const outcome = await guardedWrite(stale.store, stale.firestore, open, "by term 2", async () => {
+        takeover ??= fresh.store.break(election, { reason: "test", immediate: true, timeoutMs: 20_000 });
+        // With locks it waits for this transaction to end, and this transaction must not wait for it.
+        if (!locks) await takeover;
+      }).then(
+        () => "written",
+        (error: unknown) => (error as FencedError).code,
+      );
+      await takeover;
+      await expect(win(fresh.store, { election, candidateId: "b" })).resolves.toMatchObject({ term: 3 });
+      await fresh.firestore.doc("reports/today").set({ content: "by term 3" });
 
-    expect(["written", "FENCED"]).toContain(outcome);
-    await expect(guardedWrite(stale.store, stale.firestore, open, "too late")).rejects.toMatchObject({
-      code: "FENCED",
-      currentTerm: 3,
-    });
-    await expect(guardedWrite(stale.store, stale.firestore, lease, "too late")).rejects.toMatchObject({ code: "FENCED" });
-    expect((await fresh.firestore.doc("reports/today").get()).get("content")).toBe("by term 3");
-  });
+      expect(outcome).toBe(locks ? "written" : "FENCED");
+      await expect(guardedWrite(stale.store, stale.firestore, open, "too late")).rejects.toMatchObject({
+        code: "FENCED",
+        currentTerm: 3,
+      });
+      await expect(guardedWrite(stale.store, stale.firestore, lease, "too late")).rejects.toMatchObject({ code: "FENCED" });
+      expect((await fresh.firestore.doc("reports/today").get()).get("content")).toBe("by term 3");
+    },
+  );
 
   plainTest("an occurrence is claimed, guarded by its own document, and done once", async () => {
     const [first, second] = [member(), member()];
@@ -281,9 +287,8 @@ describe.for(services)("on $name", ({ start }) => {
     const winner = outcomes[index] as Extract<(typeof outcomes)[number], { acquired: true }>;
     const { store, firestore } = members[index]!;
     await guardedWrite(store, firestore, winner.lease, "race", async () => {
-      const sentMs = performance.now();
+      // One that waited for this transaction would run into its own time limit.
       await expect(store.renew(winner.lease, LIMITS)).resolves.toMatchObject({ held: true });
-      expect(performance.now() - sentMs).toBeLessThan(1_500);
     });
   });
 });
