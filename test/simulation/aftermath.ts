@@ -1,3 +1,4 @@
+import type { CandidatePlan } from "./candidate-plan.ts";
 import { LAST_ARRIVALS_MS, RETRY_AFTER_LEASES } from "./network.ts";
 import { LONGEST_TASK_STEP_LEASES, type Candidate } from "./candidate.ts";
 import { SLOWEST_RATE } from "./stores/simulated-store.ts";
@@ -42,7 +43,13 @@ function recoveryMs({ plan, leaseMs, seated }: World): number {
     return crashFailoverMs + lastLeaseMs + Math.max(retryPeriodMs, 3 * attemptTimeoutMs, cooldownMs);
   });
   const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS) + LONGEST_TASK_STEP_LEASES * leaseMs;
-  return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + Math.max(0, ...reserved)) / SLOWEST_RATE;
+  const barredMs = Math.max(0, ...reserved, ...seated.map(({ plan }) => barsForMs(plan)));
+  return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + barredMs) / SLOWEST_RATE;
+}
+
+/** For how long what a candidate asks for may bar others once it has released its lease. */
+function barsForMs({ minimumHoldMs, reservation }: CandidatePlan): number {
+  return Math.max(minimumHoldMs, reservation?.durationMs ?? 0);
 }
 
 function seeEveryoneLook({ seated, leaseMs, nowMs }: World): void {
@@ -90,9 +97,12 @@ export async function seeSuccession(world: World): Promise<void> {
       ? Math.max(led.crashFailoverMs, timing.crashFailoverMs - timing.leaseDurationMs + led.leaseDurationMs)
       : timing.politeHandoverMs + timing.cooldownMs,
   );
+  // Who comes after it may have to wait for the end of its hold, or for that of its group's turn.
+  const barredMs = barsForMs(leader.plan);
+  const turnMs = barredMs > 0 ? barredMs + Math.max(...others.map(({ elector: { timing } }) => timing.retryPeriodMs)) : 0;
   const fromMs = world.nowMs;
   const isSucceeded = (): boolean => (referee.leader?.candidate ?? leader) !== leader;
-  await world.until(isSucceeded, fromMs + Math.max(...promised) / SLOWEST_RATE);
+  await world.until(isSucceeded, fromMs + (Math.max(...promised) + turnMs) / SLOWEST_RATE);
   if (isSucceeded()) return;
   const afterMs = Math.round(world.nowMs - fromMs);
   fail("leader-returns", `nobody has succeeded ${leader.id} ${afterMs} ms after its ${dies ? "crash" : "stop"}`);

@@ -1,8 +1,9 @@
 import type { SeededRandom } from "@leasehold/core/testing";
 import { hasOwnClock, type StoreKind } from "./stores/stores.ts";
+import { drawTurns, type Customs, type Turns } from "./turns.ts";
 import { drawClock, type PlannedClock, type WrongClocks } from "./wrong-clocks.ts";
 
-export interface CandidatePlan extends PlannedClock {
+export interface CandidatePlan extends PlannedClock, Turns {
   /** Its own lease: a rolling deploy may change it, and then each waits for what the record says. */
   readonly leaseDurationMs: number;
   /** How it leads: by `run`, or by `campaign`, holding its leadership by hand. */
@@ -25,6 +26,7 @@ export interface Field {
   readonly store: StoreKind;
   readonly leaseMs: number;
   readonly wrongClocks: WrongClocks;
+  readonly customs: Customs;
 }
 
 /** Draws the candidates of a run, and who lives with whom. */
@@ -46,10 +48,12 @@ function movedIn(candidate: CandidatePlan, candidates: readonly CandidatePlan[],
   return { ...candidate, rate, wallRate, wallOffsetMs, sleeps, livesWith, lodges: undefined, observes: false };
 }
 
-function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks }: Field, index: number): CandidatePlan {
+function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks, customs }: Field, index: number): CandidatePlan {
+  const leaseDurationMs = leaseMs * (random.chance(0.8) ? 1 : store === "blob" ? 2 : random.pick([0.5, 2]));
   const mayRely = hasOwnClock(store) && wrongClocks !== "all";
   return {
-    leaseDurationMs: leaseMs * (random.chance(0.8) ? 1 : store === "blob" ? 2 : random.pick([0.5, 2])),
+    ...drawTurns(random, customs, leaseDurationMs),
+    leaseDurationMs,
     way: random.chance(0.8) ? "run" : "campaign",
     ...drawClock(random, wrongClocks, index),
     sleeps: random.chance(0.5),

@@ -1,6 +1,7 @@
 import { Elector, isLeaseholdError, sleep, type ElectorEvents, type Leadership } from "@leasehold/core";
 import type { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import type { CandidatePlan } from "./candidate-plan.ts";
+import { drawStepLeases, renewByHand } from "./hand-renewal.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
@@ -76,6 +77,9 @@ export class Candidate {
       clock: this.clock,
       expiry: candidate.expiry,
       releaseOnStop: candidate.releaseOnStop,
+      minimumHoldMs: candidate.minimumHoldMs,
+      reservation: candidate.reservation,
+      renewal: candidate.renewal,
     });
     if (world.history) {
       for (const event of EVENTS) this.elector.on(event, (details) => world.note(candidateId, describe(event, details)));
@@ -96,6 +100,10 @@ export class Candidate {
     return this.process.clock;
   }
 
+  get plan(): CandidatePlan {
+    return this.#options.candidate;
+  }
+
   /** Whether it lives, and was not told to stop. */
   get competes(): boolean {
     return this.clock.alive && !this.told;
@@ -103,7 +111,7 @@ export class Candidate {
 
   /** Whether it releases its lease when it stops. */
   get releases(): boolean {
-    return this.#options.candidate.releaseOnStop;
+    return this.plan.releaseOnStop;
   }
 
   /** Competes until it is told to stop. */
@@ -168,7 +176,7 @@ export class Candidate {
         if (!world.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
         if (character !== "silent" || world.calm) this.#checkpoint(leadership);
         this.#act(leadership);
-        await this.#pause(random.between(0.05, 0.3), character === "deaf" ? undefined : signal);
+        await this.#pause(this.#stepLeases(), character === "deaf" ? undefined : signal);
       }
       if (!world.calm && random.chance(0.5)) await this.#pause(random.between(0, LONGEST_TASK_STEP_LEASES));
     });
@@ -199,6 +207,11 @@ export class Candidate {
     const { random, world } = this.#options;
     const { writes, publishes } = world.plan.weather;
     if (random.chance(writes)) void this.#write(leadership);
+    if (this.plan.renewal === "manual") {
+      void renewByHand(leadership, random, world.plan.asks).then((wronged) => {
+        if (wronged) world.referee.violate("renewal-is-told", `${this.id} in term ${leadership.term}`);
+      });
+    }
     if (random.chance(publishes)) {
       void leadership.publish(`at ${Math.round(this.clock.monotonicMs())}`).catch(() => undefined);
     }
@@ -207,6 +220,13 @@ export class Candidate {
   async #write(leadership: Leadership): Promise<void> {
     this.#entries += 1;
     await this.process.access.write(leadership, `${this.id}-${this.#entries}`).catch(() => undefined);
+  }
+
+  /** How long until its task does something again, in leases of the run. */
+  #stepLeases(): number {
+    const { random, world } = this.#options;
+    if (this.plan.renewal === "scheduled") return random.between(0.05, 0.3);
+    return (drawStepLeases(random, world.calm) * this.plan.leaseDurationMs) / this.#leaseMs;
   }
 
   #character(): Character {

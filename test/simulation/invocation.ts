@@ -1,4 +1,4 @@
-import { isLeaseholdError, sleep, type Leadership } from "@leasehold/core";
+import { Elector, isLeaseholdError, sleep, type Leadership } from "@leasehold/core";
 import { onlyAsLeader, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { Line } from "./line.ts";
 import type { Delivery } from "./mishaps/tick.ts";
@@ -8,6 +8,7 @@ import type { World } from "./world.ts";
 /** What a process may send, at once and in a second, to have it recorded that an occurrence is done. */
 const COMPLETES_WITH = 20;
 const COMPLETES_WITH_PER_SECOND = 2;
+const DAY_MS = 86_400_000;
 /** How many steps a handler's work has. */
 const WORK_STEPS = 4;
 
@@ -85,7 +86,23 @@ export class Invocation {
     if (handler === "throwing") throw new Error("The work has failed.");
     this.worked = true;
     this.#world.schedule.worked(this.leadership);
+    const untilMs = this.#world.nowMs + this.#delivery.refusedForMs;
+    this.line.link.interrupt({ kind: "outage", how: "refuses", untilMs });
     this.#workedAt = { ms: this.#world.nowMs, requests: this.line.requests };
     if (handler === "eager") await Promise.allSettled([leadership.complete(), leadership.complete()]);
   }
+}
+
+/** Waits for an occurrence in a process that lasts, and has it recorded as done. */
+export async function doAsStandby(world: World, election: string): Promise<void> {
+  const { clock, access } = new Line(world, "standby", {});
+  const store = access.store.occurrences?.(ELECTION, { retentionMs: DAY_MS }) ?? access.store;
+  const elector = new Elector({ ...world.plan.timing, cooldownMs: undefined, store, election, clock });
+  const done = new AbortController();
+  const task = async (leadership: Leadership): Promise<void> => {
+    world.schedule.worked(leadership);
+    await leadership.complete();
+    done.abort();
+  };
+  await elector.run(task, { signal: done.signal });
 }

@@ -2,6 +2,7 @@ import { SeededRandom } from "@leasehold/core/testing";
 import { drawCandidates, type CandidatePlan } from "./candidate-plan.ts";
 import { drawMishaps, type Mishap } from "./mishaps/mishaps.ts";
 import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
+import { drawCustoms } from "./turns.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 import { drawStoreRate, drawWrongClocks, type WrongClocks } from "./wrong-clocks.ts";
 
@@ -59,7 +60,8 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     cooldownMs: random.chance(0.3) ? leaseMs * random.pick([0, 0.1, 1]) : undefined,
   };
   const wrongClocks = drawWrongClocks(random, store);
-  const candidates = drawCandidates(random, { store, leaseMs, wrongClocks });
+  const customs = drawCustoms(random, store, leaseMs);
+  const candidates = drawCandidates(random, { store, leaseMs, wrongClocks, customs });
   const calmAtMs = leaseMs * random.pick([2, 3, 3, 4, 6]);
   return {
     seed,

@@ -1,7 +1,7 @@
 import type { Leadership } from "@leasehold/core";
 import type { Candidate } from "./candidate.ts";
 import { Overruns } from "./overruns.ts";
-import { SLOWEST_RATE, type Grant } from "./stores/simulated-store.ts";
+import { FASTEST_RATE, SLOWEST_RATE, type Grant } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
@@ -29,6 +29,8 @@ export class Referee {
   #highestWritten = 0;
   /** Terms up to this one may have been broken without waiting for their holders. */
   #exemptTerm = 0;
+  /** The term given out last, and who has begun to lead it, if somebody has. */
+  #lastGrant: { readonly termId: string; readonly atMs: number; led: Candidate | undefined } | undefined;
   /** How many terms were given out. */
   terms = 0;
 
@@ -57,6 +59,7 @@ export class Referee {
   /** A candidate's task was given a leadership. */
   leads(candidate: Candidate, leadership: Leadership): void {
     this.#views.add({ candidate, leadership });
+    if (this.#lastGrant?.termId === leadership.termId) this.#lastGrant.led = candidate;
     if (this.#world.plan.asks && !leadership.isValid()) {
       this.violate("starts-valid", `${candidate.id} in term ${leadership.term}`);
     }
@@ -182,14 +185,30 @@ export class Referee {
     this.violate("stall-ends", `${candidate.id} in term ${leadership.term}`);
   }
 
-  #granted({ term, termId, candidateId, reservedFor }: Grant): void {
+  #granted(grant: Grant): void {
+    const { term, termId, candidateId, barredBy } = grant;
     this.terms += 1;
-    if (reservedFor !== undefined && reservedFor !== candidateId && !this.#wasSpoilt) {
-      this.violate("reservation-holds", `${candidateId} acquires term ${term}, which is reserved for ${reservedFor}`);
+    if (barredBy && !this.#wasSpoilt) {
+      const invariant = barredBy.kind === "hold" ? "hold-holds" : "reservation-holds";
+      this.violate(invariant, `${candidateId} acquires term ${term}, which is kept by ${barredBy.by}`);
     }
+    this.#checkHold(grant);
     this.#world.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
     if (term <= this.#highestTerm) this.violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
     this.#highestTerm = Math.max(this.#highestTerm, term);
+  }
+
+  /** Whoever led last and asked for a hold has had it, whatever has become of it on the way. */
+  #checkHold({ term, termId, candidateId, lifted = true }: Grant): void {
+    const { nowMs } = this.#world;
+    const { led, atMs } = this.#lastGrant ?? {};
+    const { minimumHoldMs = 0 } = led?.plan ?? {};
+    // It counts from before the request that won was sent, for which there are two attempts' time.
+    const sentMs = (atMs ?? 0) - (2 * (led?.elector.timing.attemptTimeoutMs ?? 0)) / SLOWEST_RATE;
+    if (!lifted && !this.#wasSpoilt && nowMs < sentMs + minimumHoldMs / FASTEST_RATE) {
+      this.violate("hold-holds", `${candidateId} acquires term ${term} before ${led?.id} has had its hold`);
+    }
+    this.#lastGrant = { termId, atMs: nowMs, led: undefined };
   }
 
   #wrote(term: number, entry: string): void {

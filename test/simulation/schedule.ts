@@ -1,33 +1,15 @@
 import type { Leadership } from "@leasehold/core";
 import type { Occurrence } from "@leasehold/functions";
-import { Invocation, type Ending } from "./invocation.ts";
+import { doAsStandby, Invocation, type Ending } from "./invocation.ts";
 import type { Delivery } from "./mishaps/tick.ts";
 import { LAST_ARRIVALS_MS } from "./network.ts";
 import { ELECTION, SLOWEST_RATE, type Claim } from "./stores/simulated-store.ts";
-import { clockMayStep } from "./stores/stores.ts";
 import { Violation } from "./violation.ts";
 import type { World } from "./world.ts";
 
 /** How late a platform ends an invocation. */
 const LATE_END_MS = 200;
-/** How late an expiry may be found by a store's own clock, in all that is simulated here. */
-const FOUND_LATE_MS = 3_000;
 const MINUTE_MS = 60_000;
-
-/** The last delivery of an occurrence that nobody has done, while all is well. */
-const LAST_DELIVERY: Delivery = {
-  afterMs: 0,
-  limitMs: MINUTE_MS,
-  workMs: 0,
-  leaseDurationMs: undefined,
-  renewal: "checkpoint",
-  handler: "obedient",
-  diesAfterMs: undefined,
-  pause: undefined,
-  rate: 1,
-  wallRate: 1,
-  wallOffsetMs: 0,
-};
 
 /** The occurrences of the election's schedule: has them delivered, and sees to it that each is done once. */
 export class Schedule {
@@ -39,8 +21,9 @@ export class Schedule {
   /** The work of these terms was done. */
   readonly #worked = new Set<string>();
   #invocations = 0;
-  /** When every lease of an invocation will have run out. */
-  #overMs = 0;
+  /** When every invocation will have ended, and everything that it has sent has arrived. */
+  #endMs = 0;
+  #longestLeaseMs = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -58,8 +41,8 @@ export class Schedule {
       const { limitMs, leaseDurationMs = (limitMs + 1_000) / 0.9, afterMs } = delivery;
       this.#world.beforeCalm(afterMs, () => this.#start(occurrence, delivery));
       const endsMs = Math.min(this.#world.nowMs + afterMs, plan.calmAtMs) + limitMs + LATE_END_MS;
-      const claimedMs = Math.max(endsMs, plan.calmAtMs + LAST_ARRIVALS_MS);
-      this.#overMs = Math.max(this.#overMs, claimedMs + leaseDurationMs / SLOWEST_RATE + FOUND_LATE_MS);
+      this.#endMs = Math.max(this.#endMs, endsMs, plan.calmAtMs + LAST_ARRIVALS_MS);
+      this.#longestLeaseMs = Math.max(this.#longestLeaseMs, leaseDurationMs);
     }
   }
 
@@ -93,20 +76,16 @@ export class Schedule {
     }
   }
 
-  /** With nothing wrong any more, one more delivery finds an occurrence done, or does it. @throws {Violation} */
+  /** With nothing wrong any more, whoever waits for an occurrence that nobody has done gets to do it. @throws {Violation} */
   async seeEverythingDone(): Promise<void> {
-    const isOpen = ({ name, scheduledMs }: Occurrence): boolean => !this.#claims.get(idOf(name, scheduledMs))?.done;
-    if (!this.#due.some(isOpen)) return;
-    const { plan } = this.#world;
-    // A claim that arrives long after it was sent looks older by its writer's wall clock than by the store's, for good.
-    if (clockMayStep(plan.store) && (plan.weather.late > 0 || plan.weather.twice > 0)) return;
-    // Until the service's clock has caught up, nobody can tell by it how old a claim is.
-    if (plan.mishaps.some(({ kind }) => kind === "store-clock-step" || kind === "clock-failover")) return;
-    await this.#world.until(() => false, this.#overMs);
-    for (const occurrence of this.#due.filter(isOpen)) this.#start(occurrence, LAST_DELIVERY);
-    await this.#world.until(() => this.#running.size === 0, this.#world.nowMs + LAST_DELIVERY.limitMs);
-    const open = this.#due.find(isOpen);
-    if (open) throw new Violation("occurrence-open", idOf(open.name, open.scheduledMs));
+    const open = (): string[] => this.#due.map(idOf).filter((id) => !this.#claims.get(id)?.done);
+    if (open().length === 0) return;
+    await this.#world.until(() => false, this.#endMs);
+    for (const id of open()) void doAsStandby(this.#world, id);
+    const withinMs = this.#longestLeaseMs + 3 * this.#world.plan.timing.retryPeriodMs;
+    await this.#world.until(() => open().length === 0, this.#world.nowMs + withinMs / SLOWEST_RATE);
+    const [left] = open();
+    if (left !== undefined) throw new Violation("occurrence-open", left);
   }
 
   #start(occurrence: Occurrence, delivery: Delivery): void {
@@ -164,6 +143,6 @@ export class Schedule {
 }
 
 /** What the gate calls an occurrence. */
-function idOf(name: string, scheduledMs: number): string {
+function idOf({ name, scheduledMs }: Occurrence): string {
   return `${name}@${new Date(scheduledMs).toISOString()}`;
 }

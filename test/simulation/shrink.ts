@@ -2,6 +2,7 @@ import type { CandidatePlan } from "./candidate-plan.ts";
 import type { Mishap } from "./mishaps/mishaps.ts";
 import type { Plan } from "./plan.ts";
 import { simulate } from "./simulation.ts";
+import { NO_TURNS } from "./turns.ts";
 import type { Weather } from "./weather.ts";
 
 /** A smaller plan that breaks the same invariant: nothing can be left out of it any more, of what is tried here. */
@@ -45,6 +46,7 @@ function* smallerPlans(plan: Plan): Generator<Step> {
     livesWith: undefined,
     lodges: undefined,
     observes: false,
+    ...NO_TURNS,
   };
   for (const index of plan.candidates.keys()) {
     for (const name of Object.keys(ordinary) as Array<keyof CandidatePlan>) {

@@ -22,6 +22,8 @@ export interface Delivery extends PlannedClock {
   readonly renewal: "checkpoint" | "background";
   /** What its handler is like: one that is deaf goes on once its signal has aborted, and one that is eager completes by itself, twice at once. */
   readonly handler: "obedient" | "deaf" | "eager" | "throwing";
+  /** For how long the service turns it away once its work is done. */
+  readonly refusedForMs: number;
   /** When its process is killed, if it is. */
   readonly diesAfterMs: number | undefined;
   /** When its process is paused, and for how long, if it is. */
@@ -52,6 +54,7 @@ function drawDelivery(random: SeededRandom, { leaseMs, wrongClocks }: Scope, ind
     leaseDurationMs: renewal === "background" || random.chance(0.6) ? leaseMs * random.pick([0.4, 0.4, 1]) : undefined,
     renewal,
     handler: random.pick(["obedient", "obedient", "deaf", "deaf", "eager", "throwing"]),
+    refusedForMs: random.chance(0.15) ? leaseMs * random.between(0.2, 0.6) : 0,
     diesAfterMs: random.chance(0.1) ? limitMs * random.next() : undefined,
     pause: random.chance(0.3)
       ? { afterMs: limitMs * random.between(0, 0.5), forMs: limitMs * random.between(0.1, 0.5) }

@@ -2,6 +2,7 @@ import type { StoreKind } from "../stores/stores.ts";
 import { CLOCK_MUTANTS } from "./clock-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
+import { TURN_MUTANTS } from "./turn-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
@@ -481,4 +482,5 @@ export const MUTANTS: readonly Mutant[] = [
   },
   ...CLOCK_MUTANTS,
   ...OCCURRENCE_MUTANTS,
+  ...TURN_MUTANTS,
 ];

@@ -43,7 +43,9 @@ export class SimulatedBlobs implements SimulatedStore {
 
   get held(): boolean {
     const state = this.#service.leaseOf(ELECTION)?.state;
-    return state === "leased" || state === "breaking";
+    // One that breaks for a hold is nobody's any more.
+    const isLeft = this.#service.metadata(ELECTION)?.["leasehold_hold"] !== undefined;
+    return state === "leased" || (state === "breaking" && !isLeft);
   }
 
   connect(process: ProcessClock, network: Network): StoreAccess {

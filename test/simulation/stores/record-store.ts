@@ -17,6 +17,7 @@ import {
   type SimulatedStore,
   type StoreAccess,
 } from "./simulated-store.ts";
+import { Turn } from "./turn.ts";
 
 /** The leases of elections, and the occurrences of their schedules, in one service. */
 class LeasesAndOccurrences extends RecordLeaseStore {
@@ -46,22 +47,23 @@ export class SimulatedRecords implements SimulatedStore {
   readonly #service: SimulatedRecordService;
   /** The present record; undefined before the first, and while it is spoilt. */
   #record: LeaseRecord | undefined;
-  /** When its nonce was written, by the true time. */
-  #nonceAtMs = 0;
+  readonly #turn: Turn;
 
   constructor(world: VirtualClock, options: SimulatedRecordServiceOptions) {
     this.#world = world;
     this.#service = new SimulatedRecordService(world, options);
+    this.#turn = new Turn(options.storeClock?.toleranceMs ?? 0);
     this.keepsOccurrences = options.storeClock !== undefined;
     this.#service.onAccepted = ({ election, before, record, atMs }) => {
       if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
       if (before?.termId === record.termId && before.broken && !record.broken) this.view.wroteBroken(record.term);
       if (record.termId !== null && record.termId !== before?.termId) {
         const { term, termId, candidateId } = record;
-        this.view.granted({ term, termId, candidateId: candidateId ?? "", reservedFor: this.#reservedFor(before, atMs) });
+        const barredBy = this.#turn.barring({ before, record, atMs });
+        this.view.granted({ term, termId, candidateId: candidateId ?? "", barredBy, lifted: this.#turn.lifted });
       }
+      this.#turn.wrote({ before, record, atMs });
       this.#record = record;
-      if (before?.nonce !== record.nonce) this.#nonceAtMs = atMs;
     };
   }
 
@@ -86,14 +88,7 @@ export class SimulatedRecords implements SimulatedStore {
   barredUntilMs(termId: string): number {
     const record = this.#record;
     if (record?.termId !== termId) return -Infinity;
-    return this.#nonceAtMs + record.leaseDurationMs / FASTEST_RATE;
-  }
-
-  /** Whose turn it is: from the release on, or, if the lease was left to expire, from its end. */
-  #reservedFor(before: LeaseRecord | undefined, atMs: number): string | undefined {
-    const { transfer, termId, leaseDurationMs = 0 } = before ?? {};
-    const freeAtMs = this.#nonceAtMs + (termId ? leaseDurationMs / FASTEST_RATE : 0);
-    return transfer && atMs < freeAtMs + transfer.timeoutMs / FASTEST_RATE ? transfer.candidateId : undefined;
+    return this.#turn.nonceAtMs + record.leaseDurationMs / FASTEST_RATE;
   }
 
   failure(how: RequestFailure, operation: string, retryAfterMs: number): Error {

@@ -22,8 +22,17 @@ export interface Grant {
   readonly term: number;
   readonly termId: string;
   readonly candidateId: string;
-  /** For whom it was reserved at that moment by a transfer, by the fastest of clocks. */
-  readonly reservedFor?: string | undefined;
+  /** What should have barred it at that moment, by the fastest of clocks. */
+  readonly barredBy?: Bar | undefined;
+  /** Whether an administrator has lifted what would bar after the term before. */
+  readonly lifted?: boolean | undefined;
+}
+
+/** It was nobody's turn yet, or another candidate's. */
+export interface Bar {
+  readonly kind: "hold" | "turn";
+  /** What bars it, or whose turn it is. */
+  readonly by: string;
 }
 
 /** What the service keeps of one occurrence, as far as anybody here looks at it. */

@@ -108,10 +108,12 @@ export class SimulatedRecordService {
     if (!entry) return undefined;
     const { atMs, server, wallMs } = entry.nonceWritten;
     const ageMs = this.nowMs() - atMs;
+    const { storeClock } = this.#options;
     return {
       data: JSON.parse(entry.json) as unknown,
       version: entry.version,
-      ...(this.#options.storeClock && server === this.#server ? { nonceAgeMs: [ageMs, ageMs], nonceWallMs: wallMs } : {}),
+      ...(storeClock && server === this.#server ? { nonceAgeMs: [ageMs, ageMs] } : {}),
+      ...(storeClock?.mayStep && server === this.#server ? { nonceWallMs: wallMs } : {}),
     };
   }
 
@@ -154,8 +156,15 @@ export class SimulatedRecordService {
     // Only the last one counts: one that is not taken in time is replaced.
     let pushed: { readonly stored: StoredRecord | undefined } | undefined;
     let wake = Promise.withResolvers<void>();
+    let sent = 0;
+    let arrived = 0;
     const push = (stored: StoredRecord | undefined): void => {
+      sent += 1;
+      const index = sent;
       const arrive = (): void => {
+        // What one connection carries comes in order.
+        if (index < arrived) return;
+        arrived = index;
         pushed = { stored };
         wake.resolve();
       };

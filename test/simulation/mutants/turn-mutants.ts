@@ -1,0 +1,120 @@
+import type { StoreKind } from "../stores/stores.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Where a reservation can be told to be over. */
+const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
+const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
+
+const BAR = "packages/core/src/bar.ts";
+const ENGINE = "packages/core/src/record-lease-store.ts";
+const TENURE = "packages/core/src/tenure.ts";
+
+/** Bugs of what a candidate may ask for beyond the lease: a minimum hold, a reservation for its group, to renew by hand. */
+export const TURN_MUTANTS: readonly Mutant[] = [
+  {
+    name: "hold-ignored",
+    rule: "hold",
+    bug: "somebody acquires while a lease that was released early is held back",
+    within: 500,
+    patches: [{ file: BAR, find: 'if (holdMs > 0) return { kind: "hold"', replace: 'if (holdMs > 1e12) return { kind: "hold"' }],
+    stores: RECORDS,
+  },
+  {
+    name: "hold-lost-with-a-reply",
+    rule: "hold",
+    bug: "a release that is tried again holds nothing back any more",
+    within: 4_000,
+    patches: [
+      {
+        file: "packages/core/src/release.ts",
+        find: "store.release(lease, { ...options, timeoutMs: limitMs })",
+        replace: "store.release(lease, { ...options, ...(tries > 1 ? { holdMs: 0 } : {}), timeoutMs: limitMs })",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "anybody's-turn",
+    rule: "turn",
+    bug: "anybody acquires while only the group of the last term may",
+    within: 500,
+    patches: [
+      {
+        file: BAR,
+        find: 'if (bar?.kind === "reservation") return bar.group === group;',
+        replace: 'if (bar?.kind === "reservation") return bar.group !== "";',
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "turn-for-ever",
+    rule: "turn",
+    bug: "a reservation never ends",
+    within: 1_000,
+    patches: [
+      {
+        file: ENGINE,
+        find: "reservation !== undefined && ageMs[0] < reservation.durationMs",
+        replace: "reservation !== undefined && ageMs[0] >= 0",
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "turn-lost-at-release",
+    rule: "turn",
+    bug: "a release drops what the term has reserved for its group",
+    within: 500,
+    patches: [
+      {
+        file: ENGINE,
+        find: "...(reservation && !broken ? { reservation } : {})",
+        replace: "...(reservation && broken ? { reservation } : {})",
+      },
+    ],
+    stores: CLOCKED,
+  },
+  {
+    name: "hand-renewal-from-its-reply",
+    rule: "1",
+    bug: "a renewal that the task asks for counts from its reply, not from before its send",
+    within: 2_000,
+    patches: [
+      {
+        file: "packages/core/src/renewals.ts",
+        find: "    await this.#asked;",
+        replace: `    const { validity } = this.#options;
+    await this.#asked;
+    const now = { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
+    if (validity.grantedAt !== grantedAt) validity.extend(now);`,
+      },
+    ],
+  },
+  {
+    name: "hand-renewal-has-no-deadline",
+    rule: "4",
+    bug: "nothing aborts the signal of a task that does not renew in time",
+    within: 500,
+    patches: [
+      {
+        file: TENURE,
+        find: "    if (this.#over) return;\n    const toDeadlineMs",
+        replace: '    if (this.#over || this.#renewal === "manual") return;\n    const toDeadlineMs',
+      },
+    ],
+  },
+  {
+    name: "late-hand-renewal-is-not-told",
+    rule: "14",
+    bug: "a renewal that the task asks for resolves although the leadership is over by then",
+    within: 4_000,
+    patches: [
+      {
+        file: TENURE,
+        find: "    await this.#renewals.renewIfDue();\n    this.#assertValid();",
+        replace: "    await this.#renewals.renewIfDue();",
+      },
+    ],
+  },
+];
