@@ -43,7 +43,7 @@ function recoveryMs({ plan, leaseMs, seated }: World): number {
     return crashFailoverMs + lastLeaseMs + Math.max(retryPeriodMs, 3 * attemptTimeoutMs, cooldownMs);
   });
   const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS) + LONGEST_TASK_STEP_LEASES * leaseMs;
-  const barredMs = Math.max(0, ...reserved, ...seated.map(({ plan }) => barsForMs(plan)));
+  const barredMs = Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
   return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + barredMs) / SLOWEST_RATE;
 }
 
