@@ -22,4 +22,40 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: ";",
     why: "The elector ends a term in the same way whether its task returned or threw, and what was thrown is thrown again after it.",
   },
+  {
+    file: "packages/functions/src/attempt.ts",
+    from: "let term = 0;",
+    to: "let term = 1;",
+    why: "It is told only of an invocation that leads, and then it is set.",
+  },
+  {
+    file: "packages/functions/src/attempt.ts",
+    from: 'signal?.addEventListener("abort", onAbort, { once: true });',
+    to: 'signal?.addEventListener("abort", onAbort, { once: false });',
+    why: "A signal aborts once, and the listener is taken away at the end.",
+  },
+  {
+    file: "packages/functions/src/attempt.ts",
+    from: "const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 0));",
+    to: "const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 1));",
+    why: "A timer of no time and one of a millisecond fire alike: after what is being done now.",
+  },
+  {
+    file: "packages/functions/src/held-response.ts",
+    from: "this.#response.write = this.#write;",
+    to: ";",
+    why: "The write that is left only notes that the response is streamed, which nobody asks any more.",
+  },
+  {
+    file: "packages/functions/src/held-response.ts",
+    from: "return SENT_EVENTS.reduce((count, event) => count + response.listenerCount(event), 0);",
+    to: "return SENT_EVENTS.reduce((count, event) => count + response.listenerCount(event), 1);",
+    why: "Only two counts are compared, and both are one more.",
+  },
+  {
+    file: "packages/functions/src/options.ts",
+    from: "return store.occurrences?.(election, { retentionMs }) ?? store;",
+    to: "return (store.occurrences?.(election, { retentionMs }));",
+    why: "A store without occurrences has been refused; this is for the compiler.",
+  },
 ];

@@ -98,6 +98,13 @@ describe("an occurrence", () => {
     });
   });
 
+  test("is judged by the system's clock, where there is no other", async () => {
+    const timed = onlyAsLeader({ store: new MemoryLeaseStore(), election: ELECTION, gate: "oncePerTick" }, () => "ran");
+    const next = "2026-01-01T00:00:00Z";
+
+    await expect(timed({ ...timer(), scheduleStatus: { last: next, lastUpdated: next, next } }, context)).resolves.toBe("ran");
+  });
+
   test.each([
     ["no monitor", null],
     ["no next", {}],

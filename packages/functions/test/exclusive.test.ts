@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import {
   ConfigurationError,
   MemoryLeaseStore,
@@ -242,6 +243,20 @@ describe("renewal", () => {
     await expect(wrapped()).resolves.toEqual([true, true]);
   });
 
+  test("by checkpoint() tells the work in time that its time is over", async () => {
+    const wrapped = onlyAsLeader(
+      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, renewal: "background", clock },
+      async (leadership) => {
+        await leadership.checkpoint();
+        await clock.advance(TIMEOUT_MS - 5_000);
+        await expect(leadership.checkpoint()).rejects.toBe(leadership.signal.reason);
+        return "stopped";
+      },
+    );
+
+    await expect(wrapped()).resolves.toBe("stopped");
+  });
+
   test("by checkpoint(), of a lease shorter than the work", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, clock },
@@ -354,6 +369,43 @@ describe("a store that cannot be reached", () => {
     await expect(clock.runUntil(onlyAsLeader({ ...short, onUnavailable: "skip" }, () => "ran")())).resolves.toEqual({
       elected: false,
     });
+  });
+
+  test.for<[askedMs: number | undefined, waitMs: number]>([
+    [undefined, 100],
+    [50, 100],
+    [500, 500],
+    [60_000, 1_000],
+  ])("which asks for a wait of %s ms is asked again after %i ms", async ([retryAfterMs, waitMs]) => {
+    const askedMs: number[] = [];
+    const store = cold();
+    store.read = (_election, { signal } = {}) => {
+      signal?.throwIfAborted();
+      askedMs.push(clock.monotonicMs());
+      const details = { store: "memory", operation: "get" as const, mayHaveBeenApplied: false, retryAfterMs };
+      return Promise.reject(new StoreError("STORE_THROTTLED", "not now", details));
+    };
+    const wrapped = onlyAsLeader({ ...options, store, clock }, () => "ran");
+
+    await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_THROTTLED" });
+    expect(askedMs.map((ms) => ms - askedMs[0]!)).toEqual([0, waitMs]);
+  });
+
+  test("and then keeps silent has failed in the way that it told", async () => {
+    const store = silent();
+    const [away, unanswered] = [failing(1), store.read.bind(store)];
+    let asked = 0;
+    store.read = (...args) => (asked++ === 0 ? away.read(...args) : unanswered(...args));
+    const wrapped = onlyAsLeader({ ...options, store, clock }, () => "ran");
+
+    await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("leaves no listener on the caller's signal", async () => {
+    const { signal } = new AbortController();
+    await onlyAsLeader({ ...options, store: cold(), clock, signal }, () => "ran")();
+
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   test("that keeps silent until the invocation's time is over is an outage, too", async () => {

@@ -113,6 +113,46 @@ describe("a call of Cloud Scheduler", () => {
     expect(ids).toEqual(["nightly@2026-11-20T03:00:00.000Z"]);
   });
 
+  test("that names no job is no occurrence", async () => {
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
+    const get = (name: string) => (name === "x-cloudscheduler-scheduletime" ? "2026-11-20T04:00:00+01:00" : undefined);
+
+    await expect(onHttp({ get } as unknown as Request, response())).rejects.toThrow(`The occurrence's name is "";`);
+  });
+
+  test("is answered with what onStandby returns, where another works", async () => {
+    const answers: unknown[] = [];
+    const answering = Object.assign(response(), {
+      status: (code: number) => ({ json: (body: unknown) => answers.push([code, body]) }),
+    });
+    const working = Promise.withResolvers<void>();
+    const request = { get: () => undefined } as unknown as Request;
+    const standby = { onStandby: (leader?: { readonly term: number }) => ({ ledIn: leader?.term }) };
+    const first = onlyAsLeaderOnHttp(options(), () => working.promise)(request, response());
+    await clock.settle();
+    await onlyAsLeaderOnHttp({ ...options(), ...standby }, () => "ran")(request, answering);
+    await onlyAsLeaderOnHttp({ ...options(), onStandby: () => undefined }, () => "ran")(request, answering);
+    working.resolve();
+    await first;
+
+    expect(answers).toEqual([
+      [200, { ledIn: 1 }],
+      [200, null],
+    ]);
+  });
+
+  test("whose time is over gets the answer that was held back", async () => {
+    const answered = response();
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), timeoutMs: 60_000 }, async (_request, given, { signal }) => {
+      given.end("billed");
+      expect(answered.writableEnded).toBe(false);
+      await clock.runUntil(new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true })));
+      expect(answered.writableEnded).toBe(true);
+    });
+
+    await onHttp({ get: () => undefined } as unknown as Request, answered);
+  });
+
   test("by hand says no time, and so needs 'occurrence'", async () => {
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
 

@@ -87,9 +87,19 @@ describe("an answer that is held back", () => {
     response.end("billed");
     held.drop();
 
+    expect(response.listenerCount("newListener")).toBe(0);
     expect([held.isGiven, response.headersSent, response.statusCode, response.getHeaderNames()]).toEqual([false, false, 200, []]);
     response.end("failed");
     expect(sent()).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*\r\nfailed$/);
+  });
+
+  test("is all that is forgotten: without one the head stays", () => {
+    const { response } = respond();
+    const held = new HeldResponse(response);
+    response.statusCode = 503;
+    held.drop();
+
+    expect(response.statusCode).toBe(503);
   });
 
   test("is none that is streamed: it goes out as it is written, and ends at once", () => {

@@ -6,11 +6,14 @@ import {
   MemoryRecordStore,
   UnsupportedError,
   type Leader,
+  type LeaseStore,
   type RecordStore,
 } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
+import { earlierOccurrences } from "../src/catch-up.ts";
+import { occurrenceId } from "../src/occurrence.ts";
 
 const ELECTION = "nightly-billing";
 const TEN = Date.parse("2026-11-20T10:00:00Z");
@@ -141,6 +144,30 @@ describe("oncePerTick", () => {
   });
 });
 
+test("occurrences are kept for a week, unless the options say for how long", async () => {
+  const occurrences = store.occurrences.bind(store);
+  const kept = new Set<number | undefined>();
+  const noting: LeaseStore["occurrences"] = (election, options) => {
+    kept.add(options?.retentionMs);
+    return occurrences(election);
+  };
+  Object.assign(store, { occurrences: noting });
+  await onlyAsLeader(base(), () => "ran")();
+  await onlyAsLeader({ ...base(), retentionMs: 24 * HOUR_MS }, () => "ran")();
+
+  expect([...kept]).toEqual([7 * 24 * HOUR_MS, 24 * HOUR_MS]);
+});
+
+test("an occurrence is between 1970 and the year 9999, and its name fits the store", () => {
+  const last = Date.parse("9999-12-31T23:59:59.999Z");
+  expect(occurrenceId({ name: "nightly", scheduledMs: 0 })).toBe("nightly@1970-01-01T00:00:00.000Z");
+  expect(occurrenceId({ name: "nightly", scheduledMs: last })).toBe("nightly@9999-12-31T23:59:59.999Z");
+  for (const scheduledMs of [-1, last + 1]) {
+    expect(() => occurrenceId({ name: "nightly", scheduledMs })).toThrow(`scheduledMs is ${scheduledMs};`);
+  }
+  expect(() => occurrenceId({ name: "n".repeat(255), scheduledMs: 0 })).toThrow(ConfigurationError);
+});
+
 describe("catchUp", () => {
   const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 3, since: "2026-11-20T08:00:00Z" };
 
@@ -181,6 +208,51 @@ describe("catchUp", () => {
 
     await expect(gated()).rejects.toThrow("ten is poison");
     expect(ran).toEqual(["10:00", "08:00", "09:00"]);
+  });
+
+  test("tells the platform of every one that fails", async () => {
+    const failingAt = (...poison: readonly string[]) =>
+      onlyAsLeader({ ...base(), catchUp }, ({ occurrence }) => {
+        const hour = occurrence!.id.slice(19, 24);
+        if (poison.includes(hour)) throw new Error(`${hour} is poison`);
+      })();
+
+    await expect(failingAt("09:00", "08:00", "10:00")).rejects.toMatchObject({
+      message: "3 occurrences of 'nightly-billing' failed.",
+      errors: [{ message: "10:00 is poison" }, { message: "08:00 is poison" }, { message: "09:00 is poison" }],
+    });
+    await expect(failingAt("09:00")).rejects.toThrow("09:00 is poison");
+  });
+
+  test("ends where the store has gone away", async () => {
+    const occurrences = store.occurrences.bind(store);
+    const asked = new Set<string>();
+    store.occurrences = (election) => {
+      const kept = occurrences(election);
+      const read = kept.read.bind(kept);
+      kept.read = async (id, readOptions) => {
+        asked.add(id.slice(19, 24));
+        if (id.includes("T10:")) return await read(id, readOptions);
+        throw new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false });
+      };
+      return kept;
+    };
+
+    await expect(clock.runUntil(onlyAsLeader({ ...base(), catchUp }, () => "ten")())).resolves.toBe("ten");
+    expect([...asked]).toEqual(["10:00", "08:00"]);
+  });
+
+  test("looks back for an hour less than an occurrence is remembered, and a hundred times at most", () => {
+    const atMost = 100;
+    const since = "2026-01-01T00:00:00Z";
+    expect(() => onlyAsLeader({ ...base(), catchUp: { ...catchUp, atMost } }, () => "ran")).not.toThrow();
+
+    const ten = { name: "nightly", scheduledMs: TEN };
+    const dayMs = 24 * HOUR_MS;
+    expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, dayMs, TEN).map(({ scheduledMs }) => scheduledMs)).toEqual(
+      Array.from({ length: 23 }, (_, hour) => TEN + (hour - 23) * HOUR_MS),
+    );
+    expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, 30 * dayMs, TEN)).toHaveLength(atMost);
   });
 
   test("does not take what may be forgotten already for missed", async () => {
@@ -304,7 +376,7 @@ describe("what cannot work", () => {
     ["a calendar that does not go back", undefined],
   ])("%s is an error before any request", async (_, occurrence) => {
     const bad = occurrence
-      ? { occurrence: () => occurrence }
+      ? { occurrence: () => occurrence, catchUp: { previous: () => expect.fail(), atMost: 1, since: "2026-11-20T00:00:00Z" } }
       : { catchUp: { previous: (ms: number) => ms, atMost: 1, since: "2026-11-20T00:00:00Z" } };
     let ran = false;
     const gated = onlyAsLeader({ ...base(), ...bad }, () => {

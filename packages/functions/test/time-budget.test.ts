@@ -1,0 +1,70 @@
+import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
+import { describe, expect, test } from "vitest";
+import { timeBudget } from "../src/time-budget.ts";
+
+const { capabilities } = new MemoryLeaseStore();
+/** As on a blob. */
+const COARSE = { ...capabilities, minLeaseMs: 15_000, maxLeaseMs: 60_000, leaseGranularityMs: 1_000 };
+
+describe("the time of an invocation", () => {
+  test.for<[remainingMs: number, marginMs: number]>([
+    [60_000, 5_000],
+    [30_000, 3_000],
+  ])("of %i ms leaves a margin of %i ms to stop in, and most of it to the two tries of a release", ([remainingMs, marginMs]) => {
+    const { workMs, releaseTimeoutMs } = timeBudget(remainingMs, {}, capabilities);
+
+    expect(workMs).toBe(remainingMs - marginMs);
+    expect(releaseTimeoutMs).toBeCloseTo(0.45 * marginMs);
+    expect(timeBudget(remainingMs, { shutdownMarginMs: 0 }, capabilities)).toMatchObject({
+      workMs: remainingMs,
+      releaseTimeoutMs: 100,
+    });
+  });
+
+  test("that is the margin is none to work in", () => {
+    expect(() => timeBudget(500, { shutdownMarginMs: 500 }, capabilities)).toThrow(ConfigurationError);
+  });
+});
+
+describe("the lease", () => {
+  const leaseMs = (remainingMs: number, options: Parameters<typeof timeBudget>[1], store = COARSE): number =>
+    timeBudget(remainingMs, options, store).timing.leaseDurationMs!;
+
+  test.for<[remainingMs: number, leaseMs: number]>([
+    [5_000, 15_000],
+    [26_000, 30_000],
+    [26_001, 31_000],
+    [600_000, 60_000],
+  ])("of an invocation of %i ms is %i ms where the store counts seconds from 15 to 60", ([remainingMs, expectedMs]) => {
+    expect(leaseMs(remainingMs, {})).toBe(expectedMs);
+  });
+
+  test("is as long as the options say, and as long as the hold", () => {
+    expect(leaseMs(26_000, { leaseDurationMs: 20_000, minimumHoldMs: 16_000 })).toBe(20_000);
+    expect(leaseMs(26_000, { minimumHoldMs: 40_000 })).toBe(40_000);
+  });
+
+  test("that is renewed in the background is an elector's", () => {
+    expect(leaseMs(600_000, { renewal: "background" })).toBe(15_000);
+    expect(leaseMs(600_000, { renewal: "background", minimumHoldMs: 20_000 })).toBe(20_000);
+    expect(leaseMs(600_000, { renewal: "background", leaseDurationMs: 30_000, minimumHoldMs: 20_000 })).toBe(30_000);
+    expect(timeBudget(600_000, { renewal: "background" }, COARSE).timing).toEqual({
+      leaseDurationMs: 15_000,
+      drainTimeoutMs: 600_000,
+    });
+  });
+});
+
+test("the work has time to stop before a leadership that is shorter than it is over", () => {
+  expect(timeBudget(600_000, { leaseDurationMs: 30_000 }, capabilities).timing).toEqual({
+    leaseDurationMs: 30_000,
+    renewIntervalMs: 10_000,
+    renewDeadlineMs: 24_300,
+    attemptTimeoutMs: 5_000,
+    drainTimeoutMs: 600_000,
+  });
+  expect(timeBudget(600_000, { leaseDurationMs: 30_000, shutdownMarginMs: 1_000 }, capabilities).timing).toMatchObject({
+    renewDeadlineMs: 26_000,
+  });
+  expect(timeBudget(600_000, { leaseDurationMs: 9_000 }, capabilities).timing.attemptTimeoutMs).toBeCloseTo((7_290 - 3_000) / 2);
+});
