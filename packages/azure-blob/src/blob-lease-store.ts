@@ -160,6 +160,10 @@ export class BlobLeaseStore implements LeaseStore {
     this.#requests = new BlobRequests(this.#place, this.#clock, this.#serviceClock);
   }
 
+  get clock(): Clock {
+    return this.#clock;
+  }
+
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
     const { election } = request;
     checkName("election", election);

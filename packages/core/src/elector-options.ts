@@ -57,7 +57,7 @@ export interface ElectorOptions extends TimingOptions {
   readonly onStoppedLeading?: ((event: ElectorEvents["stoppedLeading"]) => unknown) | undefined;
   /** Called whenever another leader is seen, or this candidate becomes it. */
   readonly onNewLeader?: ((leader: Leader | undefined) => unknown) | undefined;
-  /** @defaultValue the system's clock */
+  /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 

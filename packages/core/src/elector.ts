@@ -1,7 +1,7 @@
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy, type Expiry } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
-import { systemClock, type Clock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { publishState, type ElectorState } from "./diagnostics.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
@@ -10,6 +10,7 @@ import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
 import type { Lease, LeaseStore } from "./lease-store.ts";
 import { Listeners } from "./listeners.ts";
 import { leaderOf, Observer } from "./observer.ts";
+import { sharedClock } from "./shared-clock.ts";
 import { StandingBack } from "./standing-back.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import { Tenure } from "./tenure.ts";
@@ -64,7 +65,7 @@ export class Elector {
     this.#timing = checkElectorOptions(options);
     this.#options = options;
     this.#store = options.store;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = sharedClock(options.store, options.clock);
     this.election = options.election;
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     this.#expiry = options.expiry ?? (this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed");

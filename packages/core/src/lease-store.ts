@@ -1,5 +1,5 @@
 import type { Bar } from "./bar.ts";
-import type { Instant } from "./clock.ts";
+import type { Clock, Instant } from "./clock.ts";
 import type { LossReason } from "./errors.ts";
 
 /**
@@ -14,6 +14,8 @@ export interface LeaseStore {
   readonly name: string;
   /** What this store can and cannot do, as data. */
   readonly capabilities: LeaseStoreCapabilities;
+  /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
+  readonly clock?: Clock | undefined;
 
   /**
    * One attempt to take the lease where it is vacant or has expired. A win raises the term above every earlier one of

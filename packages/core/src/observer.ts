@@ -1,10 +1,11 @@
-import { systemClock, type Clock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse } from "./errors.ts";
 import type { Leader } from "./leadership.ts";
 import type { LeaseSnapshot, LeaseStore } from "./lease-store.ts";
 import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName } from "./names.ts";
+import { sharedClock } from "./shared-clock.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./timing.ts";
 
 export interface ObserverOptions {
@@ -14,7 +15,7 @@ export interface ObserverOptions {
   readonly retryPeriodMs?: number | undefined;
   /** The longest that one look may take. @defaultValue 5_000 */
   readonly attemptTimeoutMs?: number | undefined;
-  /** @defaultValue the system's clock */
+  /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 
@@ -42,7 +43,7 @@ export class Observer {
     this.#election = options.election;
     this.#retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? 2_000);
     this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = sharedClock(options.store, options.clock);
   }
 
   /**

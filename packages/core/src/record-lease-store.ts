@@ -109,6 +109,10 @@ export class RecordLeaseStore implements LeaseStore {
     if (records.watch) this.watch = (election, watching) => this.#watch(election, watching);
   }
 
+  get clock(): Clock {
+    return this.#clock;
+  }
+
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
     const { election } = request;
     checkName("election", election);

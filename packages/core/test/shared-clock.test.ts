@@ -1,0 +1,61 @@
+import { ConfigurationError, Elector, MemoryLeaseStore, Observer, RecordLeaseStore, type LeaseStore } from "@leasehold/core";
+import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService } from "./faulty-record-store.ts";
+import { untilAborted } from "./leader-tasks.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A store whose clock cannot be told, as one of a third party's may be. */
+function mute(store: RecordLeaseStore): LeaseStore {
+  return new Proxy<LeaseStore>(store, {
+    get: (target, name) => {
+      const value: unknown = name === "clock" ? undefined : Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+describe("a store and an elector that were given different clocks", () => {
+  const world = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock: world });
+
+  test("are refused at construction, since the one counts from what the other says", () => {
+    const clock = new ProcessClock(world);
+    expect(() => new Elector({ store, election: ELECTION, clock })).toThrow(ConfigurationError);
+    expect(() => new Observer({ store, election: ELECTION, clock })).toThrow("Give the clock to the store alone");
+    expect(() => new Elector({ store: new MemoryLeaseStore(), election: ELECTION, clock })).toThrow(ConfigurationError);
+  });
+
+  test("would make two leaders: by a clock that is behind, a lease that was granted lasts for hours", async () => {
+    const service = new RecordService(world);
+    const behind = new ProcessClock(world, { wallOffsetMs: -HOUR_MS });
+    behind.suspend();
+    await world.advance(HOUR_MS);
+    behind.resume();
+    const records = service.connect("a");
+    const a = new Elector({ store: mute(new RecordLeaseStore(records, { clock: world })), election: ELECTION, clock: behind });
+    const b = new Elector({ store: new RecordLeaseStore(service.connect("b"), { clock: world }), election: ELECTION });
+    const leadership = await a.campaign();
+    const stopping = new AbortController();
+    const running = b.run(untilAborted, { signal: stopping.signal });
+    records.failAll({ kind: "lost" });
+
+    await world.advance(2 * LEASE_MS);
+
+    expect([leadership.isValid(), b.isLeader]).toEqual([true, true]);
+    stopping.abort();
+    await running;
+    void leadership.release();
+  });
+
+  test("cannot come about by leaving the elector's out: it takes its store's", async () => {
+    const elector = new Elector({ store, election: ELECTION });
+    await using leadership = await elector.campaign();
+    const validMs = leadership.remainingMs();
+    await world.advance(1_000);
+
+    expect(leadership.remainingMs()).toBe(validMs - 1_000);
+  });
+});
