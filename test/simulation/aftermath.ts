@@ -1,7 +1,7 @@
 import type { CandidatePlan } from "./candidate-plan.ts";
 import { LAST_ARRIVALS_MS, RETRY_AFTER_LEASES } from "./network.ts";
 import { LONGEST_TASK_STEP_LEASES, type Candidate } from "./candidate.ts";
-import { SLOWEST_RATE } from "./stores/simulated-store.ts";
+import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
@@ -9,6 +9,10 @@ import type { World } from "./world.ts";
 const WATCH_AGAIN_MS = 1_000;
 /** How long a leader has to keep its term once all is well, in leases. */
 const STAYS_LEASES = 0.8;
+/** What a look may take: one whose answer a push overtakes is repeated, and so is what a store's clock tells. */
+const REQUESTS_A_LOOK = 2;
+/** How many looks a standby may send at once, after fewer. */
+const LOOKS_AT_ONCE = 11;
 
 /** Within the promised time after the last fault somebody leads, and goes on leading. */
 export async function seeRecovery(world: World): Promise<void> {
@@ -25,10 +29,13 @@ export async function seeRecovery(world: World): Promise<void> {
   const { leader } = referee;
   if (!leader) fail("leader-returns", `nobody leads any more ${afterMs} ms after the last fault`);
   const { candidate, leadership } = leader;
+  const standbys = standbysAlone(world, candidate);
+  const fromMs = world.nowMs;
   await world.until(() => leadership.signal.aborted, world.nowMs + STAYS_LEASES * leaseMs);
   if (leadership.signal.aborted) {
     fail("leader-stays", `${candidate.id} lost term ${leadership.term}: ${String(leadership.signal.reason)}`);
   }
+  standbys.forEach((standby) => seeFewRequests(standby, world.nowMs - fromMs));
   seeEveryoneLook(world);
   seeBystanders(world, leadership.term);
 }
@@ -50,6 +57,29 @@ function recoveryMs({ plan, leaseMs, seated }: World): number {
 /** For how long what a candidate asks for may bar others once it has released its lease. */
 function barsForMs({ minimumHoldMs, reservation }: CandidatePlan): number {
   return Math.max(minimumHoldMs, reservation?.durationMs ?? 0);
+}
+
+/** A standby, and how much its process had asked at first. */
+interface Standby {
+  readonly candidate: Candidate;
+  readonly askedBefore: number;
+}
+
+/** The standbys that have a process to themselves, so that all of its requests are theirs. */
+function standbysAlone(world: World, leader: Candidate): Standby[] {
+  const isAlone = ({ process }: Candidate): boolean =>
+    [...world.everyone].filter((other) => other.process === process).length === 1 && process.bystanders.stopped;
+  const standbys = world.seated.filter((candidate) => candidate !== leader && candidate.competes && isAlone(candidate));
+  return standbys.map((candidate) => ({ candidate, askedBefore: candidate.process.asked }));
+}
+
+/** Nothing that the leader publishes makes a standby ask more often than its own options allow. */
+function seeFewRequests({ candidate, askedBefore }: Standby, forMs: number): void {
+  const { renewIntervalMs, retryPeriodMs } = candidate.elector.timing;
+  const everyMs = renewIntervalMs / (Math.ceil(renewIntervalMs / retryPeriodMs) + 1);
+  const asked = candidate.process.asked - askedBefore;
+  const most = REQUESTS_A_LOOK * (LOOKS_AT_ONCE + (forMs * FASTEST_RATE) / everyMs);
+  if (asked > most) fail("standbys-are-cheap", `${candidate.id} asks ${asked} times in ${Math.round(forMs)} ms`);
 }
 
 function seeEveryoneLook({ seated, leaseMs, nowMs }: World): void {

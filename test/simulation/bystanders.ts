@@ -44,7 +44,8 @@ export class Bystanders {
       running.push(this.#lodge(this.lodger));
     }
     if (planned.observes) {
-      running.push(this.#observe(new Observer({ store, election: ELECTION, clock, retryPeriodMs })));
+      const attemptTimeoutMs = leaseDurationMs / 6;
+      running.push(this.#observe(new Observer({ store, election: ELECTION, clock, retryPeriodMs, attemptTimeoutMs })));
     }
     if (running.length === 0) return;
     this.stopped = false;

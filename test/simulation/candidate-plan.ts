@@ -1,5 +1,6 @@
 import type { SeededRandom } from "@leasehold/core/testing";
-import { hasOwnClock, type StoreKind } from "./stores/stores.ts";
+import { drawExtremeOptions, type ExtremeOptions } from "./extreme-options.ts";
+import { clockMayStep, type StoreKind } from "./stores/stores.ts";
 import { drawTurns, type Customs, type Turns } from "./turns.ts";
 import { drawClock, type PlannedClock, type WrongClocks } from "./wrong-clocks.ts";
 
@@ -13,6 +14,8 @@ export interface CandidatePlan extends PlannedClock, Turns {
   /** Whether it may use the store's own clock to tell that a lease has expired. */
   readonly expiry: "store-clock" | "observed" | undefined;
   readonly releaseOnStop: boolean;
+  /** What it has beside the options that all have. */
+  readonly options: ExtremeOptions;
   /** The candidate in whose process it lives, on the same store object; undefined: in one of its own. */
   readonly livesWith: number | undefined;
   /** Another election, in which its process has the only elector. */
@@ -20,6 +23,9 @@ export interface CandidatePlan extends PlannedClock, Turns {
   /** Whether its process has an observer, too. */
   readonly observes: boolean;
 }
+
+/** The shortest lease, which a store takes whose clock may step; and about as short as the simulated network allows. */
+export const SHORTEST_LEASE_MS = 1_000;
 
 /** What all candidates of a run have in common. */
 export interface Field {
@@ -49,8 +55,9 @@ function movedIn(candidate: CandidatePlan, candidates: readonly CandidatePlan[],
 }
 
 function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks, customs }: Field, index: number): CandidatePlan {
-  const leaseDurationMs = leaseMs * (random.chance(0.8) ? 1 : store === "blob" ? 2 : random.pick([0.5, 2]));
-  const mayRely = hasOwnClock(store) && wrongClocks !== "all";
+  const others = store === "blob" || leaseMs === SHORTEST_LEASE_MS ? [2] : [0.5, 2];
+  const leaseDurationMs = leaseMs * (random.chance(0.8) ? 1 : random.pick(others as [number, ...number[]]));
+  const mayRely = clockMayStep(store) && wrongClocks !== "all";
   return {
     ...drawTurns(random, customs, leaseDurationMs),
     leaseDurationMs,
@@ -59,6 +66,7 @@ function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks, cust
     sleeps: random.chance(0.5),
     expiry: mayRely && random.chance(0.4) ? "store-clock" : undefined,
     releaseOnStop: !random.chance(0.1),
+    options: drawExtremeOptions(random, leaseDurationMs),
     livesWith: undefined,
     lodges: random.chance(0.06) ? `lodger-${index}` : undefined,
     observes: random.chance(0.06),

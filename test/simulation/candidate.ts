@@ -2,6 +2,7 @@ import { Elector, isLeaseholdError, sleep, type ElectorEvents, type Leadership }
 import type { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import { drawStepLeases, renewByHand } from "./hand-renewal.ts";
+import { canRelease } from "./extreme-options.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
@@ -58,6 +59,8 @@ export class Candidate {
   pending = 0;
   readonly #options: CandidateOptions;
   #entries = 0;
+  /** When the last term of the present call ended, by its own clock. */
+  #stoppedMs = -Infinity;
 
   constructor(options: CandidateOptions) {
     const { world, process, candidate, candidateId } = options;
@@ -71,6 +74,7 @@ export class Candidate {
       ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
       ...(cooldownMs === undefined ? {} : { cooldownMs }),
       leaseDurationMs: candidate.leaseDurationMs,
+      ...candidate.options,
       store: process.access.store,
       election: ELECTION,
       candidateId,
@@ -84,7 +88,10 @@ export class Candidate {
     if (world.history) {
       for (const event of EVENTS) this.elector.on(event, (details) => world.note(candidateId, describe(event, details)));
     }
-    this.elector.on("startedLeading", ({ term }) => (this.term = term));
+    this.elector.on("startedLeading", ({ term }) => {
+      this.term = term;
+      referee.returned(this, this.clock.monotonicMs() - this.#stoppedMs);
+    });
     this.elector.on("overrun", ({ term }) => (this.overranTerm = term));
     this.elector.on("ending", ({ reason }) => {
       const { reason: why } = reason as { readonly reason?: string };
@@ -92,6 +99,7 @@ export class Candidate {
     });
     this.elector.on("stoppedLeading", () => {
       if (this.pending > 0) referee.stoppedEarly(this);
+      this.#stoppedMs = this.clock.monotonicMs();
     });
     this.elector.on("callbackFailed", ({ error }) => referee.gaveUp(this, error));
   }
@@ -109,9 +117,9 @@ export class Candidate {
     return this.clock.alive && !this.told;
   }
 
-  /** Whether it releases its lease when it stops. */
+  /** Whether it releases its lease when it stops, and is told so. */
   get releases(): boolean {
-    return this.plan.releaseOnStop;
+    return this.plan.releaseOnStop && canRelease(this.plan.options);
   }
 
   /** Competes until it is told to stop. */
@@ -120,6 +128,7 @@ export class Candidate {
     const { candidate, random } = this.#options;
     const { referee } = this.#options.world;
     while (!signal.aborted) {
+      this.#stoppedMs = -Infinity;
       try {
         if (candidate.way === "run") await this.elector.run((leadership) => this.#work(leadership), { signal });
         else await this.#leadByHand(signal);
@@ -176,7 +185,7 @@ export class Candidate {
         if (!world.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
         if (character !== "silent" || world.calm) this.#checkpoint(leadership);
         this.#act(leadership);
-        await this.#pause(this.#stepLeases(), character === "deaf" ? undefined : signal);
+        await this.#pause(this.#stepLeases(), character === "deaf" && !world.calm ? undefined : signal);
       }
       if (!world.calm && random.chance(0.5)) await this.#pause(random.between(0, LONGEST_TASK_STEP_LEASES));
     });

@@ -11,6 +11,8 @@ export class Line {
   readonly access: StoreAccess;
   /** How many requests it has sent. */
   requests = 0;
+  /** How many of them were neither watching nor being told of what was watched. */
+  asked = 0;
   /** When it sent the last one, by the true time. */
   lastRequestMs = 0;
 
@@ -32,6 +34,7 @@ export class Line {
     world.links.add(this.link);
     this.access = store.connect(this.clock, (request) => {
       this.requests += 1;
+      if (request.operation !== "watch") this.asked += 1;
       this.lastRequestMs = world.nowMs;
       world.requests += 1;
       return this.link.network(request);

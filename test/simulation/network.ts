@@ -1,4 +1,5 @@
 import type { Arrival, Network, Passage, PassengerRequest, SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import { CONTROL_REQUESTS, SLOW_ANSWER_MS } from "./control-plane.ts";
 import type { Outage } from "./mishaps/outage.ts";
 import type { Partition } from "./mishaps/partition.ts";
 import type { Plan } from "./plan.ts";
@@ -12,8 +13,8 @@ export const RETRY_AFTER_LEASES = 0.25;
 const FAIR_WEATHER_MS = 15;
 /** What the writes of a lease are called, by each store. */
 const WRITES = new Set(["put", "UpdateItem", "renew"]);
-/** An attempt waits for a sixth of a lease, by default. */
-const SLOW_LEASES = 0.17;
+/** An attempt waits for a ninth of a lease, by default. */
+const SLOW_LEASES = 0.11;
 
 /** What keeps a process from the service for a while. */
 type Window = { readonly untilMs: number } & (
@@ -66,6 +67,7 @@ export class Link {
     const random = this.#random;
     const there = this.#latencyMs();
     const back = this.#latencyMs();
+    if (CONTROL_REQUESTS.has(request.operation)) return this.#toControlPlane(request, { there, back });
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
     if (this.#cutAfterWriteMs !== undefined && WRITES.has(request.operation)) {
@@ -123,6 +125,16 @@ export class Link {
       return this.#broken(window.how === "refuses" ? "refused" : "throttled", request, []);
     }
     return undefined;
+  }
+
+  #toControlPlane(request: PassengerRequest, { there, back }: { readonly there: number; readonly back: number }): Passage {
+    const { controlPlane } = this.#plan;
+    if (controlPlane === "well") return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
+    this.#note(`control plane ${controlPlane}`, request);
+    if (controlPlane === "silent") return { arrivals: [] };
+    if (controlPlane === "slow") return { arrivals: [{ afterMs: there, replyAfterMs: SLOW_ANSWER_MS }] };
+    const how = { refuses: "refused", throttles: "throttled", denies: "denied" } as const;
+    return this.#broken(how[controlPlane], request, []);
   }
 
   #broken(how: RequestFailure, { operation }: PassengerRequest, arrivals: readonly Arrival[]): Passage {

@@ -1,5 +1,6 @@
 import { SeededRandom } from "@leasehold/core/testing";
-import { drawCandidates, type CandidatePlan } from "./candidate-plan.ts";
+import { drawCandidates, SHORTEST_LEASE_MS, type CandidatePlan } from "./candidate-plan.ts";
+import { drawControlPlane, type ControlPlane } from "./control-plane.ts";
 import { drawMishaps, type Mishap } from "./mishaps/mishaps.ts";
 import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { drawCustoms } from "./turns.ts";
@@ -13,6 +14,7 @@ export interface Plan {
   readonly wrongClocks: WrongClocks;
   /** How fast the service's own clock runs. */
   readonly serviceRate: number;
+  readonly controlPlane: ControlPlane;
   readonly timing: PlannedTiming;
   readonly candidates: readonly CandidatePlan[];
   /** The first two candidates bear the same id: a label, and no proof of anything. */
@@ -51,7 +53,10 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   // Neighbouring seeds give unlike plans.
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
   const store = random.pick(kinds.flatMap((kind) => Array<StoreKind>(SHARES[kind]).fill(kind)) as [StoreKind, ...StoreKind[]]);
-  const leaseMs = store === "blob" ? random.pick([15_000, 15_000, 20_000]) : random.pick([15_000, 15_000, 6_000, 30_000]);
+  const leaseMs =
+    store === "blob"
+      ? random.pick([15_000, 15_000, 20_000])
+      : random.pick([15_000, 15_000, 15_000, 6_000, 30_000, SHORTEST_LEASE_MS]);
   const timing: PlannedTiming = {
     leaseDurationMs: leaseMs,
     retryPeriodMs: leaseMs * random.pick([0.15, 0.15, 0.3, 0.4]),
@@ -67,6 +72,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     seed,
     store,
     wrongClocks,
+    controlPlane: drawControlPlane(random, store),
     serviceRate: drawStoreRate(random, wrongClocks),
     timing,
     candidates,

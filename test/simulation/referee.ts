@@ -1,6 +1,7 @@
 import type { Leadership } from "@leasehold/core";
 import type { Candidate } from "./candidate.ts";
 import { Overruns } from "./overruns.ts";
+import type { Line } from "./line.ts";
 import { FASTEST_RATE, SLOWEST_RATE, type Grant } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
@@ -8,6 +9,9 @@ import type { World } from "./world.ts";
 /** How long after it runs again a process may take to notice by its timers what its clocks say; see CLOCK_CHECK_MS of a tenure. */
 const NOTICES_WITHIN_MS = 10;
 const NOTICES_SLEEP_WITHIN_MS = 1_000 / SLOWEST_RATE + NOTICES_WITHIN_MS;
+
+/** What has to pass between two terms of one elector, whatever its options: less than it waits, and more than its requests take. */
+const SHORTEST_PAUSE_MS = 60;
 
 /** A leadership as the world sees it. */
 export interface View {
@@ -87,6 +91,12 @@ export class Referee {
   gaveUp(candidate: Candidate, error: unknown): void {
     const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.violate("run-goes-on", `${candidate.id} gave up: ${why}`);
+  }
+
+  /** A candidate leads again, so long after its last term has ended, with nothing but its own options between the two. */
+  returned(candidate: Candidate, afterMs: number): void {
+    if (afterMs >= SHORTEST_PAUSE_MS) return;
+    this.violate("terms-pause", `${candidate.id} leads again ${afterMs.toFixed(1)} ms after its last term`);
   }
 
   get isSpoilt(): boolean {
@@ -186,8 +196,12 @@ export class Referee {
   }
 
   #granted(grant: Grant): void {
-    const { term, termId, candidateId, barredBy } = grant;
+    const { term, termId, candidateId, barredBy, barredUntilMs = -Infinity, heldBy = "" } = grant;
     this.terms += 1;
+    if (this.#world.nowMs < barredUntilMs && !this.#wasSpoilt && !this.#share(candidateId, heldBy)) {
+      const earlyMs = Math.round(barredUntilMs - this.#world.nowMs);
+      this.violate("waits-out", `${candidateId} acquires term ${term} ${earlyMs} ms before that of ${heldBy} may have run out`);
+    }
     if (barredBy && !this.#wasSpoilt) {
       const invariant = barredBy.kind === "hold" ? "hold-holds" : "reservation-holds";
       this.violate(invariant, `${candidateId} acquires term ${term}, which is kept by ${barredBy.by}`);
@@ -196,6 +210,14 @@ export class Referee {
     this.#world.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
     if (term <= this.#highestTerm) this.violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
     this.#highestTerm = Math.max(this.#highestTerm, term);
+  }
+
+  /** Whether two candidates have a store object in common: that knows of what the one has left that the other may take it. */
+  #share(one: string, other: string): boolean {
+    const homes = (id: string): Line[] =>
+      [...this.#world.everyone].filter((each) => each.id === id).map(({ process }) => process);
+    const others = new Set(homes(other));
+    return homes(one).some((home) => others.has(home));
   }
 
   /** Whoever led last and asked for a hold has had it, whatever has become of it on the way. */

@@ -1,4 +1,5 @@
 import type { CandidatePlan } from "./candidate-plan.ts";
+import { NO_EXTREMES } from "./extreme-options.ts";
 import type { Mishap } from "./mishaps/mishaps.ts";
 import type { Plan } from "./plan.ts";
 import { simulate } from "./simulation.ts";
@@ -43,6 +44,7 @@ function* smallerPlans(plan: Plan): Generator<Step> {
     sleeps: false,
     expiry: undefined,
     releaseOnStop: true,
+    options: NO_EXTREMES,
     livesWith: undefined,
     lodges: undefined,
     observes: false,
@@ -58,6 +60,7 @@ function* smallerPlans(plan: Plan): Generator<Step> {
     }
   }
   yield (now) => (now.serviceRate === 1 ? undefined : { ...now, serviceRate: 1 });
+  yield (now) => (now.controlPlane === "well" ? undefined : { ...now, controlPlane: "well" });
   yield (now) => (now.twins ? { ...now, twins: false } : undefined);
 }
 

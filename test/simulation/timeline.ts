@@ -14,11 +14,12 @@ export function printTimeline({ plan, history, violation }: RunReport): string {
 }
 
 function planLines({ store, timing, candidates, weather, mishaps, calmAtMs, ...plan }: Plan): string[] {
-  const { serviceRate, wrongClocks, twins, asks } = plan;
+  const { serviceRate, wrongClocks, controlPlane, twins, asks } = plan;
   const likely = Object.entries(weather).filter(([, probability]) => probability > 0);
   return [
     `store: ${store}${serviceRate === 1 ? "" : `, whose clock runs at ${serviceRate.toFixed(3)}`}`,
     `clocks that may be wrong: ${wrongClocks}`,
+    ...(controlPlane === "well" ? [] : [`control plane: ${controlPlane}`]),
     `times: ${entries(timing)}; calm at ${seconds(calmAtMs)} s`,
     ...candidates.map((candidate, index) => `candidate c${twins && index === 1 ? 0 : index}: ${entries(candidate)}`),
     `weather: ${likely.map(([name, probability]) => `${name} ${(100 * probability).toFixed(0)} %`).join(", ") || "fair"}`,
@@ -34,8 +35,12 @@ function line({ atMs, actor, what }: HistoryLine): string {
 function entries(fields: object): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]: [string, unknown]) => `${name} ${typeof value === "number" ? Number(value.toFixed(3)) : String(value)}`)
+    .map(([name, value]: [string, unknown]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : rounded(value)}`)
     .join(", ");
+}
+
+function rounded(value: unknown): string {
+  return String(typeof value === "number" ? Number(value.toFixed(3)) : value);
 }
 
 function seconds(ms: number): string {

@@ -75,6 +75,8 @@ export class World {
 
   /** Lets time pass, step by step, until something is so, or `limitMs` of the true time. @throws {Violation} */
   async until(isSo: () => boolean, limitMs: number): Promise<void> {
+    // What was done just now has its effects before time goes on.
+    await this.time.settle();
     while (!isSo() && (await this.time.step(limitMs))) {
       this.steps += 1;
       this.referee.check();

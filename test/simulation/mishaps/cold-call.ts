@@ -1,4 +1,5 @@
 import type { CandidatePlan } from "../candidate-plan.ts";
+import { NO_EXTREMES } from "../extreme-options.ts";
 import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
 /** Something tries once: a process without a memory, or one in which a candidate lives, on its store object. */
@@ -23,6 +24,7 @@ export const coldCall: MishapKind<ColdCall> = {
       ...(world.plan.candidates[0] as CandidatePlan),
       expiry: undefined,
       releaseOnStop: true,
+      options: NO_EXTREMES,
       lodges: undefined,
       observes: false,
     };

@@ -14,7 +14,7 @@ export const lastRenewal: MishapKind<LastRenewal> = {
     kind: "last-renewal",
     who: drawVictim(random, scope),
     forMs: scope.leaseMs * random.between(1, 2),
-    slowMs: scope.leaseMs * random.between(0.1, 0.165),
+    slowMs: scope.leaseMs * random.between(0.06, 0.108),
   }),
   befall: ({ who, forMs, slowMs }, world) => {
     const victim = world.victim(who);

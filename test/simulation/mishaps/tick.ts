@@ -1,4 +1,5 @@
 import type { SeededRandom } from "@leasehold/core/testing";
+import { SHORTEST_LEASE_MS } from "../candidate-plan.ts";
 import { clockMayStep } from "../stores/stores.ts";
 import { drawClock, type PlannedClock } from "../wrong-clocks.ts";
 import type { MishapKind, Scope } from "./mishap.ts";
@@ -51,7 +52,10 @@ function drawDelivery(random: SeededRandom, { leaseMs, wrongClocks }: Scope, ind
     afterMs: index === 0 ? 0 : leaseMs * random.pick([random.between(0, 0.05), random.between(0, 1.5), random.between(0.8, 1.2)]),
     limitMs,
     workMs: limitMs * random.pick([0, random.between(0, 0.3), random.between(0.3, 0.9)]),
-    leaseDurationMs: renewal === "background" || random.chance(0.6) ? leaseMs * random.pick([0.4, 0.4, 1]) : undefined,
+    leaseDurationMs:
+      renewal === "background" || random.chance(0.6)
+        ? Math.max(leaseMs * random.pick([0.4, 0.4, 1]), SHORTEST_LEASE_MS)
+        : undefined,
     renewal,
     handler: random.pick(["obedient", "obedient", "deaf", "deaf", "eager", "throwing"]),
     refusedForMs: random.chance(0.15) ? leaseMs * random.between(0.2, 0.6) : 0,

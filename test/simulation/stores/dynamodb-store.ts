@@ -32,7 +32,14 @@ export class SimulatedDynamoDB implements SimulatedStore {
       const termId = item["termId"]?.S;
       if (item["election"]?.S !== ELECTION) return;
       if (termId !== undefined && termId !== before?.["termId"]?.S) {
-        this.view.granted({ term: Number(item["term"]?.N), termId, candidateId: item["candidateId"]?.S ?? "" });
+        const wasHeld = before?.["termId"]?.S !== undefined;
+        this.view.granted({
+          term: Number(item["term"]?.N),
+          termId,
+          candidateId: item["candidateId"]?.S ?? "",
+          barredUntilMs: wasHeld ? this.#endsMs(before) : -Infinity,
+          heldBy: before?.["candidateId"]?.S,
+        });
       }
     };
   }
@@ -59,11 +66,27 @@ export class SimulatedDynamoDB implements SimulatedStore {
   barredUntilMs(termId: string): number {
     const item = this.#service.item(ELECTION);
     if (item?.["termId"]?.S !== termId) return -Infinity;
+    return this.#endsMs(item);
+  }
+
+  #endsMs(item: NonNullable<ReturnType<SimulatedService["item"]>>): number {
     const sentMs = this.#service.sentMs.get(item["nonce"]?.S ?? "") ?? -Infinity;
     return sentMs + Number(item["leaseDurationMs"]?.N) / FASTEST_RATE;
   }
 
+  stepClock(ms: number): void {
+    this.#service.step(ms);
+  }
+
+  failOver(aheadMs: number): void {
+    this.#service.step(aheadMs);
+  }
+
   failure(how: RequestFailure, _: string, retryAfterMs: number): Error {
+    if (how === "denied") {
+      const $metadata = { httpStatusCode: 400, requestId: "R" };
+      return Object.assign(new Error("You may not"), { name: "AccessDeniedException", $metadata });
+    }
     if (how !== "throttled") return Object.assign(new Error(how), { code: how === "reset" ? "ECONNRESET" : "ECONNREFUSED" });
     return Object.assign(new Error("Slow down"), {
       name: "ThrottlingException",

@@ -59,8 +59,15 @@ export class SimulatedRecords implements SimulatedStore {
       if (before?.termId === record.termId && before.broken && !record.broken) this.view.wroteBroken(record.term);
       if (record.termId !== null && record.termId !== before?.termId) {
         const { term, termId, candidateId } = record;
-        const barredBy = this.#turn.barring({ before, record, atMs });
-        this.view.granted({ term, termId, candidateId: candidateId ?? "", barredBy, lifted: this.#turn.lifted });
+        this.view.granted({
+          term,
+          termId,
+          candidateId: candidateId ?? "",
+          barredUntilMs: before?.termId ? this.#turn.nonceAtMs + before.leaseDurationMs / FASTEST_RATE : -Infinity,
+          heldBy: before?.candidateId ?? undefined,
+          barredBy: this.#turn.barring({ before, record, atMs }),
+          lifted: this.#turn.lifted,
+        });
       }
       this.#turn.wrote({ before, record, atMs });
       this.#record = record;

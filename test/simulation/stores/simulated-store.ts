@@ -22,6 +22,9 @@ export interface Grant {
   readonly term: number;
   readonly termId: string;
   readonly candidateId: string;
+  /** Until when the term before it barred others, by the fastest of clocks; and who held that one. */
+  readonly barredUntilMs?: number | undefined;
+  readonly heldBy?: string | undefined;
   /** What should have barred it at that moment, by the fastest of clocks. */
   readonly barredBy?: Bar | undefined;
   /** Whether an administrator has lifted what would bar after the term before. */
@@ -61,8 +64,11 @@ export function newServiceView(): ServiceView {
   return { claimed: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
 }
 
-/** How a request can fail, as far as its process can tell: the connection broke, was never made, or the service was too busy. */
-export type RequestFailure = "reset" | "refused" | "throttled";
+/**
+ * How a request can fail, as far as its process can tell: the connection broke, was never made, the service was too busy,
+ * or this process may not ask.
+ */
+export type RequestFailure = "reset" | "refused" | "throttled" | "denied";
 
 /** A service in virtual time, of one kind. */
 export interface SimulatedStore {

@@ -33,14 +33,9 @@ export type StoreKind = keyof typeof STORES;
 
 export const STORE_KINDS: readonly StoreKind[] = Object.keys(STORES) as StoreKind[];
 
-/** Whether candidates may choose to be told ages by its clock. */
-export function hasOwnClock(kind: StoreKind): boolean {
-  return kind === "records with a clock" || kind === "dynamodb";
-}
-
-/** Whether that clock may be set, or be another server's after a failover. */
+/** Whether candidates may choose to be told ages by its clock, which may be set, or be another server's after a failover. */
 export function clockMayStep(kind: StoreKind): boolean {
-  return kind === "records with a clock";
+  return kind === "records with a clock" || kind === "dynamodb";
 }
 
 export function openStore(kind: StoreKind, world: VirtualClock, rate: number, random: SeededRandom): SimulatedStore {

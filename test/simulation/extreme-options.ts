@@ -1,0 +1,55 @@
+import type { ElectorOptions } from "@leasehold/core";
+import type { SeededRandom } from "@leasehold/core/testing";
+
+/** Options of one candidate that differ from the others', at the ends of what may be set. */
+export type ExtremeOptions = Pick<
+  ElectorOptions,
+  | "attemptTimeoutMs"
+  | "cooldownMs"
+  | "drainTimeoutMs"
+  | "minTerm"
+  | "releaseTimeoutMs"
+  | "renewDeadlineMs"
+  | "renewIntervalMs"
+  | "retryPeriodMs"
+>;
+
+export const NO_EXTREMES: ExtremeOptions = {};
+
+/** A request in the calm takes less than half of this, as `timing()` asks for. */
+const SHORTEST_ATTEMPT_MS = 70;
+/** As long as a request in the calm takes, so that a release is confirmed in time. */
+const SHORTEST_RELEASE_MS = 50;
+
+/** Whether this candidate can release and hear of it, once the network is good: its task needs a moment to stop, and the request another. */
+export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infinity }: ExtremeOptions): boolean {
+  return releaseTimeoutMs >= SHORTEST_RELEASE_MS && drainTimeoutMs > 1;
+}
+
+export function drawExtremeOptions(random: SeededRandom, leaseMs: number): ExtremeOptions {
+  if (!random.chance(0.2)) return NO_EXTREMES;
+  return { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
+}
+
+type Extreme = (leaseMs: number) => ExtremeOptions;
+
+const RENEWING: readonly [Extreme, ...Extreme[]] = [
+  () => NO_EXTREMES,
+  // Standbys are not to follow.
+  (leaseMs) => ({ renewIntervalMs: leaseMs / 100 }),
+  // As late as still leaves room for two attempts before the deadline, which is right before the end.
+  (leaseMs) => ({ renewIntervalMs: leaseMs * 0.7, renewDeadlineMs: leaseMs * 0.89, attemptTimeoutMs: (leaseMs * 0.19) / 2.001 }),
+  // The longest attempts that fit.
+  (leaseMs) => ({ renewIntervalMs: leaseMs / 3, renewDeadlineMs: (leaseMs * 2) / 3, attemptTimeoutMs: leaseMs / 6.001 }),
+  () => ({ attemptTimeoutMs: SHORTEST_ATTEMPT_MS }),
+];
+
+const OTHERS: readonly [Extreme, ...Extreme[]] = [
+  () => ({ cooldownMs: 0 }),
+  (leaseMs) => ({ retryPeriodMs: leaseMs / 60 }),
+  (leaseMs) => ({ retryPeriodMs: leaseMs * 3 }),
+  () => ({ drainTimeoutMs: 1 }),
+  () => ({ minTerm: 2 ** 40 }),
+  () => ({ releaseTimeoutMs: 1 }),
+  () => ({ releaseTimeoutMs: SHORTEST_RELEASE_MS }),
+];
