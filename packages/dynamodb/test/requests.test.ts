@@ -130,7 +130,9 @@ describe("rule 5: one attempt, one request, whatever the user's client does by i
   });
 });
 
-test("a write that met somebody else's transaction was not carried out, and is sent again, a few times", async ({ world }) => {
+test("a write that met somebody else's transaction was not carried out, and is sent again, for half of its time", async ({
+  world,
+}) => {
   world.clock.run();
   const store = world.store();
   const lease = await win(store);
@@ -142,9 +144,12 @@ test("a write that met somebody else's transaction was not carried out, and is s
 
   conflicts = Infinity;
   const sent = await world.namesDuring(async () => {
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_CONFLICT" });
+    const renewal = store.renew(lease, { timeoutMs: 1_000 });
+    await expect(world.failureOf(renewal)).resolves.toMatchObject({ code: "STORE_CONFLICT" });
   });
-  expect(sent).toEqual(Array.from({ length: 4 }, () => "UpdateItem"));
+  expect(new Set(sent)).toEqual(new Set(["UpdateItem"]));
+  // 10 ms lie between two tries, at the least.
+  expect(sent.length).toBeLessThanOrEqual(500 / 10 + 1);
 });
 
 describe("the user's client", () => {

@@ -100,22 +100,26 @@ describe("rule 5: one attempt, one request, whatever the SDK does by itself", ()
     const store = world.store({ clock: systemClock });
     const lease = await win(store);
     const fault = { code, message: "as asked" };
-    // A write that met a transaction is one that the engine itself sends again, a few times, each with its own limit.
-    const commits = Array.from({ length: name === "ABORTED" ? 4 : 1 }, () => "Commit");
+    // A write that met a transaction is one that the engine itself sends again, 10 ms later at the least, for half of its time.
+    const most = name === "ABORTED" ? 5 : 1;
+    const limits = { timeoutMs: 100 };
 
     for (const [method, attempt] of Object.entries({
       BatchGetDocuments: () => store.read(ELECTION),
-      Commit: () => store.renew(lease, LIMITS),
+      Commit: () => store.renew(lease, limits),
     })) {
       world.fault(method, fault);
       const seen = await world.methodsDuring(() => world.failureOf(attempt()));
-      expect(seen).toEqual(method === "Commit" ? commits : [method]);
+      expect(new Set(seen)).toEqual(new Set([method]));
+      expect(seen.length).toBeLessThanOrEqual(method === "Commit" ? most : 1);
       world.rule = undefined;
       // Whatever the outcome was, it is known again.
       await store.renew(lease, LIMITS);
     }
     world.fault("Commit", fault);
-    await expect(world.methodsDuring(() => world.failureOf(store.release(lease, LIMITS)))).resolves.toEqual(commits);
+    const releases = await world.methodsDuring(() => world.failureOf(store.release(lease, limits)));
+    expect(new Set(releases)).toEqual(new Set(["Commit"]));
+    expect(releases.length).toBeLessThanOrEqual(most);
   });
 
   test.for(Object.entries(RETRIED_BY_THE_SDK))("%s, as the user's own settings have it", async ([, code], { world }) => {
