@@ -156,7 +156,10 @@ describe("rule 13: a hand-over that is pushed to everybody at once", () => {
   });
 });
 
-test("a push that is down is noticed: the standby looks again, and finds a release within its retry period", async () => {
+test.each([
+  ["is refused", () => Promise.reject(new Error("There is no stream to be had."))],
+  ["says nothing", () => new Promise<never>(() => undefined)],
+])("a push that is down, and then %s, is noticed: the standby finds a release within its retry period", async (_, again) => {
   const world = new VirtualClock();
   const service = new SimulatedRecordService(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true } });
   const connect = (): { clock: ProcessClock; records: RecordStore } => {
@@ -174,7 +177,7 @@ test("a push that is down is noticed: the standby looks again, and finds a relea
   // The stream breaks after what it has pushed first, and cannot be had again.
   connection.records.watch = async function* (election, options) {
     watches += 1;
-    if (watches > 1) throw new Error("There is no stream to be had.");
+    if (watches > 1) await again();
     const stream = streams.watch!(election, options)[Symbol.asyncIterator]();
     for (;;) {
       const pushed = await Promise.race([stream.next(), down.promise]);
