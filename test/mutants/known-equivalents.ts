@@ -58,4 +58,16 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "return (store.occurrences?.(election, { retentionMs }));",
     why: "A store without occurrences has been refused; this is for the compiler.",
   },
+  {
+    file: "packages/functions/src/complete-in-time.ts",
+    from: "const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 0, waitMs);",
+    to: "const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 1, waitMs);",
+    why: "waitMs is more than either.",
+  },
+  {
+    file: "packages/functions/src/function-leadership.ts",
+    from: "leadership.checkpoint();",
+    to: ";",
+    why: "It feeds the stall watch, which a function's leadership has none of.",
+  },
 ];

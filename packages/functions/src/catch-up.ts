@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
 
 /** Which occurrences that nobody has done, for instance because every region was down, are done after the one delivered, while there is time. */
 export interface CatchUp {
@@ -50,9 +50,7 @@ export function earlierOccurrences(
       throw new ConfigurationError(`catchUp.previous(${lastMs}) is ${String(beforeMs)}, which is not before it.`);
     }
     if (beforeMs < sinceMs) break;
-    const occurrence = { name, scheduledMs: beforeMs };
-    occurrenceId(occurrence);
-    earlier.unshift(occurrence);
+    earlier.unshift({ name, scheduledMs: beforeMs });
     lastMs = beforeMs;
   }
   return earlier;

@@ -117,7 +117,15 @@ describe("an occurrence", () => {
   });
 
   test("that is yet to come is none: the app has just started, as runOnStartup says", async () => {
-    await expect(once()(timer(-3_600_000), context)).rejects.toThrow(/yet to come.*runOnStartup/);
+    await expect(once()(timer(-60_001), context)).rejects.toThrow(/yet to come.*runOnStartup/);
+  });
+
+  test("that is yet to come by less than a minute is one: clocks differ", async () => {
+    await expect(once()(timer(-60_000), context)).resolves.toMatchObject({ scheduledMs: clock.wallMs() + 60_000 });
+  });
+
+  test("cannot be told without a timer", async () => {
+    await expect(once()(undefined as unknown as Timer, context)).rejects.toThrow(/The timer's scheduleStatus\.next is missing/);
   });
 });
 

@@ -143,11 +143,13 @@ describe("a call of Cloud Scheduler", () => {
 
   test("whose time is over gets the answer that was held back", async () => {
     const answered = response();
-    const onHttp = onlyAsLeaderOnHttp({ ...options(), timeoutMs: 60_000 }, async (_request, given, { signal }) => {
+    const beganMs = clock.monotonicMs();
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), timeoutMs: 30_000 }, async (_request, given, { signal }) => {
       given.end("billed");
       expect(answered.writableEnded).toBe(false);
       await clock.runUntil(new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true })));
       expect(answered.writableEnded).toBe(true);
+      expect(clock.monotonicMs()).toBe(beganMs + 27_000);
     });
 
     await onHttp({ get: () => undefined } as unknown as Request, answered);

@@ -221,6 +221,7 @@ describe("catchUp", () => {
       message: "3 occurrences of 'nightly-billing' failed.",
       errors: [{ message: "10:00 is poison" }, { message: "08:00 is poison" }, { message: "09:00 is poison" }],
     });
+    await expect(failingAt("08:00", "09:00")).rejects.toMatchObject({ message: "2 occurrences of 'nightly-billing' failed." });
     await expect(failingAt("09:00")).rejects.toThrow("09:00 is poison");
   });
 
@@ -253,6 +254,9 @@ describe("catchUp", () => {
       Array.from({ length: 23 }, (_, hour) => TEN + (hour - 23) * HOUR_MS),
     );
     expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, 30 * dayMs, TEN)).toHaveLength(atMost);
+    // Delivered late, by a machine whose clock is right; and by one whose clock is slow.
+    expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, dayMs, TEN + 5 * HOUR_MS)).toHaveLength(18);
+    expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, dayMs, TEN - 5 * HOUR_MS)).toHaveLength(23);
   });
 
   test("does not take what may be forgotten already for missed", async () => {
@@ -295,6 +299,17 @@ describe("catchUp", () => {
     await gated().catch(() => undefined);
 
     expect(ran).toEqual(["10:00", "08:00"]);
+  });
+
+  test("is left out where the delivered one has taken all the time", async () => {
+    const ran: (string | undefined)[] = [];
+    const gated = onlyAsLeader({ ...base(), catchUp, shutdownMarginMs: 10_000 }, async ({ occurrence }) => {
+      ran.push(occurrence?.id.slice(19, 24));
+      await clock.advance(50_000);
+    });
+    await gated();
+
+    expect(ran).toEqual(["10:00"]);
   });
 });
 
@@ -358,7 +373,9 @@ describe("what cannot work", () => {
     ["an occurrence that is no function", { occurrence: "tick" }],
     ["a retention shorter than redeliveries", { retentionMs: HOUR_MS }],
     ["catching up without a calendar", { catchUp: { atMost: 1, since: "2026-11-20T00:00:00Z" } }],
-    ["catching up for ever", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1_000, since: "2026-11-20T00:00:00Z" } }],
+    ["looking back 101 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 101, since: "2026-11-20T00:00:00Z" } }],
+    ["looking back 1.5 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1.5, since: "2026-11-20T00:00:00Z" } }],
+    ["looking back 0 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 0, since: "2026-11-20T00:00:00Z" } }],
     ["catching up since nobody knows when", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1, since: "yesterday" } }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader({ ...base(), ...(options as object) }, () => "ran")).toThrow(ConfigurationError);
