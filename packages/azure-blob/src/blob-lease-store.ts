@@ -1,13 +1,12 @@
 import type { BlobClient } from "@azure/storage-blob";
 import {
-  checkBreak,
+  Administration,
   checkName,
   checkReservation,
   checkTerm,
   checkValue,
   ConfigurationError,
   DEFAULT_REQUEST_TIMEOUT_MS,
-  DEFAULT_TRANSFER_TIMEOUT_MS,
   duration,
   ForeignRecordError,
   holderElapsedMs,
@@ -37,6 +36,7 @@ import {
   type ReleaseOutcome,
   type RenewOutcome,
   type RequestLimits,
+  type Standing,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
@@ -51,31 +51,18 @@ import {
   STORE_NAME,
 } from "./azure-blob-errors.ts";
 import { BlobRecordStore } from "./blob-record-store.ts";
-import { BlobRequests, BREAK_AT_EXPIRY_S, BREAK_NOW_S, type CallLimits } from "./blob-requests.ts";
-import { barOfFree, MAX_LEASE_MS, remember, reservedGroup, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
+import { carryOut, isCarriedOut } from "./blob-orders.ts";
+import { BlobRequests, BREAK_AT_EXPIRY_S, type CallLimits } from "./blob-requests.ts";
+import { barOfFree, isFree, MAX_LEASE_MS, remember, snapshotOf, type Look, type Memory } from "./blob-sighting.ts";
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { nextLookAtGridMs, SHARP_MS } from "./grid-aim.ts";
 import { resolvePlace, type BlobLeaseStoreOptions, type BlobPlace } from "./options.ts";
-import {
-  decodeNote,
-  decodeTerm,
-  encodeNote,
-  encodeTerm,
-  NOTE_SUFFIX,
-  type BreakNote,
-  type Grid,
-  type Metadata,
-  type TermMetadata,
-} from "./schema.ts";
+import { decodeNote, decodeTerm, encodeTerm, type BreakNote, type Grid, type Metadata, type TermMetadata } from "./schema.ts";
 
 /** What the service takes: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;
 /** Metadata may have 8 KiB in all; a value of 2 KiB takes three times that at worst, percent-encoded. */
 const MAX_VALUE_BYTES = 2_048;
-/** How often a break is tried against the holder's own metadata writes. */
-const CONFLICT_TRIES = 4;
-/** How often a waiting transfer looks. */
-const TRANSFER_LOOK_MS = 500;
 /** How old a published grid may grow: the two clocks drift apart, by 6 ms in this time at 10 millionths. */
 const GRID_AGE_MS = 600_000;
 /** The most requests that one term spends on learning the service's clock. */
@@ -147,6 +134,7 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #requests: BlobRequests;
   readonly #clock: Clock;
   readonly #serviceClock = new ServiceClock();
+  readonly #administration: Administration;
   readonly #memories = new Map<string, Memory>();
   readonly #holdings = new WeakMap<Lease, Holding>();
   readonly #orphans = new Map<string, readonly Orphan[]>();
@@ -158,6 +146,11 @@ export class BlobLeaseStore implements LeaseStore {
     this.#place = resolvePlace(options);
     this.#clock = options.clock ?? systemClock;
     this.#requests = new BlobRequests(this.#place, this.#clock, this.#serviceClock);
+    this.#administration = new Administration({
+      name: STORE_NAME,
+      clock: this.#clock,
+      look: (election, limits) => this.#standing(election, limits),
+    });
   }
 
   get clock(): Clock {
@@ -290,48 +283,15 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
-    checkName("election", election);
-    checkBreak(options);
-    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
-    let look = await this.#look(election, limits);
-    const term = options.ifTerm ?? look?.term.term;
-    for (let tries = 0; tries < CONFLICT_TRIES && look && look.term.term === term; tries += 1) {
-      if (look.leaseState === "leased" || look.leaseState === "breaking") {
-        const note = { term, reason: options.reason };
-        const broken = await this.#breakLease(election, look, note, limits, options.immediate ?? false);
-        return broken ? { broken: true, term } : { broken: false };
-      }
-      // Nobody leads, and what is broken is the reservation.
-      if (reservedGroup(look, this.#clock.monotonicMs()) === undefined) break;
-      if (await this.#endReservation(election, look, limits)) return { broken: true, term };
-      look = await this.#look(election, limits);
-    }
-    return { broken: false, ...(look ? { current: this.#snapshot(election, look) } : {}) };
+    return await this.#administration.break(election, options);
   }
 
   /**
    * The lease is broken in favour of the candidate: the leader learns of it at its next renewal and drains in what
    * remains of the lease. A leader that releases before it has learned of it voids the hand-over (`expired`).
    */
-  async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
-    checkName("election", election);
-    checkName("candidateId", candidateId);
-    checkTerm("ifTerm", options.ifTerm);
-    const transferTimeoutMs = duration("transferTimeoutMs", options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
-    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
-    const look = await this.#look(election, limits);
-    const term = options.ifTerm ?? look?.term.term;
-    // Released leases have nothing to break, and so no place for a note; an expired one still has.
-    if (!look || look.term.term !== term || look.leaseState === "available" || look.leaseState === "broken") return "lost";
-    if (!(await this.#breakLease(election, look, { term, transferTo: candidateId, transferTimeoutMs }, limits, false)))
-      return "lost";
-    for (;;) {
-      await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
-      const now = await this.#look(election, limits);
-      if (now?.term.term !== term) return now?.term.candidateId === candidateId ? "accepted" : "lost";
-      const { bar } = this.#snapshot(election, now);
-      if (bar === undefined || bar.kind === "reservation") return "expired";
-    }
+  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
+    return await this.#administration.transfer(election, candidateId, options);
   }
 
   /**
@@ -554,62 +514,33 @@ export class BlobLeaseStore implements LeaseStore {
     }
     const look = await this.#look(lease.election, limits).catch(() => undefined);
     const note = look?.note?.term === lease.term ? look.note : undefined;
-    holding.transferring = note?.transferTo !== undefined;
+    holding.transferring = note?.transfer !== undefined;
     return {
       held: false,
       reason,
       // Only a break of ours is known to wait for what remains of the lease; another tool may have cut it short.
       barredUntilExpiry: look?.leaseState === "breaking" && note !== undefined,
       explanation: holding.transferring
-        ? `an administrator asked to hand over to '${note?.transferTo}'`
+        ? `an administrator asked to hand over to '${note?.transfer?.candidateId}'`
         : `an administrator broke it: ${note?.reason ?? "no reason was left"}`,
     };
   }
 
-  /** Breaks the lease of one term. Its holder's own metadata writes change the ETag, too: then it is tried again. */
-  async #breakLease(election: string, first: Look, note: BreakNote, limits: CallLimits, now: boolean): Promise<boolean> {
-    let look: Look | undefined = first;
-    for (let tries = 0; tries < CONFLICT_TRIES && look?.term.term === note.term && look.leaseState !== "available"; tries += 1) {
-      try {
-        await this.#writeNote(election, note, limits);
-        await this.#requests.break(election, look.etag, now ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
-        return true;
-      } catch (error) {
-        const failure = failureOf(error);
-        if (lossOf(failure)) return false;
-        if (!conditionFailed(failure)) throw error;
+  /** The election as an administrator finds it. */
+  async #standing(election: string, limits: CallLimits): Promise<Standing | undefined> {
+    const look = await this.#look(election, limits);
+    return (
+      look && {
+        snapshot: this.#snapshot(election, look),
+        lastHolder: look.term.candidateId,
+        isCarriedOut: (order) => isCarriedOut(look, order),
+        carryOut: async (order) => {
+          // What this process has seen of a free lease, it has to look at again.
+          if (isFree(look)) this.#memories.delete(election);
+          return await carryOut(this.#requests, election, look, order, limits);
+        },
       }
-      look = await this.#look(election, limits);
-    }
-    return false;
-  }
-
-  /** Ends the reservation of a term that nobody holds any more; false if somebody has leased the blob or written to it meanwhile. */
-  async #endReservation(election: string, look: Look, limits: CallLimits): Promise<boolean> {
-    const term = { ...look.term, reservation: undefined };
-    try {
-      const etag = await this.#setMetadata("end-reservation", election, undefined, look, term, limits);
-      const nowMs = this.#clock.monotonicMs();
-      this.#memories.set(election, remember(this.#memories.get(election), { ...look, term, etag }, nowMs));
-      return true;
-    } catch (error) {
-      const failure = failureOf(error);
-      if (conditionFailed(failure) || lossOf(failure)) return false;
-      throw error;
-    }
-  }
-
-  /** @throws {ForeignRecordError} if what lies at the note's place is not a note. */
-  async #writeNote(election: string, note: BreakNote, limits: CallLimits): Promise<void> {
-    const found = await this.#requests.readNote(election, limits);
-    if (found && (found.contentLength > 0 || !decodeNote(found.metadata))) {
-      throw new ForeignRecordError(
-        election,
-        `The sibling '${NOTE_SUFFIX}' of ${this.#requests.describe(election)}`,
-        "it is not a note of ours",
-      );
-    }
-    await this.#requests.writeNote(election, encodeNote(note), found?.etag, limits);
+    );
   }
 
   /** Frees a lease on which nobody leads, now or as soon as it is seen. */
@@ -737,7 +668,7 @@ export class BlobLeaseStore implements LeaseStore {
       this.#memories.delete(election);
       throw new ForeignRecordError(election, this.#requests.describe(election), term.problem);
     }
-    const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
+    const broken = !term.order && (properties.leaseState === "breaking" || properties.leaseState === "broken");
     const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
     const nowMs = this.#clock.monotonicMs();
     const look: Look = { ...properties, term, seenMs: nowMs, note: note?.note, noteAgeMs: note?.ageMs };

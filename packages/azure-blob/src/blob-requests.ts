@@ -125,7 +125,7 @@ export class BlobRequests {
 
   /** Replaces the metadata under the lease, or of a blob that is free, if the ETag is still `etag`. Returns the new one. */
   async setMetadata(
-    operation: "write-term" | "publish" | "leave" | "end-reservation",
+    operation: "write-term" | "publish" | "leave" | "order",
     election: string,
     leaseId: string | undefined,
     etag: string,

@@ -1,6 +1,6 @@
-import { barOf, DEFAULT_TRANSFER_TIMEOUT_MS, type Bar, type LeaseSnapshot, type LeaseState } from "@leasehold/core";
+import { barOf, type Bar, type LeaseSnapshot, type LeaseState } from "@leasehold/core";
 import type { BlobProperties } from "./blob-requests.ts";
-import type { BreakNote, TermMetadata } from "./schema.ts";
+import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 
 /** The longest lease that the service gives; an election's own may be shorter. */
 export const MAX_LEASE_MS = 60_000;
@@ -59,7 +59,7 @@ export function snapshotOf(
     transferTo: transferTarget(look, memory, nowMs),
     group: reservedGroup(look, nowMs),
   });
-  const reason = look.note?.reason;
+  const reason = orderOf(look)?.reason;
   return {
     election,
     state,
@@ -85,23 +85,36 @@ function holdLeftMs(look: Look, nowMs: number): number | undefined {
 }
 
 /** The candidate that an administrator hands over to, as long as it may take its time. */
-function transferTarget({ note, noteAgeMs = 0, term }: Look, memory: Memory | undefined, nowMs: number): string | undefined {
-  const { transferTo, transferTimeoutMs = DEFAULT_TRANSFER_TIMEOUT_MS } = note ?? {};
+function transferTarget(look: Look, memory: Memory | undefined, nowMs: number): string | undefined {
+  const { candidateId, timeoutMs } = orderOf(look)?.transfer ?? {};
+  if (timeoutMs === undefined) return undefined;
+  const { order, leaseDurationMs = MAX_LEASE_MS, holdMs } = look.term;
+  if (order) return unchangedMs(look, nowMs) < timeoutMs ? candidateId : undefined;
   // From when this process saw the lease broken or, for one that saw nothing, from when it must have been: a lease that
-  // breaks lasts no longer than it had to run.
+  // breaks lasts no longer than it had to run, or than its hold.
   const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
-  const overdue = noteAgeMs > transferTimeoutMs + (term.leaseDurationMs ?? MAX_LEASE_MS);
-  return brokenForMs < transferTimeoutMs && !overdue ? transferTo : undefined;
+  const overdue = (look.noteAgeMs ?? 0) > timeoutMs + (holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS);
+  return brokenForMs < timeoutMs && !overdue ? candidateId : undefined;
+}
+
+/** The last order of an administrator's that concerns the term. */
+export function orderOf({ term, note }: Look): OrderNote | undefined {
+  return term.order ?? note;
 }
 
 /**
  * The group that the last term reserves the election for, whether or not anybody holds its lease at present. It counts
  * from the last time that the metadata was written, by the least that can have passed since; an administrator's break ends it.
  */
-export function reservedGroup(look: Look, nowMs: number): string | undefined {
+function reservedGroup(look: Look, nowMs: number): string | undefined {
   const { reservation } = look.term;
-  const inForce = reservation && look.note?.reason === undefined && unchangedMs(look, nowMs) < reservation.durationMs;
+  const inForce = reservation && orderOf(look)?.reason === undefined && unchangedMs(look, nowMs) < reservation.durationMs;
   return inForce ? reservation.group : undefined;
+}
+
+/** Whether nobody has the lease, so that its metadata can be written without it. */
+export function isFree({ leaseState }: Look): boolean {
+  return leaseState !== "leased" && leaseState !== "breaking";
 }
 
 /** How long the blob has not been written to, at least: by the service's clock until the look, and by this process's since. */

@@ -1,9 +1,9 @@
 import type { Interval, Reservation } from "@leasehold/core";
 
 /**
- * What the metadata of an election's blob says. It is written under the lease, by its holder only, but that an
- * administrator may end a reservation while nobody holds one; the blob's content is never used. Keys start with
- * `leasehold_`; others are left alone.
+ * What the metadata of an election's blob says. It is written under the lease, by its holder only, but for what an
+ * administrator orders while nobody holds one; the blob's content is never used. Keys start with `leasehold_`; others are
+ * left alone.
  */
 export interface TermMetadata {
   /** The fencing token; 0 on a blob that has never been led. */
@@ -17,6 +17,8 @@ export interface TermMetadata {
   readonly reservation?: Reservation | undefined;
   /** The term is over: its holder has left, and is breaking the lease so that nobody may acquire for so long. */
   readonly holdMs?: number | undefined;
+  /** Ordered while nobody held the lease, when this metadata was last written. It stands above any note. */
+  readonly order?: OrderNote | undefined;
 }
 
 /** When the holder renews: at `tick` by the service's clock (as well as the holder knows it), and every `intervalMs` from there. */
@@ -25,12 +27,17 @@ export interface Grid {
   readonly intervalMs: number;
 }
 
-/** What an administrator left beside a lease that is breaking: which term it ends, and why or for whom. */
-export interface BreakNote {
-  readonly term: number;
+/** What an administrator has ordered: why a term was broken, or for whom, and for how long. */
+export interface OrderNote {
+  /** Of the request, so that one whose reply was lost is known again. */
+  readonly id: string;
   readonly reason?: string | undefined;
-  readonly transferTo?: string | undefined;
-  readonly transferTimeoutMs?: number | undefined;
+  readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
+}
+
+/** What an administrator left beside a lease that is breaking, and which term it ends. */
+export interface BreakNote extends OrderNote {
+  readonly term: number;
 }
 
 export type Metadata = Readonly<Record<string, string>>;
@@ -43,7 +50,7 @@ export const NOTE_SUFFIX = ".note";
 
 /** The metadata of a blob whose other keys are `others`; text is percent-encoded, since headers carry ASCII only. */
 export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<string, string> {
-  const { grid, leaseDurationMs, reservation, holdMs } = metadata;
+  const { grid, leaseDurationMs, reservation, holdMs, order } = metadata;
   return {
     ...foreignKeys(others),
     ...encode({
@@ -57,6 +64,7 @@ export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<str
       group: reservation?.group,
       reserved: reservation?.durationMs.toString(),
       hold: holdMs?.toString(),
+      ...(order ? orderFields("order", order) : {}),
     }),
   };
 }
@@ -81,6 +89,7 @@ export function decodeTerm(metadata: Metadata, contentLength: number): TermMetad
     grid: decodeGrid(read("grid")),
     reservation: group === undefined || durationMs === undefined ? undefined : { group, durationMs },
     holdMs: duration(read("hold")),
+    order: readOrder("order", read),
   };
 }
 
@@ -88,9 +97,7 @@ export function encodeNote(note: BreakNote): Record<string, string> {
   return encode({
     note_schema: SCHEMA,
     note_term: String(note.term),
-    note_reason: note.reason,
-    note_to: note.transferTo,
-    note_timeout: note.transferTimeoutMs?.toString(),
+    ...orderFields("note", note),
   });
 }
 
@@ -98,13 +105,24 @@ export function encodeNote(note: BreakNote): Record<string, string> {
 export function decodeNote(metadata: Metadata): BreakNote | undefined {
   const read = reader(metadata);
   const term = wholeNumber(read("note_term"));
-  if (read("note_schema") !== SCHEMA || term === undefined) return undefined;
+  const order = readOrder("note", read);
+  return read("note_schema") === SCHEMA && term !== undefined && order ? { ...order, term } : undefined;
+}
+
+function orderFields(prefix: string, { id, reason, transfer }: OrderNote): Record<string, string | undefined> {
   return {
-    term,
-    reason: read("note_reason"),
-    transferTo: read("note_to"),
-    transferTimeoutMs: duration(read("note_timeout")),
+    [`${prefix}_id`]: id,
+    [`${prefix}_reason`]: reason,
+    [`${prefix}_to`]: transfer?.candidateId,
+    [`${prefix}_timeout`]: transfer?.timeoutMs.toString(),
   };
+}
+
+function readOrder(prefix: string, read: (key: string) => string | undefined): OrderNote | undefined {
+  const [id, candidateId, timeoutMs] = [read(`${prefix}_id`), read(`${prefix}_to`), duration(read(`${prefix}_timeout`))];
+  if (id === undefined) return undefined;
+  const transfer = candidateId === undefined || timeoutMs === undefined ? undefined : { candidateId, timeoutMs };
+  return { id, reason: read(`${prefix}_reason`), transfer };
 }
 
 /** The keys of a blob's metadata that are not ours. */

@@ -132,12 +132,16 @@ describe("rule 15: a break", () => {
       broken: false,
       current: { state: "vacant", term: 1 },
     });
-    await win(a);
+  });
+
+  test("of a lease that has run out keeps its holder from renewing it all the same, once", async ({ world }) => {
+    const [a, b] = [world.store(), world.store()];
+    const lease = await win(a);
     await world.forward(LAPSE_MS);
-    await expect(b.break(ELECTION, { reason: "test" })).resolves.toMatchObject({
-      broken: false,
-      current: { state: "expired", term: 2 },
-    });
+    await expect(b.break(ELECTION, { reason: "test" })).resolves.toEqual({ broken: true, term: 1 });
+    await expect(b.break(ELECTION, { reason: "test" })).resolves.toMatchObject({ broken: false, current: { term: 1 } });
+    await expect(a.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
+    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
   test("whose term has passed breaks nothing", async ({ world }) => {
@@ -166,7 +170,7 @@ describe("rule 15: a break", () => {
       const successor = await win(b, { candidateId: "b" });
       await late.letGo();
 
-      await expect(breaking).resolves.toEqual({ broken: false });
+      await expect(breaking).resolves.toMatchObject({ broken: false, current: { term: 2 } });
       await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
       await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
     },
@@ -236,13 +240,24 @@ describe("rule 15: a break", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ endingReason: reason });
   });
 
-  test("whose request is lost is an error that says that it may have been carried out", async ({ world }) => {
+  test.for(["write-note", "lease:break"])("is sent again where the request '%s' is lost", async (name, { world }) => {
+    await win(world.store());
+    world.faultOnce(name === "write-note" ? "put" : name, { kind: "cut", side: "before" });
+
+    const outcome = world.settled(world.store().break(ELECTION, { reason: "test" }));
+    await expect(outcome).resolves.toEqual({ broken: true, term: 1 });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "ending", endingReason: "test" });
+  });
+
+  test("is not sent again where only the reply is lost", async ({ world }) => {
     await win(world.store());
     world.faultOnce("lease:break", { kind: "cut", side: "after" });
 
-    const error = await world.failureOf(world.store().break(ELECTION, { reason: "test" }));
-    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "break", mayHaveBeenApplied: true });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "ending", endingReason: "test" });
+    const sent = await world.namesDuring(async () => {
+      const outcome = world.settled(world.store().break(ELECTION, { reason: "test" }));
+      await expect(outcome).resolves.toEqual({ broken: true, term: 1 });
+    });
+    expect(sent.filter((name) => name === "lease:break")).toHaveLength(1);
   });
 
   test("of a lease that another tool has taken is a break like any other", async ({ world }) => {

@@ -102,22 +102,27 @@ describe("rule 16: a transfer", () => {
     await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
-  test.for(["never led", "released"])("of a lease that is free is lost (%s)", async (how, { world }) => {
-    const store = world.store();
-    if (how === "released") await store.release(await win(store), LIMITS);
-
-    await expect(store.transfer(ELECTION, "b")).resolves.toBe("lost");
-    await expect(win(store, { candidateId: "c" })).resolves.toMatchObject({ candidateId: "c" });
+  test("of an election that never was is lost", async ({ world }) => {
+    await expect(world.store().transfer(ELECTION, "b")).resolves.toBe("lost");
+    await expect(win(world.store(), { candidateId: "c" })).resolves.toMatchObject({ candidateId: "c" });
   });
 
-  test("of an expired lease reserves it all the same", async ({ world }) => {
-    const [a, b, c] = [world.store(), world.store(), world.store()];
-    await win(a);
-    await world.forward(LAPSE_MS);
-    const outcome = world.store().transfer(ELECTION, "b");
-    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
+  test.for(["released", "expired", "broken"])("of a lease that is %s reserves it from now on", async (how, { world }) => {
+    const [a, b, c, admin] = [world.store(), world.store(), world.store(), world.store()];
+    const lease = await win(a);
+    await c.read(ELECTION);
+    if (how === "released") await a.release(lease, LIMITS);
+    else if (how === "broken") await admin.break(ELECTION, { reason: "test", immediate: true });
+    else await world.forward(LAPSE_MS);
+    const outcome = admin.transfer(ELECTION, "b");
+    await world.proxy.waitFor(({ headers, deliveries }) => {
+      const { "x-ms-meta-leasehold_order_to": to } = headers;
+      return to === "b" && deliveries[0]?.status === 200;
+    });
 
-    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+    for (const other of [c, world.store()]) {
+      await expect(other.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+    }
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
     await expect(world.settled(outcome)).resolves.toBe("accepted");
   });

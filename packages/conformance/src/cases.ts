@@ -9,6 +9,7 @@ import { holding } from "./cases/holding.ts";
 import { leading } from "./cases/leading.ts";
 import { leadingByOddClocks } from "./cases/leading-by-odd-clocks.ts";
 import { leadingThroughFaults } from "./cases/leading-through-faults.ts";
+import { lifting } from "./cases/lifting.ts";
 import { losingMessages } from "./cases/losing-messages.ts";
 import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
@@ -21,6 +22,7 @@ export const everyCase: readonly Case[] = [
   ...holding,
   ...expiring,
   ...administering,
+  ...lifting,
   ...countingTerms,
   ...losingMessages,
   ...acceptingInput,

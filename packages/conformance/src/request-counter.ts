@@ -7,15 +7,24 @@ export async function requestsDuring(
   act: () => Promise<unknown>,
 ): Promise<readonly StoreRequest[]> {
   const requests: StoreRequest[] = [];
+  await whileNoting(elections, (request) => void requests.push(request), act);
+  return requests;
+}
+
+/** Tells of each request about some elections as soon as it has ended, before anything is done about its answer. */
+export async function whileNoting<T>(
+  elections: readonly string[],
+  ended: (request: StoreRequest) => void,
+  act: () => Promise<T>,
+): Promise<T> {
   const note = (message: unknown): void => {
     const request = message as StoreRequest;
-    if (elections.includes(request.election)) requests.push(request);
+    if (elections.includes(request.election)) ended(request);
   };
   subscribe(REQUEST_CHANNEL, note);
   try {
-    await act();
+    return await act();
   } finally {
     unsubscribe(REQUEST_CHANNEL, note);
   }
-  return requests;
 }

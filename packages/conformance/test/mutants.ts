@@ -1,8 +1,10 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
   ConfigurationError,
   instantOf,
   isLeaseholdError,
   RecordLeaseStore,
+  REQUEST_CHANNEL,
   StoreError,
   type AcquireRequest,
   type Clock,
@@ -13,6 +15,7 @@ import {
   type PutOptions,
   type RecordStore,
   type StoredRecord,
+  type StoreRequest,
 } from "@leasehold/core";
 import type { RecordServiceOptions } from "./record-place.ts";
 
@@ -188,6 +191,31 @@ export const mutants: readonly Mutant[] = [
       const outcome = await store.transfer(election, to, options);
       return outcome === "lost" && options?.ifTerm === undefined ? "accepted" : outcome;
     },
+  })),
+  writes("a break leaves the hand-over of a leader that has gone", "break-lifts-transfer", (record, present) =>
+    record.broken && present?.transfer ? { ...record, transfer: present.transfer } : record,
+  ),
+  writes("a break leaves the hand-over of a free lease", "break-lifts-transfer-of-a-free-lease", (record, present) =>
+    record.broken && present?.transfer ? { ...record, transfer: present.transfer } : record,
+  ),
+  writes("a break leaves a hold", "break-lifts-hold", (record, present) =>
+    record.broken && present?.holdMs ? { ...record, holdMs: present.holdMs } : record,
+  ),
+  writes("a second transfer leaves the first", "transfer-again", (record, present) =>
+    record.transfer && present?.transfer ? { ...record, transfer: { ...present.transfer, id: record.transfer.id } } : record,
+  ),
+  writes("a transfer drops a hold", "transfer-keeps-hold", (record, present) =>
+    record.transfer && present?.holdMs ? { ...record, holdMs: undefined } : record,
+  ),
+  behaves("a transfer may be too long, and is cut", "transfer-at-most", (store) => ({
+    transfer: (election, to, options) =>
+      store.transfer(election, to, { ...options, transferTimeoutMs: Math.min(options.transferTimeoutMs ?? 30_000, 600_000) }),
+  })),
+  behaves("a break whose reply is lost is given up", "lost-break", (store) => ({
+    break: (election, options) => givenUpAt("put", () => store.break(election, options)),
+  })),
+  behaves("a transfer gives up at the first look that fails", "lost-looks-of-a-transfer", (store) => ({
+    transfer: (election, to, options) => givenUpAt("get", () => store.transfer(election, to, options)),
   })),
   behaves("candidateId is taken for ownership", "shared-candidate-id", (store) => ({
     acquire: async (request) => {
@@ -498,7 +526,7 @@ export const mutants: readonly Mutant[] = [
     reservation ? { ...record, reservation: { ...reservation, durationMs: 10 * reservation.durationMs } } : record,
   ),
   turns("a break leaves the reservation", "reservation-broken", (record, present) =>
-    present?.termId === null && record.termId === null ? { ...record, reservation: present.reservation } : record,
+    present?.termId === null && record.broken ? { ...record, broken: undefined, reservation: present.reservation } : record,
   ),
 
   // Occurrences.
@@ -592,6 +620,21 @@ function behaves(
     ...service,
     store: (store, records, clock) => ({ ...whole(store), ...change(store, records, clock) }),
   });
+}
+
+/** A call that fails as soon as one of its requests does. */
+async function givenUpAt<T>(failing: string, call: () => Promise<T>): Promise<T> {
+  const failure = Promise.withResolvers<never>();
+  const note = (message: unknown): void => {
+    const { store, election, operation, outcome } = message as StoreRequest;
+    const details = { store, election, operation, mayHaveBeenApplied: true };
+    if (operation === failing && outcome !== "ok") failure.reject(new StoreError("STORE_TIMEOUT", "given up", details));
+  };
+  subscribe(REQUEST_CHANNEL, note);
+  const outcome = call();
+  outcome.catch(() => undefined);
+  failure.promise.catch(() => undefined);
+  return await Promise.race([outcome, failure.promise]).finally(() => unsubscribe(REQUEST_CHANNEL, note));
 }
 
 /** The store as an object of its own, for some of its calls to be replaced. */

@@ -32,6 +32,14 @@ export interface LeaseholdErrorDetails {
 
 const BRAND = Symbol.for("leasehold.error");
 
+/**
+ * Whether a write that failed this way may have been carried out. An error that is not ours is a provider's that it
+ * did not map, so nothing is known of it.
+ */
+export function isUnknown(error: unknown): boolean {
+  return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
+}
+
 /** The base of every error that Leasehold throws. Test with {@link isLeaseholdError}: two copies of this package may be installed. */
 export class LeaseholdError extends Error {
   /** Stable; switch on it rather than on messages. */

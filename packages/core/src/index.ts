@@ -1,3 +1,4 @@
+export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./administration.ts";
 export { barOf, mayAcquire, type Bar, type Claims } from "./bar.ts";
 export { shareLimits } from "./call-limits.ts";
 export { holderElapsedMs, instantOf, sleep, systemClock, type Clock, type Instant, type Timer } from "./clock.ts";
@@ -71,7 +72,6 @@ export { sendRequest, type RequestOptions } from "./request.ts";
 export { ServiceClock } from "./service-clock.ts";
 export {
   DEFAULT_REQUEST_TIMEOUT_MS,
-  DEFAULT_TRANSFER_TIMEOUT_MS,
   duration,
   SAFETY_MARGIN,
   timing,

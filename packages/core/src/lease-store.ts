@@ -54,12 +54,17 @@ export interface LeaseStore {
 
   /**
    * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has
-   * passed, so that there are never two valid leaders. The next acquisition raises the term, not the break.
+   * passed, so that there are never two valid leaders. The next acquisition raises the term, not the break. Whatever else
+   * bars candidates is lifted, whoever holds the lease or nobody: a hand-over, a hold, a reservation.
+   *
+   * A lost reply is resolved by reading, and never becomes a second break of the successor.
+   * @throws {StoreError} if it is not known in the end whether the term is broken; the message tells how to try again.
    */
   break(election: string, options: BreakOptions): Promise<BreakOutcome>;
 
   /**
-   * Asks the present leader to drain and hand over to one candidate; settles when it is known how that went.
+   * Asks the present leader to drain and hand over to one candidate; settles when it is known how that went. Failures on
+   * the way are waited out, for as long as the hand-over may still be under way.
    * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
    */
   transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
@@ -260,7 +265,10 @@ export interface BreakOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** `current` is what was found where nothing was broken. */
+/**
+ * `broken`: the term is closed, or what barred candidates is lifted; or the reply was lost, and the term has ended since.
+ * `current` is what was found where there was nothing to break.
+ */
 export type BreakOutcome =
   | { readonly broken: true; readonly term: number }
   | { readonly broken: false; readonly current?: LeaseSnapshot | undefined };
@@ -268,7 +276,7 @@ export type BreakOutcome =
 export interface TransferOptions {
   /** Ask only this term to end. Default: the term found by reading first. */
   readonly ifTerm?: number | undefined;
-  /** How long only the named candidate may acquire, once the lease is free. @defaultValue 30_000 */
+  /** How long only the named candidate may acquire, once the lease is free; ten minutes at most. @defaultValue 30_000 */
   readonly transferTimeoutMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -1,3 +1,4 @@
+import { Administration, type OrderLimits, type Standing } from "./administration.ts";
 import { barOf, mayAcquire } from "./bar.ts";
 import { shareLimits } from "./call-limits.ts";
 import { instantOf, systemClock, sleep, type Clock, type Instant } from "./clock.ts";
@@ -5,6 +6,7 @@ import {
   ConfigurationError,
   ForeignRecordError,
   isLeaseholdError,
+  isUnknown,
   StoreError,
   TermRegressedError,
   UnsupportedError,
@@ -29,18 +31,17 @@ import type {
   WatchOptions,
 } from "./lease-store.ts";
 import { Holding, type Found } from "./holding.ts";
-import { checkBreak, checkName, checkReservation, checkTerm, checkValue } from "./names.ts";
+import { checkName, checkReservation, checkTerm, checkValue } from "./names.ts";
 import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
+import { ordered, vacate } from "./record-orders.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
-import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_TRANSFER_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "./timing.ts";
+import { DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "./timing.ts";
 
 /** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
 const CONFLICT_TRIES = 4;
 /** How long to wait before a write that met a transaction of somebody else's is sent again, at most. */
 const CONFLICT_WAIT_MS = 20;
-/** How often a waiting transfer looks. */
-const TRANSFER_LOOK_MS = 500;
 
 export interface RecordLeaseStoreOptions {
   /** @defaultValue the system's clock */
@@ -74,6 +75,7 @@ export class RecordLeaseStore implements LeaseStore {
   readonly watch?: (election: string, options: WatchOptions) => AsyncIterable<LeaseSnapshot | undefined>;
   readonly #records: RecordStore;
   readonly #clock: Clock;
+  readonly #administration: Administration;
   readonly #sightings = new Map<string, Sighting>();
   /** The elections that had no record when this process last looked. */
   readonly #absent = new Set<string>();
@@ -92,6 +94,11 @@ export class RecordLeaseStore implements LeaseStore {
     this.#records = records;
     this.#clock = options.clock ?? systemClock;
     this.name = records.name;
+    this.#administration = new Administration({
+      name: records.name,
+      clock: this.#clock,
+      look: (election, limits) => this.#standing(election, limits),
+    });
     this.capabilities = {
       expiry: "observed",
       watch: records.watch ? "push" : "poll",
@@ -191,7 +198,8 @@ export class RecordLeaseStore implements LeaseStore {
       }
       const vacated: LeaseRecord = {
         ...vacate(holding.record, this.#clock.randomUuid()),
-        ...(holdMs === undefined || holdMs <= 0 ? {} : { holdMs }),
+        // A break lifts a hold, also one that begins only now.
+        ...(holdMs === undefined || holdMs <= 0 || holding.record.broken ? {} : { holdMs }),
         ...(done ? { done } : {}),
       };
       holding.releasing(vacated.nonce);
@@ -233,47 +241,11 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
-    checkName("election", election);
-    checkBreak(options);
-    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
-    let ifTerm = options.ifTerm;
-    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-      const sighting = await this.#look(election, limits);
-      const record = sighting?.record;
-      ifTerm ??= record?.term;
-      if (!sighting || !record || record.term !== ifTerm) return { broken: false, current: this.#known(election, false) };
-      const { bar } = this.#snapshot(election, sighting, true);
-      const isFree = record.termId === null;
-      if (isFree && bar?.kind !== "hold" && bar?.kind !== "reservation") {
-        return { broken: false, current: this.#known(election, false) };
-      }
-      const broken = isFree ? { ...record, holdMs: undefined, reservation: undefined } : this.#broken(record, options);
-      if ((await this.#put(election, broken, sighting, limits)) !== undefined) return { broken: true, term: record.term };
-    }
-    throw this.#conflict("break", election);
+    return await this.#administration.break(election, options);
   }
 
-  async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
-    checkName("election", election);
-    checkName("candidateId", candidateId);
-    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
-    checkTerm("ifTerm", options.ifTerm);
-    const timeoutMs = duration("transferTimeoutMs", options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
-    const term = await this.#requestTransfer(election, { candidateId, timeoutMs }, options.ifTerm, limits);
-    if (term === undefined) return "lost";
-    for (;;) {
-      await sleep(this.#clock, TRANSFER_LOOK_MS, options.signal);
-      const sighting = await this.#look(election, limits);
-      if (!sighting || sighting.record.term !== term) return sighting?.record.candidateId === candidateId ? "accepted" : "lost";
-      if (sighting.record.broken) return "lost";
-      const { bar } = this.#snapshot(election, sighting, this.#clockIsExact);
-      if (bar === undefined || bar.kind === "reservation") return "expired";
-    }
-  }
-
-  #broken(record: LeaseRecord, { reason, immediate }: BreakOptions): LeaseRecord {
-    if (!immediate) return { ...record, broken: { reason } };
-    return { ...vacate({ ...record, transfer: undefined }, this.#clock.randomUuid()), broken: { reason } };
+  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
+    return await this.#administration.transfer(election, candidateId, options);
   }
 
   get #clockIsExact(): boolean {
@@ -369,25 +341,21 @@ export class RecordLeaseStore implements LeaseStore {
     this.#abandoned.set(election, abandoned.set(termId, { ifVersion, heldUntilMs: this.#clock.monotonicMs() + holdMs }));
   }
 
-  /** Returns the term that was asked to end, or `undefined` where there was nothing to ask. */
-  async #requestTransfer(
-    election: string,
-    transfer: NonNullable<LeaseRecord["transfer"]>,
-    ifTerm: number | undefined,
-    limits: RequestLimits & { readonly signal?: AbortSignal | undefined },
-  ): Promise<number | undefined> {
-    let term = ifTerm;
-    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-      const sighting = await this.#look(election, limits);
-      term ??= sighting?.record.term;
-      if (!sighting || sighting.record.term !== term || sighting.record.broken) return undefined;
-      const { state } = this.#snapshot(election, sighting, this.#clockIsExact);
-      // With nobody left to drain, the reservation begins now, which takes a nonce to count from.
-      const free = state === "vacant" || state === "expired";
-      const asked: LeaseRecord = { ...(free ? vacate(sighting.record, this.#clock.randomUuid()) : sighting.record), transfer };
-      if ((await this.#put(election, asked, sighting, limits)) !== undefined) return term;
-    }
-    throw this.#conflict("transfer", election);
+  /** The election as an administrator finds it. */
+  async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
+    const sighting = await this.#look(election, limits);
+    if (!sighting) return undefined;
+    const snapshot = this.#snapshot(election, sighting, this.#clockIsExact);
+    const { record, version } = sighting;
+    return {
+      snapshot,
+      lastHolder: record.candidateId ?? undefined,
+      isCarriedOut: ({ id }) => record.broken?.id === id || record.transfer?.id === id,
+      carryOut: async (order) => {
+        const changed = ordered(record, snapshot, order, this.#clock.randomUuid());
+        return (await this.#put(election, changed, { record, version }, limits)) !== undefined;
+      },
+    };
   }
 
   async *#watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
@@ -527,9 +495,9 @@ export class RecordLeaseStore implements LeaseStore {
     const abandoned = record.termId === null ? undefined : this.#abandoned.get(election)?.get(record.termId);
     const vacant = record.termId === null || abandoned !== undefined;
     const state = vacant ? "vacant" : leaseState(record, ageMs);
-    // A vacated record's nonce is as old as the release; any other's as old as the last renewal, and nobody else knows
-    // of a term that was abandoned here.
-    const freeForMs = record.termId === null ? ageMs[0] : ageMs[0] - record.leaseDurationMs;
+    // A vacated record's nonce is as old as the release, and then there may be a hold; any other's is as old as the last
+    // renewal, and nobody else knows of a term that was abandoned here.
+    const freeForMs = ageMs[0] - (record.termId === null ? (record.holdMs ?? 0) : record.leaseDurationMs);
     const { transfer, reservation, done } = record;
     const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
     const bar = barOf({
@@ -592,23 +560,10 @@ function leaseState(record: LeaseRecord, [min, max]: readonly [number, number]):
   return record.broken || record.transfer ? "ending" : "held";
 }
 
-/** The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it. */
-function vacate({ broken, value: _, holdMs: __, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
-  return { ...record, termId: null, nonce, ...(reservation && !broken ? { reservation } : {}) };
-}
-
 function lost(
   reason: Extract<RenewOutcome, { held: false }>["reason"],
   barredUntilExpiry: boolean,
   explanation: string,
 ): Extract<RenewOutcome, { held: false }> {
   return { held: false, reason, barredUntilExpiry, explanation };
-}
-
-/**
- * Whether a write that failed this way may have been carried out. An error that is not ours is a provider's that it
- * did not map, so nothing is known of it.
- */
-function isUnknown(error: unknown): boolean {
-  return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
 }

@@ -80,7 +80,8 @@ export interface StoredRecord {
 
 /**
  * The record of one election. It is never deleted, so that terms survive release, expiry and break.
- * What administrators write (`broken`, `transfer`) never changes the nonce that rivals time.
+ * What administrators write (`broken`, `transfer`) never changes the nonce that rivals time. It has the `id` of the
+ * request that wrote it, by which an administrator whose reply was lost knows it again.
  */
 export interface LeaseRecord {
   readonly schema: 1;
@@ -98,9 +99,9 @@ export interface LeaseRecord {
   /** How often the holder renews, for standbys' aim. */
   readonly renewIntervalMs: number;
   /** Renewal is closed: an administrator has broken this term. */
-  readonly broken?: { readonly reason: string } | undefined;
+  readonly broken?: { readonly reason: string; readonly id: string } | undefined;
   /** The holder of this term is asked to drain; afterwards only `candidateId` may acquire, for `timeoutMs`. */
-  readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
+  readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number; readonly id: string } | undefined;
   /** Vacated early: nobody may acquire before this long after the nonce. */
   readonly holdMs?: number | undefined;
   /** Whose turn it is until so long after the nonce, once nobody holds the lease. */
@@ -144,8 +145,11 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
     ["nonce", isText(record.nonce)],
     ["leaseDurationMs", isDuration(record.leaseDurationMs)],
     ["renewIntervalMs", isDuration(record.renewIntervalMs)],
-    ["broken", record.broken === undefined || isNote(record.broken, { reason: (v) => typeof v === "string" })],
-    ["transfer", record.transfer === undefined || isNote(record.transfer, { candidateId: isText, timeoutMs: isDuration })],
+    ["broken", record.broken === undefined || isNote(record.broken, { reason: (v) => typeof v === "string", id: isText })],
+    [
+      "transfer",
+      record.transfer === undefined || isNote(record.transfer, { candidateId: isText, timeoutMs: isDuration, id: isText }),
+    ],
     ["holdMs", record.holdMs === undefined || isDuration(record.holdMs)],
     ["reservation", record.reservation === undefined || isNote(record.reservation, { group: isText, durationMs: isDuration })],
     ["done", record.done === undefined || record.done === true],

@@ -11,8 +11,6 @@ export const SAFETY_MARGIN = 0.1;
 export const MAX_LEASE_MS: number = MAX_TIMER_MS;
 /** How long a request outside an election waits for its reply. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
-/** How long only the named candidate of a transfer may acquire. */
-export const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
 
 /** The durations that a user may set, all in milliseconds. */
 export interface TimingOptions {

@@ -17,7 +17,7 @@ describe("rule 12: what can be read as a lease", () => {
     { ...good, value: "http://a" },
     { ...good, value: "" },
     { ...good, term: 0, termId: null, candidateId: null },
-    { ...good, broken: { reason: "" }, transfer: { candidateId: "b", timeoutMs: 1 } },
+    { ...good, broken: { reason: "", id: "order" }, transfer: { candidateId: "b", timeoutMs: 1, id: "order" } },
     { ...good, somethingNewer: true },
   ])("%j", (data) => {
     expect(parseLeaseRecord(data)).toBe(data);
@@ -42,10 +42,12 @@ describe("rule 12: what can be read as a lease", () => {
     [{ ...good, leaseDurationMs: null }, "its leaseDurationMs is not valid"],
     [{ ...good, leaseDurationMs: Infinity }, "its leaseDurationMs is not valid"],
     [{ ...good, renewIntervalMs: NaN }, "its renewIntervalMs is not valid"],
+    [{ ...good, broken: { reason: "" } }, "its broken is not valid"],
+    [{ ...good, transfer: { candidateId: "b", timeoutMs: 1 } }, "its transfer is not valid"],
     [{ ...good, broken: {} }, "its broken is not valid"],
     [{ ...good, broken: null }, "its broken is not valid"],
-    [{ ...good, transfer: { candidateId: "", timeoutMs: 1 } }, "its transfer is not valid"],
-    [{ ...good, transfer: { candidateId: "b", timeoutMs: null } }, "its transfer is not valid"],
+    [{ ...good, transfer: { candidateId: "", timeoutMs: 1, id: "order" } }, "its transfer is not valid"],
+    [{ ...good, transfer: { candidateId: "b", timeoutMs: null, id: "order" } }, "its transfer is not valid"],
   ])("%j is not one", (data, problem) => {
     expect(parseLeaseRecord(data)).toEqual({ problem });
   });

@@ -74,7 +74,7 @@ class Neighbourhood {
       nonce: `n${this.#written}`,
       leaseDurationMs,
       renewIntervalMs,
-      transfer: { candidateId: "stranger", timeoutMs: 1e9 },
+      transfer: { candidateId: "stranger", timeoutMs: 1e9, id: "order" },
     };
     const ifVersion = this.#service.get(ELECTION)?.version;
     this.#service.put(ELECTION, record, { ifVersion, keepsNonce: false });

@@ -43,7 +43,7 @@ describe("MemoryRecordStore", () => {
     const records = new MemoryRecordStore(clock);
     await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal });
     clock.freeze(100);
-    await records.put("e", { ...record, broken: { reason: "x" } }, { ifVersion: "1", keepsNonce: true, signal });
+    await records.put("e", { ...record, broken: { reason: "x", id: "order" } }, { ifVersion: "1", keepsNonce: true, signal });
     clock.freeze(100);
     expect((await records.get("e"))?.nonceAgeMs).toEqual([200, 200]);
 

@@ -42,7 +42,7 @@ describe("a simulated service", () => {
     const { world, simulated } = service({ storeClock: { toleranceMs: 0, exact: false }, clockRate: 2 });
     const first = simulated.put(ELECTION, record(), put);
     await world.advance(100);
-    simulated.put(ELECTION, record({ broken: { reason: "why not" } }), {
+    simulated.put(ELECTION, record({ broken: { reason: "why not", id: "order" } }), {
       ifVersion: first.stored ? first.version : "",
       keepsNonce: true,
     });

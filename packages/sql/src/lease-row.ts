@@ -37,8 +37,10 @@ export const COLUMNS: readonly string[] = [
   "lease_duration_ms",
   "renew_interval_ms",
   "broken_reason",
+  "broken_id",
   "transfer_to",
   "transfer_timeout_ms",
+  "transfer_id",
   "hold_ms",
   "reserved_group",
   "reserved_ms",
@@ -60,8 +62,10 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
     record.leaseDurationMs,
     record.renewIntervalMs,
     broken?.reason ?? null,
+    broken?.id ?? null,
     transfer?.candidateId ?? null,
     transfer?.timeoutMs ?? null,
+    transfer?.id ?? null,
     record.holdMs ?? null,
     reservation?.group ?? null,
     reservation?.durationMs ?? null,
@@ -93,8 +97,12 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     nonce: textOf(row["nonce"]),
     leaseDurationMs: numberOf(row["lease_duration_ms"]),
     renewIntervalMs: numberOf(row["renew_interval_ms"]),
-    ...(reason === null ? {} : { broken: { reason } }),
-    ...(transferTo === null ? {} : { transfer: { candidateId: transferTo, timeoutMs: numberOf(row["transfer_timeout_ms"]) } }),
+    ...(reason === null ? {} : { broken: { reason, id: textOf(row["broken_id"]) } }),
+    ...(transferTo === null
+      ? {}
+      : {
+          transfer: { candidateId: transferTo, timeoutMs: numberOf(row["transfer_timeout_ms"]), id: textOf(row["transfer_id"]) },
+        }),
     ...(holdMs === null ? {} : { holdMs }),
     ...(group === null ? {} : { reservation: { group, durationMs: numberOf(row["reserved_ms"]) } }),
     // Any other number is nothing that we have written.

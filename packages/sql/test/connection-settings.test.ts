@@ -10,8 +10,8 @@ const signal = new AbortController().signal;
 const RECORD: LeaseRecord = recordOf({
   candidateId: "κ👩‍🚀\\'",
   value: "\0 é 👩‍🚀 \\ ' \" `",
-  broken: { reason: "wörds\\" },
-  transfer: { candidateId: "to' \\", timeoutMs: 1.5 },
+  broken: { reason: "wörds\\", id: "order" },
+  transfer: { candidateId: "to' \\", timeoutMs: 1.5, id: "order" },
 });
 
 /** Writes and reads what is hardest to write and read, through that pool. */

@@ -80,7 +80,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (let round = 0; round < 3; round += 1) {
       const place = await bare(world, `at_once_${round}`);
       await Promise.all(Array.from({ length: 5 }, () => world.store(place).migrate()));
-      expect(await columns(world, `at_once_${round}`)).toHaveLength(45);
+      expect(await columns(world, `at_once_${round}`)).toHaveLength(49);
     }
   });
 

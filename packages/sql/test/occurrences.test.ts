@@ -175,8 +175,8 @@ await describeDatabases(ALL, (test, kind) => {
       const rows = world.rows().occurrences(world.election, RETENTION_MS);
       const full: LeaseRecord = recordOf({
         value: "a\0b",
-        broken: { reason: "disk full\0" },
-        transfer: { candidateId: "b", timeoutMs: 0.5 },
+        broken: { reason: "disk full\0", id: "order" },
+        transfer: { candidateId: "b", timeoutMs: 0.5, id: "order" },
         holdMs: 0.25,
         reservation: { group: "group ", durationMs: 1 / 3 },
         done: true,

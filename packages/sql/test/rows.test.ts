@@ -14,17 +14,17 @@ const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
   "a value with emoji": { value: "👩‍🚀 leads, 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 follows" },
   "a value that looks like SQL": { value: `'; DROP TABLE leasehold_leases; -- \\' "\`$1 ? :name %s` },
   "the longest value": { value: "é".repeat(32_768) },
-  "a broken one": { broken: { reason: "disk full\0 💥" } },
-  "one broken without a word": { broken: { reason: "" } },
-  "one broken with the longest reason": { broken: { reason: "r".repeat(500) } },
-  "one to be handed over": { transfer: { candidateId: "é".repeat(127), timeoutMs: 0.5 } },
+  "a broken one": { broken: { reason: "disk full\0 💥", id: "order" } },
+  "one broken without a word": { broken: { reason: "", id: "order" } },
+  "one broken with the longest reason": { broken: { reason: "r".repeat(500), id: "order" } },
+  "one to be handed over": { transfer: { candidateId: "é".repeat(127), timeoutMs: 0.5, id: "order" } },
   "one that is held back": { termId: null, holdMs: 0.25 },
   "one that is reserved": { reservation: { group: "é".repeat(127), durationMs: 1e-9 } },
   "one that is done": { termId: null, done: true },
   "everything at once": {
     value: "v",
-    broken: { reason: "r" },
-    transfer: { candidateId: "b", timeoutMs: 30_000 },
+    broken: { reason: "r", id: "order" },
+    transfer: { candidateId: "b", timeoutMs: 30_000, id: "order" },
     holdMs: 2_147_483_647,
     reservation: { group: "g", durationMs: 60_000 },
     done: true,
@@ -60,8 +60,8 @@ await describeDatabases(ALL, (test) => {
     const first = recordOf({
       term: 0,
       value: "before",
-      broken: { reason: "before" },
-      transfer: { candidateId: "before", timeoutMs: 1 },
+      broken: { reason: "before", id: "order" },
+      transfer: { candidateId: "before", timeoutMs: 1, id: "order" },
       holdMs: 1,
       reservation: { group: "before", durationMs: 1 },
       done: true,
@@ -84,7 +84,7 @@ await describeDatabases(ALL, (test) => {
       const record = recordOf({
         candidateId: name,
         value: name,
-        transfer: { candidateId: name, timeoutMs: index + 1 },
+        transfer: { candidateId: name, timeoutMs: index + 1, id: "order" },
         reservation: { group: name, durationMs: index + 1 },
       });
       const fence = { term: index + 1, termId: name.slice(0, 9) };
@@ -96,7 +96,7 @@ await describeDatabases(ALL, (test) => {
       expect(found?.data, name).toMatchObject({
         candidateId: name,
         value: name,
-        transfer: { candidateId: name, timeoutMs: index + 1 },
+        transfer: { candidateId: name, timeoutMs: index + 1, id: "order" },
         reservation: { group: name, durationMs: index + 1 },
       });
       expect(await world.fenceRow(name), name).toMatchObject({ term: index + 1 });
@@ -162,7 +162,7 @@ await describeDatabases(ALL, (test) => {
     const { nonceWallMs } = (await get(rows, world.election)) ?? {};
     expect(nonceWallMs).toBeGreaterThanOrEqual(beganMs);
     expect(nonceWallMs).toBeLessThanOrEqual(Date.now() + 1);
-    const kept = await put(rows, world, { ...record, broken: { reason: "r" } }, version, true);
+    const kept = await put(rows, world, { ...record, broken: { reason: "r", id: "order" } }, version, true);
     expect(await at()).toStrictEqual(written);
     const plain = await rows.put(world.election, record, { ifVersion: kept, keepsNonce: true, signal });
     expect(await at()).toStrictEqual(written);
@@ -184,8 +184,8 @@ await describeDatabases(ALL, (test) => {
       "without a duration": "lease_duration_ms = NULL",
       "with a negative interval": "renew_interval_ms = -1",
       "with an empty candidate": "candidate_id = ''",
-      "to be handed over to nobody": "transfer_to = '', transfer_timeout_ms = 5",
-      "to be handed over, but for how long": "transfer_to = 'b', transfer_timeout_ms = NULL",
+      "to be handed over to nobody": "transfer_to = '', transfer_timeout_ms = 5, transfer_id = 'order'",
+      "to be handed over, but for how long": "transfer_to = 'b', transfer_timeout_ms = NULL, transfer_id = 'order'",
       "held back for no time": "hold_ms = 0",
       "reserved for nobody": "reserved_group = '', reserved_ms = 5",
       "reserved, but for how long": "reserved_group = 'g', reserved_ms = NULL",

@@ -11,6 +11,7 @@ const CLOCK = "packages/core/src/clock.ts";
 const CANDIDACY = "packages/core/src/candidacy.ts";
 const ELECTOR = "packages/core/src/elector.ts";
 const ENGINE = "packages/core/src/record-lease-store.ts";
+const ORDERS = "packages/core/src/record-orders.ts";
 const REQUEST = "packages/core/src/request.ts";
 const SIGHTING = "packages/core/src/sighting.ts";
 const TENURE = "packages/core/src/tenure.ts";
@@ -314,7 +315,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 200,
     patches: [
       {
-        file: ENGINE,
+        file: ORDERS,
         find: "  return { ...record, termId: null, nonce, ",
         replace: "  return { ...record, term: 0, termId: null, nonce, ",
       },
@@ -347,9 +348,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: ENGINE,
-        find: "    if (!immediate) return { ...record, broken: { reason } };",
-        replace: "    if (!immediate && !reason) return { ...record, broken: { reason } };",
+        file: ORDERS,
+        find: "isHeld && immediate ? vacate",
+        replace: "isHeld ? vacate",
       },
     ],
   },

@@ -7,6 +7,7 @@ const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 
 const BAR = "packages/core/src/bar.ts";
 const ENGINE = "packages/core/src/record-lease-store.ts";
+const ORDERS = "packages/core/src/record-orders.ts";
 const TENURE = "packages/core/src/tenure.ts";
 
 /** Bugs of what a candidate may ask for beyond the lease: a minimum hold, a reservation for its group, to renew by hand. */
@@ -68,7 +69,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: ENGINE,
+        file: ORDERS,
         find: "...(reservation && !broken ? { reservation } : {})",
         replace: "...(reservation && broken ? { reservation } : {})",
       },

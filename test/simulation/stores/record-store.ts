@@ -56,7 +56,9 @@ export class SimulatedRecords implements SimulatedStore {
     this.keepsOccurrences = options.storeClock !== undefined;
     this.#service.onAccepted = ({ election, before, record, atMs }) => {
       if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
-      if (before?.termId === record.termId && before.broken && !record.broken) this.view.wroteBroken(record.term);
+      // Nobody holds a vacant term any more; an administrator may hand it over all the same.
+      const isHeld = record.termId !== null && before?.termId === record.termId;
+      if (isHeld && before.broken && !record.broken) this.view.wroteBroken(record.term);
       if (record.termId !== null && record.termId !== before?.termId) {
         const { term, termId, candidateId } = record;
         this.view.granted({

@@ -38,7 +38,7 @@ export class Turn {
     if (isNew) {
       this.#reservation = record.reservation;
       this.#lifted = false;
-    } else if (record.broken || (record.termId === null && before?.termId === null)) this.#lifted = true;
+    } else if (record.broken) this.#lifted = true;
     if (!keepsNonce) this.#nonceAtMs = atMs;
   }
 

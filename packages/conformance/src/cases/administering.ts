@@ -242,13 +242,13 @@ export const administering: readonly Case[] = [
 ];
 
 /** Lets a call run by itself: what it rejects with is looked at later. */
-function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> {
+export function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> {
   call.catch(() => undefined);
   return call;
 }
 
 /** Waits until a renewal tells the leader of the transfer. */
-async function isTold(scene: Scene, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
+export async function isTold(scene: Scene, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
   // Ever less often: who renews all the time keeps an administrator's conditional write from succeeding.
   for (let pauseMs = 20; pauseMs <= 2_000; pauseMs *= 4) {
     await waitReally(pauseMs);

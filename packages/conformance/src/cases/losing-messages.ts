@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import type { LeaseStore, RenewOutcome } from "@leasehold/core";
 import type { Case } from "../case.ts";
+import { whileNoting } from "../request-counter.ts";
 import { assertLed, assertStoreError, type Ending, type Scene } from "../scene.ts";
 import type { Faults, HeldRequests } from "../subject.ts";
+import { begin, isTold } from "./administering.ts";
 
 /** Requests and replies that are lost, late or delivered twice. */
 export const losingMessages: readonly Case[] = [
@@ -172,6 +174,62 @@ export const losingMessages: readonly Case[] = [
       await scene.keep(other, next);
       await scene.lose(third, "c");
       await scene.lose(store, "a");
+    },
+  },
+  {
+    id: "lost-break",
+    title: "a break of which a request or a reply is lost says what became of it, and never hits the successor",
+    needs: ["faults"],
+    async run(scene) {
+      const { store: admin, faults } = await scene.connectUnreliably();
+      const [a, b] = await scene.connect(2);
+      let outlived = 0;
+      for (const lose of [() => faults.loseRequests(), () => faults.loseReplies()]) {
+        // A break takes a look and a write, or two of each.
+        for (let passing = 1; passing <= 4; passing += 1) {
+          const lease = await scene.win(a, "a");
+          await scene.look(b);
+          const { ending, isLost } = await onceLost(scene, passing, lose, faults, () =>
+            admin.break(scene.election, { reason: "it hangs", ...scene.limits }),
+          );
+          if ("error" in ending) {
+            assertStoreError(ending.error);
+            assert.equal(ending.error.mayHaveBeenApplied, false, "what became of a break was not looked for");
+            await scene.keep(a, lease);
+            await scene.leave(a, lease);
+          } else {
+            if (isLost) outlived += 1;
+            assert.deepEqual(ending.value, { broken: true, term: lease.term });
+            await scene.isLost(a, lease);
+            await scene.lose(b, "b");
+            await scene.pass(scene.lapseMs);
+          }
+          const next = await scene.win(b, "b");
+          await scene.keep(b, next);
+          await scene.leave(b, next);
+        }
+      }
+      assert.ok(outlived > 0, "no break outlived the loss of a request or of its reply, whichever was lost");
+    },
+  },
+  {
+    id: "lost-looks-of-a-transfer",
+    title: "a transfer that waits outlives a service that is away for a while",
+    needs: ["faults", "transfer"],
+    async run(scene) {
+      const { store: admin, faults } = await scene.connectUnreliably();
+      const [a, named] = await scene.connect(2);
+      const lease = await scene.win(a, "a");
+      await scene.look(named);
+      const transferTimeoutMs = 6 * scene.leaseMs;
+      const outcome = begin(admin.transfer(scene.election, "named", { transferTimeoutMs, ...scene.limits }));
+      await isTold(scene, a, lease);
+      await scene.look(named);
+      await faults.loseRequests();
+      await scene.pass(scene.lapseMs);
+      await scene.win(named, "named");
+      await faults.heal();
+      assert.equal(await scene.settled(outcome, 4 * scene.leaseMs), "accepted");
     },
   },
   {
@@ -364,6 +422,34 @@ export const losingMessages: readonly Case[] = [
     },
   },
 ];
+
+/** Lets so many requests of a call pass, then loses until one has failed; how the call ended. */
+async function onceLost<T>(
+  scene: Scene,
+  passing: number,
+  lose: () => Promise<void>,
+  faults: Faults,
+  call: () => Promise<T>,
+): Promise<{ readonly ending: Ending<T>; readonly isLost: boolean }> {
+  let passed = 0;
+  let isLost = false;
+  let faulty: Promise<void> = Promise.resolve();
+  const ending = await whileNoting(
+    [scene.election],
+    ({ outcome }) => {
+      passed += 1;
+      if (passed === passing) faulty = lose();
+      else if (outcome !== "ok") {
+        isLost = true;
+        faulty = faults.heal();
+      }
+    },
+    () => scene.ending(call(), 12 * scene.limits.timeoutMs + 2 * scene.leaseMs),
+  );
+  await faulty;
+  await faults.heal();
+  return { ending, isLost };
+}
 
 /** Sends what is then on its way until it is let go, while all that is sent later gets through. */
 async function sendLate<T>(

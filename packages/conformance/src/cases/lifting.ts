@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import type { LeaseStore } from "@leasehold/core";
+import type { Case } from "../case.ts";
+import type { Scene } from "../scene.ts";
+import { begin, isTold } from "./administering.ts";
+
+const REASON = "nobody came";
+/** The longest hand-over that may be asked for. */
+const TEN_MINUTES_MS = 600_000;
+
+/** A break lifts whatever keeps candidates from a lease that nobody holds. */
+export const lifting: readonly Case[] = [
+  {
+    id: "break-lifts-transfer",
+    title: "a break lifts a hand-over to a candidate that never comes, once the leader has gone: anyone may acquire at once",
+    needs: ["transfer"],
+    async run(scene) {
+      const [a, other, admin] = await scene.connect(3);
+      const lease = await scene.win(a, "a");
+      await scene.look(other);
+      const asked = new AbortController();
+      const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
+      void begin(admin.transfer(scene.election, "nobody", options));
+      await isTold(scene, a, lease);
+      asked.abort();
+      await scene.look(other);
+      await scene.pass(scene.lapseMs);
+      await scene.lose(other, "other");
+      await isLifted(scene, admin, other, lease.term);
+    },
+  },
+  {
+    id: "break-lifts-transfer-of-a-free-lease",
+    title: "a hand-over can be asked for while nobody leads, and a break lifts it: anyone may acquire at once",
+    needs: ["transfer"],
+    async run(scene) {
+      const [a, other, admin] = await scene.connect(3);
+      const term = await scene.leadOnce(a);
+      await scene.look(other);
+      await handOver(scene, admin, "nobody");
+      for (const store of [other, await scene.place.connect()]) await scene.lose(store, "other");
+      await isLifted(scene, admin, other, term);
+    },
+  },
+  {
+    id: "transfer-again",
+    title: "a hand-over to a candidate that never comes gives way to one to another candidate",
+    needs: ["transfer"],
+    async run(scene) {
+      const [a, named, other, admin] = await scene.connect(4);
+      await scene.leadOnce(a);
+      await handOver(scene, admin, "nobody");
+      await scene.lose(named, "named");
+      await handOver(scene, admin, "named");
+      await scene.lose(other, "other");
+      await scene.lose(other, "nobody");
+      await scene.win(named, "named");
+    },
+  },
+  {
+    id: "break-lifts-hold",
+    title: "a break lifts a minimum hold: anyone may acquire at once",
+    async run(scene) {
+      const [a, other, admin] = await scene.connect(3);
+      const lease = await scene.win(a, "a");
+      assert.equal(await a.release(lease, { ...scene.limits, holdMs: scene.leaseMs }), "released");
+      await scene.lose(other, "other");
+      await isLifted(scene, admin, other, lease.term);
+    },
+  },
+  {
+    id: "transfer-keeps-hold",
+    title: "a hand-over of a lease that is held back leaves the hold in force, for the named candidate, too",
+    needs: ["transfer"],
+    async run(scene) {
+      const [a, named, admin] = await scene.connect(3);
+      const lease = await scene.win(a, "a");
+      assert.equal(await a.release(lease, { ...scene.limits, holdMs: scene.leaseMs }), "released");
+      const transferTimeoutMs = 4 * scene.leaseMs;
+      const outcome = begin(admin.transfer(scene.election, "named", { transferTimeoutMs, ...scene.limits }));
+      await scene.pass(scene.leaseMs * 0.2);
+      await scene.lose(named, "named");
+      await scene.pass(scene.leaseMs * 0.2);
+      await scene.lose(named, "named");
+      await scene.pass(scene.lapseMs);
+      await scene.lose(a, "a");
+      await scene.win(named, "named");
+      assert.equal(await scene.settled(outcome, 4 * scene.leaseMs), "accepted");
+    },
+  },
+  {
+    id: "transfer-at-most",
+    title: "a hand-over may keep others away for ten minutes at most: a longer one is refused before any request",
+    needs: ["transfer"],
+    async run(scene) {
+      const [admin] = await scene.connect(1);
+      await scene.refuses("transferTimeoutMs of ten minutes and one millisecond", scene.election, () =>
+        admin.transfer(scene.election, "b", { transferTimeoutMs: TEN_MINUTES_MS + 1 }),
+      );
+    },
+  },
+];
+
+/** Asks for a hand-over of a lease that nobody has, and stops waiting for its outcome. */
+async function handOver(scene: Scene, admin: LeaseStore, candidateId: string): Promise<void> {
+  const asked = new AbortController();
+  const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
+  void begin(admin.transfer(scene.election, candidateId, options));
+  const [reader] = await scene.connect(1);
+  await scene.eventually(`the lease is kept for '${candidateId}'`, async () => {
+    const bar = (await scene.look(reader))?.bar;
+    return bar?.kind === "transfer" && bar.candidateId === candidateId;
+  });
+  asked.abort();
+}
+
+/** A break says that it has broken something, and then anyone may acquire, whether or not it has seen the bar. */
+async function isLifted(scene: Scene, admin: LeaseStore, other: LeaseStore, term: number): Promise<void> {
+  assert.deepEqual(await admin.break(scene.election, { reason: REASON, ...scene.limits }), { broken: true, term });
+  const next = await scene.win(other, "other");
+  assert.ok(next.term > term, `term ${next.term} follows term ${term}`);
+  await scene.leave(other, next);
+  const [cold] = await scene.connect(1);
+  await scene.leave(cold, await scene.win(cold, "cold"));
+}

@@ -1,0 +1,37 @@
+import type { Order } from "./administration.ts";
+import type { LeaseSnapshot } from "./lease-store.ts";
+import type { LeaseRecord } from "./record-store.ts";
+
+/** The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it. */
+export function vacate({ broken, value: _, holdMs: __, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
+  return { ...record, termId: null, nonce, ...(reservation && !broken ? { reservation } : {}) };
+}
+
+/** What an administrator's order makes of a record that was found like that. `nonce` is for a lease that is, or gets, free. */
+export function ordered(record: LeaseRecord, found: LeaseSnapshot, order: Order, nonce: string): LeaseRecord {
+  return order.kind === "break" ? afterBreak(record, order, nonce) : afterTransfer(record, found, order, nonce);
+}
+
+/** Everything that bars is lifted, but for the lease of a holder that may still believe in it. */
+function afterBreak(
+  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,
+  { id, reason, immediate }: Extract<Order, { kind: "break" }>,
+  nonce: string,
+): LeaseRecord {
+  const isHeld = record.termId !== null;
+  return { ...(isHeld && immediate ? vacate(record, nonce) : record), broken: { reason, id } };
+}
+
+/** The holder is asked to drain. With nobody left to drain the reservation begins now, which takes a nonce to count from. */
+function afterTransfer(
+  record: LeaseRecord,
+  { state, bar }: LeaseSnapshot,
+  { id, candidateId, timeoutMs }: Extract<Order, { kind: "transfer" }>,
+  nonce: string,
+): LeaseRecord {
+  const transfer = { candidateId, timeoutMs, id };
+  if (state !== "vacant" && state !== "expired") return { ...record, transfer };
+  // What is left of a hold bars the named candidate, too.
+  const hold = bar?.kind === "hold" ? { holdMs: Math.ceil(bar.leftMs) } : {};
+  return { ...vacate(record, nonce), ...hold, transfer };
+}

@@ -1,0 +1,296 @@
+import { ConfigurationError, mayAcquire, RecordLeaseStore, type BreakOptions, type Lease } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+
+const WEST = { group: "west", durationMs: 3_600_000 };
+const MINUTE_MS = 60_000;
+
+let clock: VirtualClock;
+let service: RecordService;
+let holder: RecordLeaseStore;
+let rival: RecordLeaseStore;
+let adminRecords: FaultyRecordStore;
+let admin: RecordLeaseStore;
+let lease: Lease;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  service = new RecordService(clock);
+  holder = new RecordLeaseStore(service.connect("a"), { clock });
+  rival = new RecordLeaseStore(service.connect("c"), { clock });
+  adminRecords = service.connect("admin");
+  admin = new RecordLeaseStore(adminRecords, { clock });
+  lease = await win(holder, "a", { reservation: WEST });
+  await rival.read(ELECTION);
+});
+
+/** Hands over to a candidate that never comes. */
+async function handOver(): Promise<void> {
+  const asked = new AbortController();
+  const outcome = admin.transfer(ELECTION, "nobody", { transferTimeoutMs: 10 * MINUTE_MS, signal: asked.signal });
+  outcome.catch(() => undefined);
+  await clock.settle();
+  asked.abort();
+}
+
+async function isOpenToRival(): Promise<boolean> {
+  return mayAcquire(await rival.read(ELECTION), "c");
+}
+
+describe("a break lifts", () => {
+  const BARS: Record<string, () => Promise<unknown>> = {
+    "a hold": () => holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS }),
+    "a reservation": () => holder.release(lease, LIMITS),
+    "a hand-over that was asked of the leader": async () => {
+      await handOver();
+      await holder.renew(lease, LIMITS);
+      await holder.release(lease, LIMITS);
+    },
+    "a hand-over of a lease that was free": async () => {
+      await holder.release(lease, LIMITS);
+      await handOver();
+    },
+    "a hand-over with a hold before it": async () => {
+      await handOver();
+      await holder.renew(lease, LIMITS);
+      await holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS });
+    },
+    "a hand-over from a leader that died": async () => {
+      await handOver();
+      await clock.advance(LEASE_MS);
+      await rival.read(ELECTION);
+    },
+    "a reservation of a leader that died": async () => {
+      await admin.read(ELECTION);
+      await clock.advance(LEASE_MS);
+    },
+  };
+  const HOWS: ReadonlyArray<Omit<BreakOptions, "reason">> = [{}, { immediate: true }];
+
+  test.each(Object.keys(BARS).flatMap((what) => HOWS.map((how) => [what, how] as const)))("%s (%j)", async (what, how) => {
+    await BARS[what]?.();
+    await expect(isOpenToRival()).resolves.toBe(false);
+
+    await expect(admin.break(ELECTION, { reason: "nobody came", ...how })).resolves.toEqual({ broken: true, term: 1 });
+
+    await expect(isOpenToRival()).resolves.toBe(true);
+    // What is lifted once is lifted.
+    await expect(admin.break(ELECTION, { reason: "again" })).resolves.toMatchObject({ broken: false });
+    expect((await win(rival, "c")).term).toBe(2);
+    expect(service.record(ELECTION)).not.toHaveProperty("broken");
+  });
+
+  test.each(HOWS)("a hand-over that the leader has not learned of, and waits for its lease alone (%j)", async (how) => {
+    await handOver();
+    await admin.break(ELECTION, { reason: "a mistake", ...how });
+
+    await expect(isOpenToRival()).resolves.toBe(how.immediate ?? false);
+    await clock.advance(LEASE_MS);
+    await expect(isOpenToRival()).resolves.toBe(true);
+  });
+
+  test("the hold that the holder of a broken term releases with", async () => {
+    await admin.break(ELECTION, { reason: "maintenance" });
+    await holder.renew(lease, LIMITS);
+    await holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS });
+
+    await expect(isOpenToRival()).resolves.toBe(true);
+  });
+
+  test("nothing of an occurrence that is done", async () => {
+    const occurrences = new RecordLeaseStore(service.connect("d"), { clock, occurrences: true });
+    const claim = await win(occurrences, "d", { election: "tick" });
+    await occurrences.release(claim, { ...LIMITS, done: true });
+    const before = service.record("tick");
+
+    await expect(admin.break("tick", { reason: "again" })).resolves.toMatchObject({ broken: false });
+    await expect(admin.transfer("tick", "b")).resolves.toBe("lost");
+    expect(service.record("tick")).toEqual(before);
+  });
+});
+
+describe("a transfer", () => {
+  test("of ten minutes is the longest; a longer one is refused before any request", async () => {
+    const sent = service.log.length;
+    const tooLong = admin.transfer(ELECTION, "b", { transferTimeoutMs: 10 * MINUTE_MS + 1 });
+    await expect(tooLong).rejects.toThrow(ConfigurationError);
+    await expect(tooLong).rejects.toThrow(/600001.*600000/);
+    expect(service.log).toHaveLength(sent);
+
+    await handOver();
+    expect(service.record(ELECTION)).toMatchObject({ transfer: { timeoutMs: 10 * MINUTE_MS } });
+  });
+
+  test("of a lease that is held back leaves what is left of the hold, and the named candidate its whole time after it", async () => {
+    await admin.read(ELECTION);
+    await holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS });
+    await Promise.all([admin.read(ELECTION), rival.read(ELECTION)]);
+    await clock.advance(20_000);
+    const outcome = admin.transfer(ELECTION, "b", { transferTimeoutMs: 5_000 });
+    await clock.settle();
+
+    await expect(rival.read(ELECTION)).resolves.toMatchObject({ bar: { kind: "hold", leftMs: 40_000 } });
+    await clock.advance(39_999);
+    await expect(rival.acquire(acquiring("b"))).resolves.toMatchObject({ acquired: false, current: { bar: { leftMs: 1 } } });
+    await clock.advance(1);
+    await expect(rival.acquire(acquiring("c"))).resolves.toMatchObject({ acquired: false });
+    await clock.advance(4_999);
+    expect((await win(rival, "b")).term).toBe(2);
+    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  });
+
+  test("takes the place of one to a candidate that does not come, which is lost", async () => {
+    await holder.release(lease, LIMITS);
+    const first = admin.transfer(ELECTION, "nobody");
+    await clock.settle();
+    const second = admin.transfer(ELECTION, "c");
+    await clock.settle();
+
+    await expect(clock.runUntil(first)).resolves.toBe("lost");
+    await rival.read(ELECTION);
+    await win(rival, "c");
+    await expect(clock.runUntil(second)).resolves.toBe("accepted");
+  });
+
+  test("of a free lease that was broken before reserves it like any other", async () => {
+    await admin.break(ELECTION, { reason: "maintenance", immediate: true });
+    const outcome = admin.transfer(ELECTION, "c");
+    await clock.settle();
+
+    await expect(rival.read(ELECTION)).resolves.toMatchObject({ bar: { kind: "transfer", candidateId: "c" } });
+    await win(rival, "c");
+    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  });
+
+  test("of a lease that is broken and still runs is lost", async () => {
+    await admin.break(ELECTION, { reason: "maintenance" });
+    const before = service.record(ELECTION);
+
+    await expect(admin.transfer(ELECTION, "c")).resolves.toBe("lost");
+    expect(service.record(ELECTION)).toEqual(before);
+  });
+});
+
+describe("an administrator's request whose outcome is unknown", () => {
+  const LOST = { unanswered: { kind: "unanswered" }, lost: { kind: "lost" }, reset: { kind: "reset", applied: true } } as const;
+
+  test.each(Object.keys(LOST) as Array<keyof typeof LOST>)("is found by reading, or sent again: a break (%s)", async (how) => {
+    adminRecords.failNext("put", LOST[how]);
+
+    await expect(clock.runUntil(admin.break(ELECTION, { reason: "why" }))).resolves.toEqual({ broken: true, term: 1 });
+
+    expect(service.record(ELECTION)).toMatchObject({ term: 1, broken: { reason: "why" } });
+    expect(service.count("admin", "put")).toBe(how === "lost" ? 2 : 1);
+  });
+
+  test.each(Object.keys(LOST) as Array<keyof typeof LOST>)("is found by reading, or sent again: a transfer (%s)", async (how) => {
+    adminRecords.failNext("put", LOST[how]);
+    const outcome = admin.transfer(ELECTION, "c");
+    await clock.advance(10_000);
+    await holder.renew(lease, LIMITS);
+    await holder.release(lease, LIMITS);
+    await rival.read(ELECTION);
+    await win(rival, "c");
+
+    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+    expect(service.count("admin", "put")).toBe(how === "lost" ? 2 : 1);
+  });
+
+  test.each([{}, { immediate: true }])("spares the successor, and counts as carried out: a break (%j)", async (how) => {
+    adminRecords.failNext("put", { kind: "unanswered" });
+    const outcome = admin.break(ELECTION, { reason: "why", ...how });
+    await clock.settle();
+    await holder.release(lease, LIMITS);
+    await admin.break(ELECTION, { reason: "the reservation" });
+    await rival.read(ELECTION);
+    const successor = await win(rival, "c");
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+    await expect(rival.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+    expect(service.record(ELECTION)).not.toHaveProperty("broken");
+  });
+
+  test("spares the successor where it never arrived: a break", async () => {
+    adminRecords.failNext("put", { kind: "lost" });
+    const outcome = admin.break(ELECTION, { reason: "why" });
+    await clock.settle();
+    await holder.release(lease, LIMITS);
+    const successor = await win(holder, "a", { reservation: WEST });
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+    await expect(holder.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("outlives looks that fail after it", async () => {
+    adminRecords.failNext("put", { kind: "unanswered" });
+    const outcome = admin.break(ELECTION, { reason: "why" });
+    await clock.settle();
+    adminRecords.failNext("get", { kind: "unavailable" }, { kind: "lost" });
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+  });
+
+  test("is an error in the end, which tells how to try again without hitting a successor", async () => {
+    adminRecords.failNext("put", { kind: "unanswered" });
+    const outcome = admin.break(ELECTION, { reason: "why" });
+    outcome.catch(() => undefined);
+    await clock.settle();
+    adminRecords.failAll({ kind: "unavailable" });
+
+    await expect(clock.runUntil(outcome)).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      operation: "break",
+      mayHaveBeenApplied: true,
+      message: expect.stringContaining("pass ifTerm: 1") as string,
+      cause: { code: "STORE_TIMEOUT", operation: "put" },
+    });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("that fails before anything was sent is that failure", async () => {
+    adminRecords.failNext("get", { kind: "unavailable" });
+    await expect(admin.break(ELECTION, { reason: "why" })).rejects.toMatchObject({ operation: "get" });
+    adminRecords.failNext("put", { kind: "throttled", retryAfterMs: 5 });
+    await expect(admin.break(ELECTION, { reason: "why" })).rejects.toMatchObject({ code: "STORE_THROTTLED" });
+    expect(service.record(ELECTION)).not.toHaveProperty("broken");
+  });
+});
+
+describe("a transfer that waits", () => {
+  test("outlives looks that fail, for as long as the hand-over may be under way", async () => {
+    const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
+    await clock.settle();
+    adminRecords.failAll({ kind: "unavailable" });
+    await holder.renew(lease, LIMITS);
+    await holder.release(lease, LIMITS);
+    await rival.read(ELECTION);
+    await win(rival, "c");
+    await clock.advance(LEASE_MS + 4_000);
+    adminRecords.heal();
+
+    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  });
+
+  test("rejects with the last failure once there is nothing left to wait for", async () => {
+    const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
+    outcome.catch(() => undefined);
+    await clock.settle();
+    const sinceMs = clock.monotonicMs();
+    adminRecords.failAll({ kind: "unavailable" });
+
+    await expect(clock.runUntil(outcome)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
+    expect(clock.monotonicMs() - sinceMs).toBe(LEASE_MS + 5_000);
+  });
+
+  test("rejects at once where the record is spoilt, which no later look mends", async () => {
+    const outcome = admin.transfer(ELECTION, "c");
+    outcome.catch(() => undefined);
+    await clock.settle();
+    service.overwrite(ELECTION, { schema: 1, term: "seven" });
+
+    await expect(clock.runUntil(outcome)).rejects.toMatchObject({ code: "FOREIGN_RECORD" });
+  });
+});
