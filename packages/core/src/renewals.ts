@@ -88,9 +88,18 @@ export class Renewals {
     await this.#asked;
   }
 
-  /** One publication at a time before it queues with the renewals: these never wait for more than one of them. */
+  /**
+   * One publication at a time before it queues with the renewals: these never wait for more than one of them, and a last
+   * try for none.
+   */
   publish(publication: () => Promise<RenewOutcome>): Promise<RenewOutcome> {
-    const outcome = this.#publishing.then(() => this.exclusively(publication));
+    const outcome = this.#publishing.then(() =>
+      this.exclusively(async () => {
+        // A renewal that is found to have arrived may be an old one, which takes another.
+        for (let tries = 0; tries < 2 && this.#isLastTryDue; tries += 1) this.#renewed(await this.#send());
+        return await publication();
+      }),
+    );
     this.#publishing = outcome.catch(() => undefined);
     return outcome;
   }
@@ -102,23 +111,31 @@ export class Renewals {
   }
 
   async #renew(): Promise<void> {
-    const { isOver, store, lease, renewed, failed } = this.#options;
+    const { isOver, failed } = this.#options;
     if (isOver() || this.#closed) return;
     const sentMs = this.#clock.monotonicMs();
     try {
       const outcome = await this.exclusively(async () => {
-        const timeoutMs = this.limitMs();
-        return this.#closed || timeoutMs <= 0 || this.#waitsForLastTry ? undefined : await store.renew(lease, { timeoutMs });
+        return this.#closed || this.limitMs() <= 0 || this.#waitsForLastTry ? undefined : await this.#send();
       });
       if (!outcome) return this.#renewIn(this.#toLastTryMs());
-      this.#failures = 0;
-      renewed(outcome);
-      this.#renewIn(this.#toNextTickMs());
+      this.#renewed(outcome);
     } catch (error) {
       failed(error);
       this.#renewIn(this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
       this.#failures += 1;
     }
+  }
+
+  async #send(): Promise<RenewOutcome> {
+    const { store, lease } = this.#options;
+    return await store.renew(lease, { timeoutMs: this.limitMs() });
+  }
+
+  #renewed(outcome: RenewOutcome): void {
+    this.#failures = 0;
+    this.#options.renewed(outcome);
+    this.#renewIn(this.#toNextTickMs());
   }
 
   /** Until the next instant of the grid that is not covered by a renewal yet; negative once that has passed. */
@@ -137,6 +154,11 @@ export class Renewals {
     return this.#options.toDeadlineMs() - this.#timing.attemptTimeoutMs;
   }
 
+  get #isLastTryDue(): boolean {
+    const { isOver, by } = this.#options;
+    return !isOver() && !this.#closed && by === "scheduled" && this.#toLastTryMs() <= 0;
+  }
+
   /** Whether an attempt that began now would be given up for the last try before most stores could answer. */
   get #waitsForLastTry(): boolean {
     const toLastTryMs = this.#toLastTryMs();
@@ -151,6 +173,7 @@ export class Renewals {
     const asked = isLeaseholdError(error) ? (error as StoreError).retryAfterMs : undefined;
     const backoffMs = Math.max(Math.min(FIRST_RETRY_MS * 2 ** this.#failures, this.#timing.renewIntervalMs / 4) - tookMs, 0);
     const toLastTryMs = this.#toLastTryMs();
-    return toLastTryMs > 0 ? Math.min(Math.max(asked ?? 0, backoffMs), toLastTryMs) : backoffMs;
+    const isToCome = toLastTryMs + tookMs > 0;
+    return isToCome ? Math.min(Math.max(asked ?? 0, backoffMs), Math.max(toLastTryMs, 0)) : backoffMs;
   }
 }

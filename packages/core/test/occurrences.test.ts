@@ -118,6 +118,36 @@ describe("an occurrence", () => {
     expect(service.record("another")).not.toHaveProperty("done");
   });
 
+  test("that was released after a completion without a reply was completed, or is open: what comes late changes nothing", async () => {
+    for (const [kind, done] of [
+      ["unanswered", true],
+      ["late", undefined],
+    ] as const) {
+      const store = occurrences();
+      const lease = await win(store, "a", { election: kind });
+      records.failNext("put", kind === "late" ? { kind, byMs: 5_000 } : { kind });
+      await expect(clock.runUntil(store.release(lease, { ...LIMITS, done: true }))).rejects.toMatchObject({
+        code: "STORE_TIMEOUT",
+      });
+
+      expect(await store.release(lease, LIMITS)).toBe(done ? "not-held" : "released");
+      await clock.advance(10_000);
+
+      expect(service.record(kind)).toMatchObject({ term: 1, termId: null });
+      expect(service.record(kind)?.done).toBe(done);
+    }
+  });
+
+  test("whose renewal had no reply is completed all the same", async () => {
+    const store = occurrences();
+    const lease = await win(store, "a", { election: TICK });
+    records.failNext("put", { kind: "unanswered" });
+    await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
+
+    expect(await store.release(lease, { ...LIMITS, done: true })).toBe("released");
+    expect(service.record(TICK)).toMatchObject({ term: 1, termId: null, done: true });
+  });
+
   test("whose completion is not known to have arrived fails, and is open for another attempt", async () => {
     const outcome = attempt(async (leadership) => {
       records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });

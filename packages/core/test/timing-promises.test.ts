@@ -31,8 +31,8 @@ const anyOptions: fc.Arbitrary<TimingOptions> = fc
   .record({
     leaseDurationMs: fc.integer({ min: 1_000, max: 60_000 }),
     deadline: fraction(0.05, 0.899),
-    interval: fraction(0.02, 0.95),
-    attempt: fraction(0.05, 1),
+    interval: fc.oneof(fraction(0.02, 0.95), fraction(0.02, 0.1)),
+    attempt: fc.oneof(fraction(0.05, 1), fc.constant(1)),
     retry: fraction(0.02, 2),
   })
   .map(({ leaseDurationMs, deadline, interval, attempt, retry }) => {
@@ -65,7 +65,7 @@ const anyWeather = fc.record({
   slowness: fc.constantFrom("always the slowest", "anything", "none"),
   renewal: fc.integer({ min: 2, max: 6 }),
   after: fc.oneof(
-    fc.record({ of: fc.constant<"trip">("trip"), share: fraction(0, 0.999) }),
+    fc.record({ of: fc.constant<"trip">("trip"), share: fc.oneof(fraction(0, 0.999), fc.constant(0.99)) }),
     fc.record({ of: fc.constant<"interval">("interval"), share: fraction(0, 1) }),
   ),
 });
@@ -84,6 +84,10 @@ class PromisedWorld {
   readonly puts: Array<{ readonly sentMs: number }> = [];
   /** Called with the send of the renewal that the weather names, and how long it takes from there until something befalls. */
   onRenewal: (befallsInMs: number) => void = () => undefined;
+  /** What is lost of the renewal that the weather names, and of nothing else. */
+  loses: "request" | "reply" | undefined;
+  /** How many round trips fit an attempt, at the least. */
+  roundTripsInAttempt = 2;
   outage: { readonly fromMs: number; readonly untilMs: number; readonly refuses: boolean } | undefined;
   readonly #options: TimingOptions;
   readonly #weather: Weather;
@@ -101,9 +105,9 @@ class PromisedWorld {
     return new PromisedCandidate(this, candidateId, this.#options);
   }
 
-  /** Half of a round trip: two round trips fit an attempt. */
+  /** Half of a round trip. */
   legMs(attemptTimeoutMs: number): number {
-    const longestMs = (attemptTimeoutMs / 4) * 0.99;
+    const longestMs = (attemptTimeoutMs / this.roundTripsInAttempt / 2) * 0.99;
     if (this.#weather.slowness === "none") return 0;
     return this.#weather.slowness === "anything" ? this.#random.next() * longestMs : longestMs;
   }
@@ -120,7 +124,11 @@ class PromisedWorld {
         this.puts.push({ sentMs });
         const { renewal, after } = this.#weather;
         const unit = after.of === "trip" ? thereMs + backMs : this.report.renewIntervalMs;
-        if (this.puts.length === renewal) this.onRenewal(after.share * unit);
+        if (this.puts.length === renewal) {
+          this.onRenewal(after.share * unit);
+          if (this.loses === "request") return { arrivals: [] };
+          if (this.loses === "reply") return { arrivals: [{ afterMs: thereMs }] };
+        }
       }
       const arrivesMs = sentMs + thereMs;
       const isLost = this.#isOut(sentMs, arrivesMs);
@@ -210,6 +218,66 @@ describe("what timing promises", () => {
     TEST_MS,
   );
 
+  test.prop([someOptions, anyService, anyWeather, fraction(0, 3)], SEEDED)(
+    "nor does it where the task publishes all the while, unless an attempt takes longer than the renew interval",
+    async (options, service, weather, publishesPerAttempt) => {
+      const { attemptTimeoutMs, renewIntervalMs } = timing(options);
+      fc.pre(attemptTimeoutMs <= renewIntervalMs);
+      const world = new PromisedWorld(options, service, weather);
+      const leader = world.candidate("leader");
+      const everyMs = attemptTimeoutMs / Math.max(publishesPerAttempt, 0.3);
+      const publishing = (): void => {
+        void leader.leadership?.publish("still here").catch(() => undefined);
+        leader.process.setTimer(publishing, everyMs);
+      };
+      publishing();
+      world.onRenewal = (befallsInMs) => {
+        const fromMs = world.clock.monotonicMs() + befallsInMs;
+        world.outage = { fromMs, untilMs: fromMs + world.report.outageToleratedMs, refuses: false };
+      };
+      leader.run();
+      await world.clock.advance(6 * world.report.renewDeadlineMs);
+
+      expect(leader.events.all("ending")).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  test("an outage that is longer by a tenth of a round trip may depose", async () => {
+    const deposed: boolean[] = [];
+    for (const longer of [0, 0.1]) {
+      const weather: Weather = { seed: 1, slowness: "always the slowest", renewal: 3, after: { of: "trip", share: 0.999 } };
+      const world = new PromisedWorld({}, {}, weather);
+      const leader = world.candidate("leader");
+      world.onRenewal = (befallsInMs) => {
+        const fromMs = world.clock.monotonicMs() + befallsInMs;
+        const { outageToleratedMs, attemptTimeoutMs } = world.report;
+        world.outage = { fromMs, untilMs: fromMs + outageToleratedMs + (longer * attemptTimeoutMs) / 2, refuses: false };
+      };
+      leader.run();
+      await world.clock.advance(60_000);
+      deposed.push(leader.events.all("ending").length > 0);
+    }
+
+    expect(deposed).toEqual([false, true]);
+  });
+
+  test.prop([fc.integer({ min: 1_000, max: 60_000 }), anyService, anyWeather, fc.constantFrom("request", "reply")], SEEDED)(
+    "by default, one request that is lost never deposes, at any round trip shorter than a whole attempt",
+    async (leaseDurationMs, service, weather, loses) => {
+      const world = new PromisedWorld({ leaseDurationMs }, service, weather);
+      world.roundTripsInAttempt = 1;
+      world.loses = loses;
+      const leader = world.candidate("leader");
+      leader.run();
+      await world.clock.advance(5 * leaseDurationMs);
+
+      expect(world.puts.length).toBeGreaterThan(weather.renewal);
+      expect(leader.events.all("ending")).toEqual([]);
+    },
+    TEST_MS,
+  );
+
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
     "a pause of pauseToleratedMs never deposes, whenever it begins",
     async (options, service, weather) => {
@@ -240,13 +308,15 @@ describe("what timing promises", () => {
       const { crashFailoverMs } = world.report;
       const leader = world.candidate("leader");
       const standby = world.candidate("standby");
-      world.onRenewal = (befallsInMs) => {
-        world.clock.setTimer(() => leader.process.kill(), befallsInMs);
-      };
       leader.run();
       while (!leader.leadership) await world.clock.step();
       standby.run();
-      await world.clock.advance(10 * world.report.renewIntervalMs + 2 * crashFailoverMs);
+      await world.clock.advance(world.report.leaseDurationMs);
+      world.puts.length = 0;
+      world.onRenewal = (befallsInMs) => {
+        world.clock.setTimer(() => leader.process.kill(), befallsInMs);
+      };
+      await world.clock.advance(10 * world.report.renewDeadlineMs + 2 * crashFailoverMs);
 
       const [succeededMs = Infinity] = standby.events.timesMs("startedLeading");
       expect(succeededMs - world.puts.at(-1)!.sentMs).toBeLessThanOrEqual(crashFailoverMs);
@@ -261,13 +331,15 @@ describe("what timing promises", () => {
       const { politeHandoverMs } = world.report;
       const leader = world.candidate("leader");
       const standby = world.candidate("standby");
-      world.onRenewal = (befallsInMs) => {
-        world.clock.setTimer(() => leader.stop(), befallsInMs);
-      };
       leader.run();
       while (!leader.leadership) await world.clock.step();
       standby.run();
-      await world.clock.advance(10 * world.report.renewIntervalMs + 2 * world.report.crashFailoverMs);
+      await world.clock.advance(world.report.leaseDurationMs);
+      world.puts.length = 0;
+      world.onRenewal = (befallsInMs) => {
+        world.clock.setTimer(() => leader.stop(), befallsInMs);
+      };
+      await world.clock.advance(10 * world.report.renewDeadlineMs + 2 * world.report.crashFailoverMs);
 
       const [succeededMs = Infinity] = standby.events.timesMs("startedLeading");
       expect((world.service.record(ELECTION) as LeaseRecord).candidateId).toBe("standby");
