@@ -48,10 +48,10 @@ export class Candidacy {
     return snapshot;
   }
 
-  /** Whether an attempt can succeed, as far as can be seen. */
+  /** Whether an attempt can succeed, as far as can be seen; or is of use to those who come later. */
   mayTry(snapshot: LeaseSnapshot | undefined): boolean {
     const { candidateId, wishes } = this.#options;
-    return mayAcquire(snapshot, candidateId, wishes.reservation?.group);
+    return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
   }
 
   /** One attempt to acquire. A win that comes too late is released at once. */

@@ -245,6 +245,11 @@ export interface LeaseSnapshot {
   readonly ageMs?: readonly [min: number, max: number] | undefined;
   /** The duration of that lease. */
   readonly leaseDurationMs?: number | undefined;
+  /**
+   * How old the lease is can be told by nobody who has no memory of it, and it may have run out. An attempt to acquire it
+   * by the store's clock fails, and has the store count its age from then on.
+   */
+  readonly undated?: true | undefined;
   /** What keeps candidates from acquiring at present; absent where anyone may try. */
   readonly bar?: Bar | undefined;
   /** Why an administrator broke it. */

@@ -136,7 +136,10 @@ export class RecordLeaseStore implements LeaseStore {
     const sighting = usable || absent ? remembered : await this.#look(election, request);
     const useStoreClock = request.expiry === "store-clock" || this.#clockIsExact;
     const current = sighting && this.#snapshot(election, sighting, useStoreClock);
-    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };
+    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {
+      if (current.undated) await this.#put(election, sighting.record, sighting, request, false);
+      return { acquired: false, current };
+    }
 
     const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);
     if (term <= (request.aboveTerm ?? 0)) {
@@ -393,10 +396,10 @@ export class RecordLeaseStore implements LeaseStore {
     record: LeaseRecord,
     found: Found | undefined,
     limits: RequestLimits,
+    keepsNonce: boolean = record.nonce === found?.record.nonce,
   ): Promise<string | undefined> {
     const sentAt = instantOf(this.#clock);
     const ifVersion = found?.version;
-    const keepsNonce = record.nonce === found?.record.nonce;
     const fence = fenceOf(record);
     const passed = found && fenceOf(found.record);
     const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
@@ -515,6 +518,7 @@ export class RecordLeaseStore implements LeaseStore {
       ...(vacant || record.value === undefined ? {} : { value: record.value }),
       ageMs,
       leaseDurationMs: record.leaseDurationMs,
+      ...(useStoreClock && !abandoned && bar && bar.kind !== "done" && sighting.isUndated ? { undated: true as const } : {}),
       ...(bar ? { bar } : {}),
       ...(record.broken ? { endingReason: record.broken.reason } : {}),
     };

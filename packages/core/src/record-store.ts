@@ -42,7 +42,10 @@ export interface GetOptions extends RecordRequestOptions {
 
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
-  /** Whether the nonce is the one that the store has already: then all that tells its age stays as it is. */
+  /**
+   * Whether all that tells the age of the nonce stays as it is. Else the age counts from now: of a new nonce, or of one
+   * whose age nobody could tell any more.
+   */
   readonly keepsNonce: boolean;
   /**
    * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it

@@ -79,6 +79,15 @@ export class Sighting {
     return waitsMs.length > 0 && (!this.#writtenAfter || toldMs >= Math.min(...waitsMs));
   }
 
+  /**
+   * Somebody waits for an age that no process without a memory can tell, as after a failover that took the holder with it:
+   * no clock is believed. It has to be dated anew, or they would wait for ever.
+   */
+  get isUndated(): boolean {
+    const waitsMs = waitsOf(this.#record);
+    return waitsMs.length > 0 && this.#storeAge.isUndated(Math.min(...waitsMs));
+  }
+
   /** Whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
   overtook(sentAt: Instant | undefined): boolean {
     return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
@@ -93,8 +102,8 @@ export class Sighting {
     if (changed) {
       this.#firstSeenMs = nowMs;
       this.#writtenAfter = this.#lastReadAt;
-      this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
     }
+    if (changed || this.#storeAge.isBefore(reading)) this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
     if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
     }

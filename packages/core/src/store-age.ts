@@ -33,6 +33,10 @@ export class StoreAge {
   /** Clocks have contradicted each other: until the next nonce only what this process has observed counts. */
   #doubted = false;
   #confirmed: boolean;
+  /** The writer's wall clock at the time that the store counts the age from. */
+  #wallMs: number | undefined;
+  /** The least age that any clock has told, believed or not, where one may have been set. */
+  #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
     this.#clock = clock;
@@ -41,9 +45,14 @@ export class StoreAge {
   }
 
   note(reading: Reading): void {
-    if (!this.#trust || !reading.nonceAgeMs) return;
-    const [minMs, maxMs] = reading.nonceAgeMs;
+    if (!this.#trust) return;
     const inAt = instantOf(this.#clock);
+    if (this.#trust.mayStep && reading.nonceWallMs !== undefined) {
+      this.#wallMs = reading.nonceWallMs;
+      this.#saidMs = Math.min(inAt.wallMs - reading.nonceWallMs, reading.nonceAgeMs?.[0] ?? Infinity);
+    }
+    if (!reading.nonceAgeMs) return;
+    const [minMs, maxMs] = reading.nonceAgeMs;
     // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
     const askedAt = reading.sentAt ?? inAt;
     const { nonceWallMs = -Infinity } = reading;
@@ -67,6 +76,16 @@ export class StoreAge {
   /** The age that another reading has to confirm before it counts. */
   get unconfirmedMs(): number | undefined {
     return this.#confirmed || this.#doubted ? undefined : this.#told?.leastMs;
+  }
+
+  /** Whether a reading is of a later time than the store has told so far: somebody has dated the nonce anew. */
+  isBefore({ nonceWallMs }: Reading): boolean {
+    return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
+  }
+
+  /** Whether no age is believed, and yet no clock says that it is less than `waitMs`. */
+  isUndated(waitMs: number): boolean {
+    return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 
   /** The least age, if the wall clocks agree with the store's as far as they can. */

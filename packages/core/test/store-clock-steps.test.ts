@@ -136,6 +136,83 @@ describe("a process without a memory, on a store whose clock may step", () => {
   });
 });
 
+describe("a lease whose age nobody can tell any more", () => {
+  const LOST: ReadonlyArray<readonly [when: string, gone: ProcessClockOptions, lose: () => void]> = [
+    ["after a failover", {}, () => service.failOver(-AHEAD_MS)],
+    ["after the store's clock was set forward", {}, () => service.stepClock(AHEAD_MS)],
+    ["whose holder's wall clock was behind", { wallOffsetMs: -HOUR_MS }, () => undefined],
+  ];
+
+  test.each(LOST)("is taken over by processes without a memory all the same, %s", async (_, gone, lose) => {
+    await world.runUntil(win(started(gone).store, "gone"));
+    lose();
+    await world.advance(LEASE_MS);
+
+    // Its age counts from the first attempt that finds it so old.
+    expect(await isElectedCold()).toBe(false);
+    await world.advance(LEASE_MS - 10);
+    expect(await isElectedCold()).toBe(false);
+    await world.advance(10);
+    expect(await isElectedCold()).toBe(true);
+  });
+
+  test("is taken over by the same process, too, though it has seen clocks contradict each other", async () => {
+    await world.runUntil(win(started().store, "gone"));
+    service.stepClock(AHEAD_MS);
+    await world.advance(LEASE_MS);
+    const process = started();
+    expect(await isElectedCold(process)).toBe(false);
+    // Between two invocations its monotonic clock stands still.
+    process.clock.suspend();
+    await world.advance(LEASE_MS);
+    process.clock.resume();
+
+    expect(await isElectedCold(process)).toBe(true);
+  });
+
+  test("is free in the end, too, where it was held back after its release", async () => {
+    const { store } = started();
+    const lease = await world.runUntil(win(store, "gone"));
+    await world.runUntil(store.release(lease, { ...LIMITS, holdMs: 60_000 }));
+    service.failOver(0);
+    await world.advance(60_000);
+    expect(await isElectedCold()).toBe(false);
+    await world.advance(60_000);
+
+    expect(await isElectedCold()).toBe(true);
+  });
+
+  test("stays its holder's, who renews it all the same", async () => {
+    const holder = started();
+    const lease = await world.runUntil(win(holder.store, "a"));
+    service.failOver(AHEAD_MS);
+    await world.advance(LEASE_MS);
+    expect(await isElectedCold()).toBe(false);
+
+    await expect(world.runUntil(holder.store.renew(lease, LIMITS))).resolves.toMatchObject({ held: true });
+    expect(await isElectedCold()).toBe(false);
+  });
+
+  test("is written to by none who only read, nor while any clock calls it young", async () => {
+    await world.runUntil(win(started().store, "gone"));
+    let writes = 0;
+    service.onAccepted = () => {
+      writes += 1;
+    };
+    service.failOver(AHEAD_MS);
+    await world.advance(LEASE_MS - 100);
+    expect(await isElectedCold()).toBe(false);
+    await world.advance(100);
+    expect(await coldState()).toBe("unknown");
+    expect(await isElectedCold(started({ wallOffsetMs: -1_000 }))).toBe(false);
+    expect(writes).toBe(0);
+
+    expect(await isElectedCold()).toBe(false);
+    expect(await isElectedCold()).toBe(false);
+    expect(writes).toBe(1);
+  });
+});
+
 describe("the shortest lease", () => {
   test("is one whose margin covers what the store's clock may be off by", () => {
     const { store } = started();

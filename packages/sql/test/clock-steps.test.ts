@@ -39,8 +39,19 @@ await describeDatabases(ALL, (test) => {
     await letPass(world, AHEAD_MS);
     await failOver(world);
 
-    expect(await isElectedCold(world)).toBe(false);
     expect(await coldState(world)).toBe("unknown");
+    expect(await isElectedCold(world)).toBe(false);
+  });
+
+  test("whose holder is gone, it is taken over all the same, a lease after the first attempt", async ({ world }) => {
+    await win(world, world.store());
+    await letPass(world, AHEAD_MS);
+    await failOver(world);
+
+    expect(await isElectedCold(world)).toBe(false);
+    expect(await coldState(world)).toBe("held");
+    await letPass(world, LEASE_MS);
+    expect(await isElectedCold(world)).toBe(true);
   });
 
   test("nor does a renewal on the new server help a clock that was another one's", async ({ world }) => {

@@ -100,13 +100,13 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };",
+        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {",
         replace:
-          "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) return { acquired: false, current };",
+          "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) {",
       },
       {
         file: CANDIDACY,
-        find: "    return mayAcquire(snapshot, candidateId, wishes.reservation?.group);",
+        find: "    return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);",
         replace:
           "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#options.timing.leaseDurationMs;\n    return mayAcquire(snapshot, candidateId, wishes.reservation?.group) || passed;",
       },
@@ -248,11 +248,11 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ENGINE,
-        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };",
+        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {",
         replace: `    if (sighting?.record.termId && sighting.record.candidateId === request.candidateId) {
       return { acquired: true, lease: this.#hold(sighting.record, sighting.version, instantOf(this.#clock), election) };
     }
-    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) return { acquired: false, current };`,
+    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {`,
       },
       {
         file: BAR,

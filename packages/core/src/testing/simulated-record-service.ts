@@ -113,7 +113,7 @@ export class SimulatedRecordService {
       data: JSON.parse(entry.json) as unknown,
       version: entry.version,
       ...(storeClock && server === this.#server ? { nonceAgeMs: [ageMs, ageMs] } : {}),
-      ...(storeClock?.mayStep && server === this.#server ? { nonceWallMs: wallMs } : {}),
+      ...(storeClock?.mayStep ? { nonceWallMs: wallMs } : {}),
     };
   }
 
