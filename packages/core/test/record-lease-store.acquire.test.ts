@@ -1,4 +1,11 @@
-import { ConfigurationError, LeaseholdError, RecordLeaseStore, TermRegressedError } from "@leasehold/core";
+import {
+  ConfigurationError,
+  LeaseholdError,
+  RecordLeaseStore,
+  StoreError,
+  TermRegressedError,
+  type Clock,
+} from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";
@@ -196,6 +203,56 @@ describe("rule 6: an acquisition whose outcome is unknown", () => {
     expect((await b.acquire(acquiring("b"))).acquired).toBe(false);
     await clock.advance(LEASE_MS);
     expect((await b.acquire(acquiring("b"))).acquired).toBe(true);
+  });
+
+  test.each([true, false])(
+    "that arrives twice is won: the second answer says that another is there (shown: %s)",
+    async (shown) => {
+      await a.release(await win(a, "a"), LIMITS);
+      const put = recordsA.put.bind(recordsA);
+      recordsA.put = async (...request) => {
+        await put(...request);
+        const second = await put(...request);
+        return shown ? { ...second, current: service.get(ELECTION) } : { stored: false };
+      };
+
+      const lease = await win(a, "a");
+
+      expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: lease.termId });
+    },
+  );
+
+  test("that arrived and was broken before that was known is not led on", async () => {
+    await a.release(await win(a, "a"), LIMITS);
+    recordsA.failNext("put", { kind: "unanswered" });
+    const acquiringA = a.acquire(acquiring("a"));
+    await clock.settle();
+    await b.break(ELECTION, { reason: "maintenance" });
+
+    await expect(clock.runUntil(acquiringA)).resolves.toMatchObject({ acquired: false });
+    expect(service.record(ELECTION)).toMatchObject({ term: 2, broken: { reason: "maintenance" } });
+  });
+
+  test("that met another's transaction, and whose next try comes too late, is certain not to be written", async () => {
+    const late: Clock = {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs(),
+      random: () => clock.random(),
+      randomUuid: () => clock.randomUuid(),
+      setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs < 100 ? delayMs + LEASE_MS : delayMs),
+    };
+    const records = service.connect("late");
+    let sent = 0;
+    records.put = async () => {
+      sent += 1;
+      const details = { store: "faulty", operation: "put", mayHaveBeenApplied: false };
+      throw new StoreError("STORE_CONFLICT", "a transaction is under way", details);
+    };
+
+    const attempt = clock.runUntil(new RecordLeaseStore(records, { clock: late }).acquire(acquiring("late")));
+
+    await expect(attempt).rejects.toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+    expect(sent).toBe(1);
   });
 
   test("that fails for certain is thrown as it is, without a read", async () => {
