@@ -222,7 +222,7 @@ export class RecordLeaseStore implements LeaseStore {
     const useStoreClock = options.expiry === "store-clock" || this.#clockIsExact;
     // The first reading is what all later ones are compared with; and a store's clock tells the age of what is there now.
     let sighting = await this.#look(election, limits, useStoreClock || !this.#sightings.has(election));
-    // A store's clock that may step is believed once two readings agree.
+    // Where no other clock has a say in what the store's tells, two readings have to agree.
     if (useStoreClock && sighting?.wantsConfirmation) sighting = await this.#look(election, limits);
     return sighting && this.#snapshot(election, sighting, useStoreClock);
   }
