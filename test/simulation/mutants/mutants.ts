@@ -1,6 +1,7 @@
 import type { StoreKind } from "../stores/stores.ts";
 import { CLOCK_MUTANTS } from "./clock-mutants.ts";
 import type { Mutant } from "./mutant.ts";
+import { OPTION_MUTANTS } from "./option-mutants.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 
@@ -482,6 +483,7 @@ export const MUTANTS: readonly Mutant[] = [
     stores: RECORDS,
   },
   ...CLOCK_MUTANTS,
+  ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
 ];

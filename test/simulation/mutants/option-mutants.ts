@@ -1,0 +1,64 @@
+import type { Mutant } from "./mutant.ts";
+
+const TABLE_CHECK = "packages/dynamodb/src/table-check.ts";
+
+/** Bugs that show with unlike options, with a control plane that does not answer, and between electors on one store object. */
+export const OPTION_MUTANTS: readonly Mutant[] = [
+  {
+    name: "looks-as-the-holder-says",
+    rule: "13",
+    bug: "a standby looks as often as the holder publishes that it renews",
+    within: 2_000,
+    patches: [
+      {
+        file: "packages/core/src/look-pace.ts",
+        find: "    return Math.max(this.#evenMs - (BURST - 1)",
+        replace: "    return 0 * Math.max(this.#evenMs - (BURST - 1)",
+      },
+    ],
+    stores: ["records", "records with a clock"],
+  },
+  {
+    name: "no-pause-between-terms",
+    rule: "17",
+    bug: "with a cooldown of nothing, an elector leads again at once, again and again",
+    within: 2_000,
+    patches: [
+      {
+        file: "packages/core/src/standing-back.ts",
+        find: "    if (leftMs > 0) await sleep(",
+        replace: "    if (leftMs > 1_000_000) await sleep(",
+      },
+    ],
+    stores: ["records", "records with a push", "records with a clock"],
+  },
+  {
+    name: "waits-for-the-control-plane",
+    rule: "10",
+    bug: "nobody takes over while DynamoDB does not say what its table is",
+    within: 200,
+    patches: [
+      {
+        file: TABLE_CHECK,
+        find: "    if (this.#eventual.length > 0) throw this.#unfit(election);",
+        replace: "    if (this.#eventual.length > 0 || (this.#failure && !this.#settled)) throw this.#failure ?? this.#unfit(election);",
+      },
+    ],
+    stores: ["dynamodb"],
+  },
+  {
+    name: "anothers-term-is-abandoned",
+    rule: "7",
+    bug: "what one elector has, every other one on its store object takes for abandoned",
+    within: 2_000,
+    patches: [
+      {
+        file: "packages/core/src/record-lease-store.ts",
+        find: "    this.#holdings.set(lease, new Holding(",
+        replace:
+          '    this.#abandon(election, termId ?? "", version);\n    this.#holdings.set(lease, new Holding(',
+      },
+    ],
+    stores: ["records", "records with a push", "records with a clock"],
+  },
+];
