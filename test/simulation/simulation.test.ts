@@ -5,11 +5,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { warmUp } from "../../packages/dynamodb/test/simulated-service.ts";
 import { readCommandLine } from "./command-line.ts";
+import type { Mishap } from "./mishaps/mishaps.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { runSeeds } from "./seeds.ts";
 import { shrink } from "./shrink.ts";
 import { simulate } from "./simulation.ts";
-import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
+import { clockMayStep, STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { printTimeline } from "./timeline.ts";
 
 /** The real SDKs take ten times as long. */
@@ -47,6 +48,47 @@ describe.each(STORE_KINDS)("elections on %s", (store) => {
     }
   });
 });
+
+describe("the plans of two thousand seeds", () => {
+  const plans = Array.from({ length: 2_000 }, (_, seed) => drawPlan(seed));
+  const candidates = plans.flatMap((plan) => plan.candidates);
+  const seenIn = (values: readonly unknown[]): Set<unknown> => new Set(values);
+
+  test("let every clock be wrong that may be, and the store's only where no wall clock is", () => {
+    const stepping = plans.filter(({ store }) => clockMayStep(store));
+    expect(seenIn(stepping.map(({ wrongClocks }) => wrongClocks))).toEqual(new Set(["walls", "one wall", "store", "all"]));
+
+    const relied = plans.filter(({ wrongClocks, mishaps }) => mishaps.some(isClockMishap) && wrongClocks !== "all");
+    expect(relied.length).toBeGreaterThan(20);
+    for (const plan of relied) {
+      expect(plan.mishaps.some(({ kind }) => kind === "wall-clock-jump")).toBe(false);
+      for (const { wallOffsetMs } of plan.candidates) expect(Math.abs(wallOffsetMs)).toBeLessThanOrEqual(10);
+    }
+  });
+
+  test("have nobody go by the store's clock where all clocks may be wrong", () => {
+    const wrong = plans.filter(({ wrongClocks }) => wrongClocks === "all");
+    expect(wrong.length).toBeGreaterThan(20);
+    for (const { candidates: all, mishaps } of wrong) {
+      expect(seenIn(all.map(({ expiry }) => expiry))).not.toContain("store-clock");
+      expect(mishaps.some(({ kind }) => kind === "cold-call" || kind === "tick")).toBe(false);
+    }
+  });
+
+  test("draw unlike options, shared processes, bystanders, and a control plane that does not answer", () => {
+    const options = seenIn(candidates.flatMap((candidate) => Object.keys(candidate.options)));
+    expect(options.size).toBe(8);
+    expect(candidates.some(({ livesWith }) => livesWith !== undefined)).toBe(true);
+    expect(candidates.some(({ lodges }) => lodges !== undefined)).toBe(true);
+    expect(candidates.some(({ observes }) => observes)).toBe(true);
+    const onDynamoDB = Array.from({ length: 200 }, (_, seed) => drawPlan(seed, ["dynamodb"]));
+    expect(seenIn(onDynamoDB.map(({ controlPlane }) => controlPlane)).size).toBe(6);
+  });
+});
+
+function isClockMishap({ kind }: Mishap): boolean {
+  return kind === "store-clock-step" || kind === "clock-failover";
+}
 
 describe("a run whose clocks differ by more than is stated", () => {
   /** A leader whose clocks are slow by a half, and whom nobody answers any more. */
