@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "contender-counts-from-its-send",
     rule: "2",
     bug: "a contender counts from before it asked, when the renewal that it then saw may not have been made yet",
-    within: 4_000,
+    within: 2_000,
     patches: [
       {
         file: SIGHTING,

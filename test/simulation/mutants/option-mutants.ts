@@ -41,7 +41,8 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
       {
         file: TABLE_CHECK,
         find: "    if (this.#eventual.length > 0) throw this.#unfit(election);",
-        replace: "    if (this.#eventual.length > 0 || (this.#failure && !this.#settled)) throw this.#failure ?? this.#unfit(election);",
+        replace:
+          "    if (this.#eventual.length > 0 || (this.#failure && !this.#settled)) throw this.#failure ?? this.#unfit(election);",
       },
     ],
     stores: ["dynamodb"],
@@ -55,8 +56,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
       {
         file: "packages/core/src/record-lease-store.ts",
         find: "    this.#holdings.set(lease, new Holding(",
-        replace:
-          '    this.#abandon(election, termId ?? "", version);\n    this.#holdings.set(lease, new Holding(',
+        replace: '    this.#abandon(election, termId ?? "", version);\n    this.#holdings.set(lease, new Holding(',
       },
     ],
     stores: ["records", "records with a push", "records with a clock"],
