@@ -70,4 +70,10 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: ";",
     why: "It feeds the stall watch, which a function's leadership has none of.",
   },
+  {
+    file: "packages/functions/src/google-cloud.ts",
+    from: 'leadership.signal.addEventListener("abort", letGo, { once: true });',
+    to: 'leadership.signal.addEventListener("abort", letGo, { once: false });',
+    why: "A signal aborts once, and the listener is taken away at the end.",
+  },
 ];

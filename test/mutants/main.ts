@@ -2,7 +2,10 @@
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import type { Fate } from "./lane.ts";
 import type { Mutant } from "./mutate.ts";
-import { runPackage, type PackageResult } from "./package-run.ts";
+import { runPackage, type PackageResult, type Progress } from "./package-run.ts";
+
+/** So many mutants from one sign of life to the next. */
+const PROGRESS_EVERY = 50;
 
 let commandLine: CommandLine | undefined;
 try {
@@ -38,9 +41,9 @@ async function judge({ packages, least, ...run }: CommandLine): Promise<void> {
   process.exitCode = 1;
 }
 
-function show({ file, line, from, to }: Mutant, fate: Fate): void {
+function show({ file, line, from, to }: Mutant, fate: Fate, { packageName, tried, drawn }: Progress): void {
   if (fate === "survived") print(`survived: ${file}:${line}\n  ${from}\n  ${to}\n`);
-  else if (process.env["LEASEHOLD_MUTANTS_VERBOSE"]) print(`${fate}: ${file}:${line}\n  ${from}\n  ${to}\n`);
+  if (tried % PROGRESS_EVERY === 0) print(`${packageName}: ${tried} of ${drawn}\n`);
 }
 
 function percent(part: number, of: number): string {

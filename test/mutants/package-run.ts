@@ -11,12 +11,18 @@ export interface PackageResult {
   readonly fates: ReadonlyMap<Mutant, Fate>;
 }
 
+export interface Progress {
+  readonly packageName: string;
+  readonly tried: number;
+  readonly drawn: number;
+}
+
 export interface PackageRun {
   readonly sample: number | undefined;
   readonly seed: number;
   readonly file: string;
   readonly lanes: number;
-  readonly onFate: (mutant: Mutant, fate: Fate) => void;
+  readonly onFate: (mutant: Mutant, fate: Fate, progress: Progress) => void;
 }
 
 /** Runs a package's tests on its mutants, or on a sample of them. */
@@ -38,7 +44,7 @@ export async function runPackage(packageName: string, { sample, seed, file, lane
     await inTurn(drawn, open, async (mutant, lane) => {
       const fate = await lane.judge(mutant, selectTests(mutant, files, baselines));
       fates.set(mutant, fate);
-      onFate(mutant, fate);
+      onFate(mutant, fate, { packageName, tried: fates.size, drawn: drawn.length });
     });
   } finally {
     await Promise.all(open.map(async (lane) => await lane[Symbol.asyncDispose]()));

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
@@ -44,6 +45,13 @@ describe("a CloudEvent", () => {
     await expect(handler(event("1234"))).resolves.toBe("billing-00042-abc-1234");
   });
 
+  test("elsewhere names it a function's", async () => {
+    stubEnv("K_REVISION", undefined);
+    const handler = onlyAsLeaderOnCloudEvent(options(), (_event, { candidateId }) => candidateId);
+
+    await expect(handler(event("1234"))).resolves.toBe("function-1234");
+  });
+
   test("is an occurrence by its id and time", async () => {
     const handler = onlyAsLeaderOnCloudEvent({ ...options(), gate: "oncePerTick" }, (_event, { occurrence }) => occurrence?.id);
 
@@ -60,6 +68,7 @@ describe("the time of an invocation", () => {
   test.each([
     { seconds: undefined, timeoutMs: undefined, ms: 60_000 },
     { seconds: "540", timeoutMs: undefined, ms: 540_000 },
+    { seconds: "1", timeoutMs: undefined, ms: 1_000 },
     { seconds: "0", timeoutMs: undefined, ms: 60_000 },
     { seconds: "540", timeoutMs: 30_000, ms: 30_000 },
   ])("is $ms ms where the variable says $seconds s and the option $timeoutMs ms", async ({ seconds, timeoutMs, ms }) => {
@@ -107,10 +116,47 @@ describe("a call of Cloud Scheduler", () => {
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, (_request, _response, { occurrence }) => {
       ids.push(occurrence?.id);
     });
-    const headers = { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2026-11-20T04:00:00+01:00" };
+    const headers = {
+      "x-cloudscheduler-jobname": "projects/p/locations/l/jobs/nightly",
+      "x-cloudscheduler-scheduletime": "2026-11-20T04:00:00+01:00",
+    };
 
     await onHttp({ get: (name: keyof typeof headers) => headers[name] } as unknown as Request, response());
     expect(ids).toEqual(["nightly@2026-11-20T03:00:00.000Z"]);
+  });
+
+  test("is answered once the lease is free, and leaves nothing on the signal", async () => {
+    const answered = response();
+    let signal!: AbortSignal;
+    const release = store.release.bind(store);
+    const freed = Promise.withResolvers<void>();
+    store.release = async (...args) => {
+      await freed.promise;
+      await release(...args);
+    };
+    const onHttp = onlyAsLeaderOnHttp(options(), (_request, given, leadership) => {
+      ({ signal } = leadership);
+      given.end("billed");
+    });
+    const done = onHttp({ get: () => undefined } as unknown as Request, answered);
+    await clock.settle();
+    expect([getEventListeners(signal, "abort"), answered.writableEnded]).toEqual([[], false]);
+    freed.resolve();
+    await done;
+
+    expect(answered.writableEnded).toBe(true);
+  });
+
+  test("that fails after its answer is answered by the framework", async () => {
+    const answered = response();
+    const onHttp = onlyAsLeaderOnHttp(options(), (_request, given) => {
+      given.statusCode = 201;
+      given.end("billed");
+      throw new Error("disk full");
+    });
+
+    await expect(onHttp({ get: () => undefined } as unknown as Request, answered)).rejects.toThrow("disk full");
+    expect([answered.statusCode, answered.headersSent, answered.writableEnded]).toEqual([200, false, false]);
   });
 
   test("that names no job is no occurrence", async () => {

@@ -165,6 +165,7 @@ test("an occurrence is between 1970 and the year 9999, and its name fits the sto
   for (const scheduledMs of [-1, last + 1]) {
     expect(() => occurrenceId({ name: "nightly", scheduledMs })).toThrow(`scheduledMs is ${scheduledMs};`);
   }
+  expect(() => occurrenceId({ scheduledMs: 0 } as Occurrence)).toThrow("The occurrence's name is missing;");
   expect(() => occurrenceId({ name: "n".repeat(255), scheduledMs: 0 })).toThrow(ConfigurationError);
 });
 
