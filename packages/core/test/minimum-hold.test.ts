@@ -100,4 +100,8 @@ describe("minimumHoldMs", () => {
   test.each([-1, Number.NaN, LEASE_MS + 1])("%s is refused", (minimumHoldMs) => {
     expect(() => candidate(minimumHoldMs)).toThrow(ConfigurationError);
   });
+
+  test("may be the whole lease", () => {
+    expect(() => candidate(LEASE_MS)).not.toThrow();
+  });
 });

@@ -197,8 +197,7 @@ export function reservationOf(options: {
 }
 
 function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
-  const { group, periodMs, missedTicks = DEFAULT_MISSED_TICKS, store } = options;
-  checkName("group", group);
+  const { periodMs, missedTicks = DEFAULT_MISSED_TICKS, store } = options;
   duration("periodMs", periodMs);
   if (!Number.isInteger(missedTicks) || missedTicks < 1) {
     throw new ConfigurationError(`missedTicks is ${String(missedTicks)}; it must be a whole number from 1.`);

@@ -490,6 +490,25 @@ describe("what cannot work", () => {
     expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
   });
 
+  test.each([
+    ["leaseDurationMs", 0],
+    ["leaseDurationMs", "15s"],
+    ["minimumHoldMs", "30s"],
+    ["minimumHoldMs", -1],
+    ["shutdownMarginMs", -1],
+  ])("%s is refused by its name where it is %j", (name, value) => {
+    expect(() => onlyAsLeader({ ...good, [name]: value }, () => "ran")).toThrow(new RegExp(`^${name} (is|must be) `));
+  });
+
+  test("what some invocation could work with is not refused when the function is loaded", () => {
+    const occurrences = (): LeaseStore => expect.fail("it keeps no occurrences");
+    const elections = Object.assign(new MemoryLeaseStore(), { occurrences });
+
+    expect(() =>
+      onlyAsLeader({ ...good, store: elections, minimumHoldMs: 0, shutdownMarginMs: 60_000 }, () => "ran"),
+    ).not.toThrow();
+  });
+
   test("a store without a clock is refused: nobody could ever replace an invocation that died", () => {
     const capabilities = { maxValueBytes: 1_024, fence: "none" as const, storeClock: undefined };
     const blind = new RecordLeaseStore(Object.assign(new MemoryRecordStore(), { capabilities }));

@@ -132,7 +132,7 @@ describe("a call of Cloud Scheduler", () => {
     const freed = Promise.withResolvers<void>();
     store.release = async (...args) => {
       await freed.promise;
-      await release(...args);
+      return await release(...args);
     };
     const onHttp = onlyAsLeaderOnHttp(options(), (_request, given, leadership) => {
       ({ signal } = leadership);

@@ -9,6 +9,7 @@ import {
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type StickyOptions } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
+import { reservationOf } from "../src/options.ts";
 
 const ELECTION = "exchange-rates";
 const PERIOD_MS = 60_000;
@@ -131,6 +132,18 @@ describe("what cannot work", () => {
     ["no ticks", { ...good, missedTicks: 0 }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
+  });
+
+  test("each by its own name, the period too", () => {
+    const refusal = (options: object) => () => onlyAsLeader({ ...good, ...options }, () => "ran");
+    expect(refusal({ group: "" })).toThrow("group is empty");
+    expect(refusal({ periodMs: 0 })).toThrow("periodMs is 0");
+    expect(refusal({ missedTicks: 0 })).toThrow("missedTicks is 0");
+  });
+
+  test("a group keeps the election for half a period more than the ticks that it may miss", () => {
+    expect(reservationOf({ group: "west", periodMs: 60_000 })).toEqual({ group: "west", durationMs: 150_000 });
+    expect(reservationOf({ group: "west", periodMs: 60_000, missedTicks: 1 })).toEqual({ group: "west", durationMs: 90_000 });
   });
 
   test("a store without a clock is refused: it could not tell a missed tick", () => {
