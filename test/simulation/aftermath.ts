@@ -1,12 +1,16 @@
 import type { CandidatePlan } from "./candidate-plan.ts";
 import { LAST_ARRIVALS_MS, RETRY_AFTER_LEASES } from "./network.ts";
 import { LONGEST_TASK_STEP_LEASES, type Candidate } from "./candidate.ts";
+import type { Mishap } from "./mishaps/mishaps.ts";
+import { NOBODY } from "./orders.ts";
 import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
 /** How long a watch that broke waits before it is begun again. */
 const WATCH_AGAIN_MS = 1_000;
+/** How long an order waits before it is given again. */
+const ORDER_AGAIN_MS = 500;
 /** How long a leader has to keep its term once all is well, in leases. */
 const STAYS_LEASES = 0.8;
 /** What a look may take: one whose answer a push overtakes is repeated, and so is what a store's clock tells. */
@@ -25,7 +29,7 @@ export async function seeRecovery(world: World): Promise<void> {
   const afterMs = Math.round(deadlineMs - calmAtMs);
   if (!referee.leader) fail("leader-returns", `nobody leads ${afterMs} ms after the last fault`);
   // An administrator's wish may still be under way.
-  if (mishaps.some(({ kind }) => kind === "break" || kind === "transfer")) await world.until(() => false, deadlineMs);
+  if (mishaps.some(isOrder)) await world.until(() => false, deadlineMs);
   const { leader } = referee;
   if (!leader) fail("leader-returns", `nobody leads any more ${afterMs} ms after the last fault`);
   const { candidate, leadership } = leader;
@@ -41,8 +45,8 @@ export async function seeRecovery(world: World): Promise<void> {
 }
 
 /** What `timing()` promises from the last renewal on, by the slowest clock, after what may still be pending when the calm begins. */
-function recoveryMs({ plan, leaseMs, seated }: World): number {
-  const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" ? mishap.timeoutMs : 0));
+function recoveryMs({ plan, leaseMs, seated, orders }: World): number {
+  const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" && mishap.to !== NOBODY ? mishap.timeoutMs : 0));
   const promised = seated.map(({ elector: { timing } }) => {
     const { crashFailoverMs, leaseDurationMs, retryPeriodMs, attemptTimeoutMs, cooldownMs } = timing;
     // What the promise counts from is the lease of whoever led last.
@@ -50,12 +54,18 @@ function recoveryMs({ plan, leaseMs, seated }: World): number {
     return crashFailoverMs + lastLeaseMs + Math.max(retryPeriodMs, 3 * attemptTimeoutMs, cooldownMs);
   });
   const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS) + LONGEST_TASK_STEP_LEASES * leaseMs;
-  const barredMs = Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
+  // What was ordered before may be carried out yet.
+  const orderMs = plan.mishaps.some(isOrder) ? orders.timeoutMs + ORDER_AGAIN_MS : 0;
+  const barredMs = orderMs + Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
   return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + barredMs) / SLOWEST_RATE;
 }
 
+function isOrder({ kind }: Mishap): boolean {
+  return kind === "break" || kind === "transfer";
+}
+
 /** For how long what a candidate asks for may bar others once it has released its lease. */
-function barsForMs({ minimumHoldMs, reservation }: CandidatePlan): number {
+export function barsForMs({ minimumHoldMs, reservation }: CandidatePlan): number {
   return Math.max(minimumHoldMs, reservation?.durationMs ?? 0);
 }
 
@@ -157,11 +167,11 @@ export async function seeEnd(world: World): Promise<void> {
   if (running.every(({ releases }) => releases) && world.store.held) fail("all-stop", "the lease was not released");
 }
 
-function tellToStop(candidate: Candidate): void {
+export function tellToStop(candidate: Candidate): void {
   candidate.told = true;
   candidate.stopping.abort(new Error("told to stop"));
 }
 
-function fail(invariant: Invariant, what: string): never {
+export function fail(invariant: Invariant, what: string): never {
   throw new Violation(invariant, what);
 }

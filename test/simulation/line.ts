@@ -15,6 +15,8 @@ export class Line {
   asked = 0;
   /** When it sent the last one, by the true time. */
   lastRequestMs = 0;
+  /** What has befallen them. */
+  readonly troubles: Array<{ readonly fault: string; readonly operation: string }> = [];
 
   constructor(world: World, id: string, rates: ProcessClockOptions) {
     const { plan, store, time } = world;
@@ -27,6 +29,7 @@ export class Line {
       store,
       random,
       note: (fault, { operation }) => {
+        this.troubles.push({ fault, operation });
         world.count(fault);
         world.note(id, `network: ${fault} (${operation})`);
       },

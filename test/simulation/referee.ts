@@ -28,8 +28,9 @@ export class Referee {
   /** The record is spoilt at present. */
   #isSpoilt = false;
   /** What is put back may be older than what some have seen, and reserved for somebody. */
-  #wasSpoilt = false;
-  #highestTerm = 0;
+  wasSpoilt = false;
+  /** The highest term that was given out. */
+  highestTerm = 0;
   #highestWritten = 0;
   /** Terms up to this one may have been broken without waiting for their holders. */
   #exemptTerm = 0;
@@ -106,7 +107,7 @@ export class Referee {
   /** The record was spoilt: what it says of who leads is gone, until it is put back. */
   spoilt(): void {
     this.#isSpoilt = true;
-    this.#wasSpoilt = true;
+    this.wasSpoilt = true;
   }
 
   putBack(): void {
@@ -119,7 +120,7 @@ export class Referee {
    */
   exempt(): () => void {
     this.#exemptTerm = Infinity;
-    return () => (this.#exemptTerm = this.#highestTerm);
+    return () => (this.#exemptTerm = this.highestTerm);
   }
 
   /** The latest leadership of which something is so. */
@@ -181,7 +182,7 @@ export class Referee {
 
   /** A task that nothing covers any more is reported, so that its process can end before long. */
   #checkOverruns(): void {
-    if (this.#wasSpoilt) return;
+    if (this.wasSpoilt) return;
     for (const { id, leadership } of this.#overruns.untold()) {
       const term = leadership?.term ?? 0;
       if (term > this.#exemptTerm) this.violate("overrun-is-told", `${id} in term ${term}`);
@@ -198,18 +199,18 @@ export class Referee {
   #granted(grant: Grant): void {
     const { term, termId, candidateId, barredBy, barredUntilMs = -Infinity, heldBy = "" } = grant;
     this.terms += 1;
-    if (this.#world.nowMs < barredUntilMs && !this.#wasSpoilt && !this.#share(candidateId, heldBy)) {
+    if (this.#world.nowMs < barredUntilMs && !this.wasSpoilt && !this.#share(candidateId, heldBy)) {
       const earlyMs = Math.round(barredUntilMs - this.#world.nowMs);
       this.violate("waits-out", `${candidateId} acquires term ${term} ${earlyMs} ms before that of ${heldBy} may have run out`);
     }
-    if (barredBy && !this.#wasSpoilt) {
+    if (barredBy && !this.wasSpoilt) {
       const invariant = barredBy.kind === "hold" ? "hold-holds" : "reservation-holds";
       this.violate(invariant, `${candidateId} acquires term ${term}, which is kept by ${barredBy.by}`);
     }
     this.#checkHold(grant);
     this.#world.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
-    if (term <= this.#highestTerm) this.violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
-    this.#highestTerm = Math.max(this.#highestTerm, term);
+    if (term <= this.highestTerm) this.violate("terms-rise", `term ${term} after term ${this.highestTerm}`);
+    this.highestTerm = Math.max(this.highestTerm, term);
   }
 
   /** Whether two candidates have a store object in common: that knows of what the one has left that the other may take it. */
@@ -227,7 +228,7 @@ export class Referee {
     const { minimumHoldMs = 0 } = led?.plan ?? {};
     // It counts from before the request that won was sent, for which there are two attempts' time.
     const sentMs = (atMs ?? 0) - (2 * (led?.elector.timing.attemptTimeoutMs ?? 0)) / SLOWEST_RATE;
-    if (!lifted && !this.#wasSpoilt && nowMs < sentMs + minimumHoldMs / FASTEST_RATE) {
+    if (!lifted && !this.wasSpoilt && nowMs < sentMs + minimumHoldMs / FASTEST_RATE) {
       this.violate("hold-holds", `${candidateId} acquires term ${term} before ${led?.id} has had its hold`);
     }
     this.#lastGrant = { termId, atMs: nowMs, led: undefined };
@@ -238,7 +239,7 @@ export class Referee {
     this.#world.note("service", `accepts the write '${entry}' of term ${term}`);
     if (term < this.#highestWritten) this.violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
     // On a blob the fence is the term that wrote last; elsewhere it is the one that leads.
-    const isOver = term < this.#highestTerm || !store.held;
+    const isOver = term < this.highestTerm || !store.held;
     if (isOver && plan.store !== "blob" && !this.#isSpoilt) this.violate("fence", `a write of term ${term}, which was over`);
     this.#highestWritten = Math.max(this.#highestWritten, term);
   }

@@ -1,4 +1,5 @@
 import { seeEnd, seeRecovery, seeSuccession } from "./aftermath.ts";
+import { seeLifting } from "./lifting.ts";
 import type { FaultCounts } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import { Violation } from "./violation.ts";
@@ -27,6 +28,7 @@ export async function simulate(plan: Plan, options: { readonly history?: boolean
     await world.until(() => world.calm, plan.calmAtMs);
     await seeRecovery(world);
     await seeSuccession(world);
+    await seeLifting(world);
     await world.schedule.seeEverythingDone();
     await seeEnd(world);
   } catch (error) {

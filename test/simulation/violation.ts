@@ -14,6 +14,7 @@ export const INVARIANTS = {
   "reservation-holds": "somebody else acquired while only the candidate of a transfer, or of a group, might",
   "hold-holds": "somebody acquired before a minimum hold was over",
   "renewal-is-told": "a renewal by hand has resolved, and the leadership is not valid",
+  "orders-are-told": "an administrator's order hit a term that it was not meant for, or its call told wrongly what became of it",
   "stall-ends": "a task was silent for longer than its stall timeout, and its signal has not aborted",
   "overrun-is-told": "a task goes on beside a possible successor, and nobody was told that it overruns",
   "one-task": "a second task was started beside one that is still pending in the same process",

@@ -1,4 +1,4 @@
-import { ProcessClock, promptNetwork, SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import { SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import { Candidate } from "./candidate.ts";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import type { FaultCounts, Link } from "./network.ts";
@@ -6,10 +6,11 @@ import { thaw } from "./mishaps/freeze.ts";
 import type { Victim } from "./mishaps/mishap.ts";
 import { befall } from "./mishaps/mishaps.ts";
 import type { Plan } from "./plan.ts";
+import { Orders } from "./orders.ts";
 import { SimulatedProcess } from "./process.ts";
 import { Referee } from "./referee.ts";
 import { Schedule } from "./schedule.ts";
-import type { SimulatedStore, StoreAccess } from "./stores/simulated-store.ts";
+import type { SimulatedStore } from "./stores/simulated-store.ts";
 import { openStore } from "./stores/stores.ts";
 import { Violation } from "./violation.ts";
 
@@ -38,6 +39,7 @@ export class World {
   readonly store: SimulatedStore;
   readonly referee: Referee;
   readonly schedule: Schedule;
+  readonly orders: Orders;
   readonly faults: FaultCounts = new Map();
   readonly history: HistoryLine[] | undefined;
   /** One for each place in the plan: who has it at present. */
@@ -61,6 +63,7 @@ export class World {
     this.seats = plan.candidates.map(() => undefined);
     this.referee = new Referee(this);
     this.schedule = new Schedule(this);
+    this.orders = new Orders(this);
   }
 
   /** Lets the candidates enter and the mishaps happen, each at its time. */
@@ -133,11 +136,6 @@ export class World {
     return leader?.candidate ?? this.seats[0];
   }
 
-  /** An administrator's own process, which always gets through. */
-  operator(): StoreAccess {
-    return this.store.connect(new ProcessClock(this.time), promptNetwork(1));
-  }
-
   note(actor: string, what: string): void {
     this.history?.push({ atMs: this.nowMs, actor, what });
   }
@@ -163,6 +161,7 @@ export class World {
   #calmDown(): void {
     this.calm = true;
     this.note("world", "all is calm");
+    this.orders.calmDown();
     for (const process of this.processes) thaw(process, this);
     if (this.seated.some((candidate) => candidate.competes)) return;
     this.seats[0]?.clock.kill();

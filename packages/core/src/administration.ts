@@ -105,8 +105,12 @@ export class Administration {
         if (!standing || standing.snapshot.term !== term || !isDue(order, standing.snapshot)) {
           return { carriedOut: unanswered !== undefined, term: term ?? 0, current };
         }
+        // It has met another write, and this is what that has left.
+        if (isLeaseholdError(unanswered, "STORE_CONFLICT")) unanswered = undefined;
         isSent = true;
         if (await standing.carryOut(order)) return { carriedOut: true, term, current };
+        // Or the network has delivered it twice, and this is the second one's answer: only a look can tell.
+        unanswered ??= this.#conflict(election, order);
       } catch (error) {
         if (isSent && isUnknown(error)) unanswered = error;
         else if (unanswered === undefined) throw error;
@@ -145,13 +149,15 @@ export class Administration {
     }
   }
 
+  #conflict(election: string, { kind }: Order): StoreError {
+    const { name } = this.#store;
+    const message = `${name}: others kept writing the record of '${election}' during '${kind}'.`;
+    return new StoreError("STORE_CONFLICT", message, { store: name, operation: kind, election, mayHaveBeenApplied: false });
+  }
+
   #failure(election: string, { kind }: Order, term: number, unanswered: unknown): StoreError {
     const { name } = this.#store;
     const details = { store: name, operation: kind, election };
-    if (unanswered === undefined) {
-      const message = `${name}: others kept writing the record of '${election}' during '${kind}'.`;
-      return new StoreError("STORE_CONFLICT", message, { ...details, mayHaveBeenApplied: false });
-    }
     const code = isStoreError(unanswered) ? (unanswered.code as StoreErrorCode) : "STORE_UNAVAILABLE";
     const message =
       `${name}: no reply tells whether the ${kind} of '${election}' was carried out. ` +

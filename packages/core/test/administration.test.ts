@@ -233,6 +233,17 @@ describe("an administrator's request whose outcome is unknown", () => {
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
   });
 
+  test("is found by reading where it was delivered twice, and the second one's answer came first: a break", async () => {
+    const put = adminRecords.put.bind(adminRecords);
+    adminRecords.put = async (...request) => {
+      await put(...request);
+      adminRecords.failNext("get", { kind: "unavailable" });
+      return await put(...request);
+    };
+
+    await expect(clock.runUntil(admin.break(ELECTION, { reason: "why" }))).resolves.toEqual({ broken: true, term: 1 });
+  });
+
   test("is an error in the end, which tells how to try again without hitting a successor", async () => {
     adminRecords.failNext("put", { kind: "unanswered" });
     const outcome = admin.break(ELECTION, { reason: "why" });

@@ -1,18 +1,26 @@
-import { ELECTION } from "../stores/simulated-store.ts";
 import type { MishapKind } from "./mishap.ts";
+import { afterResignation, drawAfterResignation, type AfterResignation } from "./resign.ts";
 
 /** An administrator forces a re-election. */
-export interface Break {
+export interface Break extends AfterResignation {
   readonly kind: "break";
   readonly immediate: boolean;
+  /** Whether it says which term it is to end. */
+  readonly aims: boolean;
 }
 
 export const breaking: MishapKind<Break> = {
-  share: 1,
-  draw: (random) => ({ kind: "break", immediate: random.chance(0.3) }),
-  befall: ({ immediate }, world) => {
-    world.note("operator", immediate ? "breaks at once" : "breaks");
-    const settled = immediate ? world.referee.exempt() : (): void => {};
-    void world.operator().store.break(ELECTION, { reason: "why not", immediate }).then(settled, settled);
-  },
+  share: 2,
+  draw: (random, scope) => ({
+    kind: "break",
+    immediate: random.chance(0.2),
+    aims: random.chance(0.3),
+    ...drawAfterResignation(random, scope),
+  }),
+  befall: (mishap, world) =>
+    afterResignation(mishap, world, () => {
+      const { highestTerm } = world.referee;
+      const ifTerm = mishap.aims && highestTerm > 0 ? highestTerm : undefined;
+      world.orders.break({ immediate: mishap.immediate, ifTerm });
+    }),
 };

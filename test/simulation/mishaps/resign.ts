@@ -1,4 +1,6 @@
-import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import type { SeededRandom } from "@leasehold/core/testing";
+import type { World } from "../world.ts";
+import { drawVictim, type MishapKind, type Scope, type Victim } from "./mishap.ts";
 
 /** A candidate is told to give up its term, if it leads. */
 export interface Resign {
@@ -9,9 +11,26 @@ export interface Resign {
 export const resign: MishapKind<Resign> = {
   share: 1,
   draw: (random, scope) => ({ kind: "resign", who: drawVictim(random, scope) }),
-  befall: ({ who }, world) => {
-    const victim = world.victim(who);
-    world.note(victim?.id ?? "nobody", "is told to resign");
-    if (victim?.clock.running) void victim.elector.resign();
-  },
+  befall: ({ who }, world) => tellToResign(who, world),
 };
+
+function tellToResign(who: Victim, world: World): void {
+  const victim = world.victim(who);
+  world.note(victim?.id ?? "nobody", "is told to resign");
+  if (victim?.clock.running) void victim.elector.resign();
+}
+
+/** What may be done a while after the leader has resigned, when nobody may lead yet. */
+export interface AfterResignation {
+  readonly resignedForMs: number | undefined;
+}
+
+export function drawAfterResignation(random: SeededRandom, { leaseMs }: Scope): AfterResignation {
+  return { resignedForMs: random.chance(0.5) ? leaseMs * random.between(0, 0.6) : undefined };
+}
+
+export function afterResignation({ resignedForMs }: AfterResignation, world: World, act: () => void): void {
+  if (resignedForMs === undefined) return act();
+  tellToResign("leader", world);
+  world.beforeCalm(resignedForMs, act);
+}

@@ -1,32 +1,34 @@
-import { ELECTION } from "../stores/simulated-store.ts";
+import { NOBODY } from "../orders.ts";
 import type { MishapKind } from "./mishap.ts";
+import { afterResignation, drawAfterResignation, type AfterResignation } from "./resign.ts";
 
-/** An administrator asks the leader to hand over to one candidate. */
-export interface Transfer {
+/** An administrator asks the leader to hand over to one candidate, or to one that never comes. */
+export interface Transfer extends AfterResignation {
   readonly kind: "transfer";
-  readonly to: number;
+  readonly to: number | typeof NOBODY;
   readonly timeoutMs: number;
 }
 
-/** The longest that only the candidate of a transfer may acquire, in leases. */
+/** The longest that only the candidate of a transfer may acquire, in leases; one to nobody is undone after a while. */
 const LONGEST_RESERVATION = 1;
+const LONGEST_TO_NOBODY = 10;
 
 export const transfer: MishapKind<Transfer> = {
-  share: 1,
-  draw: (random, { leaseMs, count }) => ({
-    kind: "transfer",
-    to: Math.floor(random.next() * count),
-    timeoutMs: leaseMs * random.between(0.1, LONGEST_RESERVATION),
-  }),
-  befall: ({ to, timeoutMs }, world) => {
-    const candidateId = world.seats[to]?.id ?? `c${to}`;
-    world.note("operator", `transfers to ${candidateId}, for ${Math.round(timeoutMs)} ms`);
-    void world
-      .operator()
-      .store.transfer(ELECTION, candidateId, { transferTimeoutMs: timeoutMs })
-      .then(
-        (outcome) => world.note("operator", `transfer: ${outcome}`),
-        (error: unknown) => world.note("operator", `transfer: ${String(error)}`),
-      );
+  share: 2,
+  draw: (random, scope) => {
+    const { leaseMs, count } = scope;
+    const toNobody = random.chance(0.15);
+    return {
+      kind: "transfer",
+      to: toNobody ? NOBODY : Math.floor(random.next() * count),
+      timeoutMs: leaseMs * random.between(0.1, toNobody ? LONGEST_TO_NOBODY : LONGEST_RESERVATION),
+      ...drawAfterResignation(random, scope),
+    };
   },
+  befall: (mishap, world) =>
+    afterResignation(mishap, world, () => {
+      const { to, timeoutMs } = mishap;
+      const candidateId = to === NOBODY ? NOBODY : (world.seats[to]?.id ?? `c${to}`);
+      world.orders.transfer(candidateId, timeoutMs);
+    }),
 };

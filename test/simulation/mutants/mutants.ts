@@ -3,6 +3,7 @@ import { CLOCK_MUTANTS } from "./clock-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { OPTION_MUTANTS } from "./option-mutants.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
+import { ORDER_MUTANTS } from "./order-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
@@ -486,4 +487,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
+  ...ORDER_MUTANTS,
 ];

@@ -99,8 +99,10 @@ export class SimulatedBlobs implements SimulatedStore {
 
   #accepted(name: string, comp: string | null, request: SentRequest): void {
     const { metadata } = request;
-    if (name === ELECTION && comp === "metadata") {
-      const [termId, leaseId] = [metadata["leasehold_termid"] ?? "", request.header("x-ms-lease-id") ?? ""];
+    const leaseId = request.header("x-ms-lease-id");
+    // What is written without a lease is an administrator's.
+    if (name === ELECTION && comp === "metadata" && leaseId !== undefined) {
+      const termId = metadata["leasehold_termid"] ?? "";
       if (this.#leaseIds.has(termId)) return;
       this.#leaseIds.set(termId, leaseId);
       const candidateId = decodeURIComponent(metadata["leasehold_candidate"] ?? "");

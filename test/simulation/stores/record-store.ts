@@ -39,6 +39,12 @@ function claimOf({ term, termId, done }: LeaseRecord): Claim {
   return { term, termId, done: done === true };
 }
 
+/** The orders of administrators that a record shows. */
+function ordersOf(record: LeaseRecord | undefined): string[] {
+  const { broken, transfer } = record ?? {};
+  return [...(broken ? [broken.reason] : []), ...(transfer ? [`for ${transfer.timeoutMs} ms`] : [])];
+}
+
 /** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
 export class SimulatedRecords implements SimulatedStore {
   readonly view: ServiceView = newServiceView();
@@ -56,9 +62,10 @@ export class SimulatedRecords implements SimulatedStore {
     this.keepsOccurrences = options.storeClock !== undefined;
     this.#service.onAccepted = ({ election, before, record, atMs }) => {
       if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
-      // Nobody holds a vacant term any more; an administrator may hand it over all the same.
-      const isHeld = record.termId !== null && before?.termId === record.termId;
-      if (isHeld && before.broken && !record.broken) this.view.wroteBroken(record.term);
+      const [order] = ordersOf(record).filter((mark) => !ordersOf(before).includes(mark));
+      if (order !== undefined) this.view.ordered(order, record.term);
+      const isItsHolders = record.termId !== null && before?.termId === record.termId;
+      if (isItsHolders && before.broken && !record.broken) this.view.wroteBroken(record.term);
       if (record.termId !== null && record.termId !== before?.termId) {
         const { term, termId, candidateId } = record;
         this.view.granted({

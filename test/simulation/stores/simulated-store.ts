@@ -53,6 +53,8 @@ export interface ServiceView {
   claimed: (occurrence: string, before: Claim | undefined, after: Claim) => void;
   /** A new term was named, to be led by whoever holds this termId. */
   granted: (grant: Grant) => void;
+  /** An administrator's order was carried out on a term; its mark is the reason of a break, or the time-out of a transfer. */
+  ordered: (mark: string, term: number) => void;
   /** The holder of a broken term wrote as if it were not. */
   wroteBroken: (term: number) => void;
   /** A guarded write was accepted. */
@@ -61,7 +63,7 @@ export interface ServiceView {
 
 /** A view that nobody looks at yet. */
 export function newServiceView(): ServiceView {
-  return { claimed: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
+  return { claimed: () => {}, ordered: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
 }
 
 /**

@@ -13,6 +13,8 @@ export class Turn {
   readonly #toleranceMs: number;
   /** What the present or last term has reserved for its group. */
   #reservation: LeaseRecord["reservation"];
+  /** Until when its holder has left it held back, by the fastest of clocks. */
+  #heldUntilMs = -Infinity;
   /** An administrator has lifted what bars. */
   #lifted = false;
   #nonceAtMs = 0;
@@ -37,16 +39,19 @@ export class Turn {
     const keepsNonce = before?.nonce === record.nonce;
     if (isNew) {
       this.#reservation = record.reservation;
+      this.#heldUntilMs = -Infinity;
       this.#lifted = false;
     } else if (record.broken) this.#lifted = true;
+    const isLeft = record.termId === null && before?.termId !== null;
+    if (isLeft) this.#heldUntilMs = atMs + (record.holdMs ?? 0) / FASTEST_RATE - this.#toleranceMs;
     if (!keepsNonce) this.#nonceAtMs = atMs;
   }
 
   /** What should have kept a new term from being given out, by the fastest of clocks. */
   barring({ before, record, atMs }: Write): Bar | undefined {
     const isWithin = (fromMs: number, forMs: number): boolean => atMs < fromMs + forMs / FASTEST_RATE - this.#toleranceMs;
-    const { transfer, holdMs, termId, leaseDurationMs = 0 } = before ?? {};
-    if (holdMs !== undefined && !this.#lifted && isWithin(this.#nonceAtMs, holdMs)) return { kind: "hold", by: "a minimum hold" };
+    const { transfer, termId, leaseDurationMs = 0 } = before ?? {};
+    if (!this.#lifted && atMs < this.#heldUntilMs) return { kind: "hold", by: "a minimum hold" };
     // From the release on, or, if the lease was left to expire, from its end.
     const freeAtMs = this.#nonceAtMs + (termId ? leaseDurationMs / FASTEST_RATE : 0);
     // What its candidate sent in time may arrive late.

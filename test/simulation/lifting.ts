@@ -1,0 +1,37 @@
+import { barsForMs, fail, tellToStop } from "./aftermath.ts";
+import { NOBODY } from "./orders.ts";
+import { SLOWEST_RATE } from "./stores/simulated-store.ts";
+import type { World } from "./world.ts";
+
+/** How often an administrator has to help, where that is possible. */
+const HELPS = 0.3;
+/** How long the election is kept for somebody who never comes. */
+const KEPT_MS = 600_000;
+
+/**
+ * With nothing else wrong, a leader goes and leaves everybody barred: by its hold, by its group's turn, or by a hand-over to
+ * somebody who never comes. An administrator breaks that, and somebody leads in the time of a polite hand-over.
+ */
+export async function seeLifting(world: World): Promise<void> {
+  const { referee, store, orders } = world;
+  const leader = referee.leader?.candidate;
+  if (!leader || !world.random.chance(HELPS)) return;
+  const others = world.seated.filter((candidate) => candidate !== leader && candidate.competes);
+  if (others.length > 0 && leader.releases && barsForMs(leader.plan) > 0) {
+    world.note(leader.id, "is told to stop, and bars the others");
+    tellToStop(leader);
+  } else orders.transfer(NOBODY, KEPT_MS);
+  const { term } = leader;
+  await world.until(() => !store.held, world.nowMs + (1.5 * world.leaseMs) / SLOWEST_RATE);
+  if (store.held) fail("leader-returns", `${leader.id} does not hand over`);
+  if (referee.highestTerm > term) return;
+  orders.break({});
+  const promised = world.seated
+    .filter((candidate) => candidate.competes)
+    .map(({ elector: { timing } }) => timing.politeHandoverMs + timing.retryPeriodMs + timing.cooldownMs);
+  const fromMs = world.nowMs;
+  const withinMs = 2 * orders.timeoutMs + Math.max(...promised) / SLOWEST_RATE;
+  await world.until(() => (referee.leader?.leadership.term ?? 0) > term, fromMs + withinMs);
+  if ((referee.leader?.leadership.term ?? 0) > term) return;
+  fail("leader-returns", `nobody leads ${Math.round(world.nowMs - fromMs)} ms after an administrator has lifted what barred`);
+}

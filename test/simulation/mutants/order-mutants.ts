@@ -1,0 +1,111 @@
+import type { StoreKind } from "../stores/stores.ts";
+import type { Mutant } from "./mutant.ts";
+
+const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
+
+const ADMINISTRATION = "packages/core/src/administration.ts";
+const ORDERS = "packages/core/src/record-orders.ts";
+
+/** Bugs of what administrators order. */
+export const ORDER_MUTANTS: readonly Mutant[] = [
+  {
+    name: "order-not-looked-for",
+    rule: "6, 15",
+    bug: "a break whose reply was lost fails, and is not looked for",
+    within: 1_000,
+    patches: [
+      {
+        file: ADMINISTRATION,
+        find: "        if (isSent && isUnknown(error)) unanswered = error;",
+        replace: "        if (isSent && isUnknown(error)) throw error;",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "order-again-at-the-successor",
+    rule: "6, 15",
+    bug: "a break whose reply was lost is sent again at whoever leads by then",
+    within: 4_000,
+    patches: [
+      {
+        file: ADMINISTRATION,
+        find: "if (!standing || standing.snapshot.term !== term ||",
+        replace: "if (!standing || (ifTerm !== undefined && standing.snapshot.term !== term) ||",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "hand-over-given-up-at-one-look",
+    rule: "16",
+    bug: "a transfer fails because one look at what has become of it does",
+    within: 1_000,
+    patches: [
+      {
+        file: ADMINISTRATION,
+        find: "        if (!mayTell || limits.signal?.aborted) throw error;",
+        replace: "        if (!mayTell || limits.signal?.aborted || lookedMs >= 0) throw error;",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "break-leaves-a-hand-over",
+    rule: "15",
+    bug: "a break does not lift a hand-over to somebody who never comes",
+    within: 500,
+    patches: [
+      {
+        file: ORDERS,
+        find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
+        replace: "  { holdMs: __, reservation: ___, ...record }: LeaseRecord,",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "break-leaves-a-hold",
+    rule: "15",
+    bug: "a break does not lift a minimum hold",
+    within: 5_000,
+    patches: [
+      {
+        file: ORDERS,
+        find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
+        replace: "  { transfer: _, reservation: ___, ...record }: LeaseRecord,",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "break-leaves-a-turn",
+    rule: "15",
+    bug: "a break does not lift what a term has reserved for its group",
+    within: 2_000,
+    patches: [
+      {
+        file: ORDERS,
+        find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
+        replace: "  { transfer: _, holdMs: __, ...record }: LeaseRecord,",
+      },
+      {
+        file: "packages/core/src/record-lease-store.ts",
+        find: " && !record.broken",
+        replace: "",
+      },
+    ],
+    stores: RECORDS,
+  },
+  {
+    name: "hand-over-drops-a-hold",
+    rule: "hold",
+    bug: "a transfer of a lease that is free drops what is left of a minimum hold",
+    within: 4_000,
+    patches: [
+      { file: ORDERS, find: 'const hold = bar?.kind === "hold" ?', replace: 'const hold = bar?.kind === "lease" ?' },
+      { file: ORDERS, find: "{ holdMs: Math.ceil(bar.leftMs) } : {};", replace: "{} : {};" },
+    ],
+    stores: RECORDS,
+  },
+];
