@@ -100,4 +100,16 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: 'renewal: renewal !== "background" ? "scheduled" : "manual",',
     why: "This elector is made to see what it refuses, and it takes either.",
   },
+  {
+    file: "packages/core/src/record-lease-store.ts",
+    from: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);",
+    to: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 0);",
+    why: "The other is at least 1.",
+  },
+  {
+    file: "packages/functions/src/time-budget.ts",
+    from: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 0);",
+    to: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 1);",
+    why: "The other is at least a second.",
+  },
 ];

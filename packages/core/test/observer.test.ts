@@ -97,7 +97,7 @@ describe("an observer of a store that must be polled", () => {
 
     await world.clock.advance(10_000);
 
-    expect(world.service.count("reader") - before).toBeLessThanOrEqual(10_000 / (RETRY_PERIOD_MS / 2) + 1);
+    expect(world.service.count("reader") - before).toBeLessThanOrEqual(10_000 / (0.8 * RETRY_PERIOD_MS) + 2);
     stopping.abort();
     await ended;
   });

@@ -1,5 +1,6 @@
 import {
   Elector,
+  ConfigurationError,
   MemoryLeaseStore,
   RecordLeaseStore,
   UnsupportedError,
@@ -185,6 +186,10 @@ describe("an election", () => {
 });
 
 describe("MemoryLeaseStore.occurrences", () => {
+  test("are of an election that has a name", () => {
+    expect(() => new MemoryLeaseStore({ clock }).occurrences("")).toThrow(ConfigurationError);
+  });
+
   test("keeps those of two elections apart, and each for as long as the store", async () => {
     const store = new MemoryLeaseStore({ clock });
     const ticks = store.occurrences(ELECTION);
