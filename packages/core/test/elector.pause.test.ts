@@ -29,6 +29,21 @@ function gapsMs(starts: readonly number[]): number[] {
 }
 
 describe("rule 17: between two terms of one elector a short time passes, whatever the options", () => {
+  test("where campaign hands out none of the first terms, since each is resigned before it could", async () => {
+    const starts: number[] = [];
+    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
+    elector.on("startedLeading", () => {
+      starts.push(clock.monotonicMs());
+      if (starts.length < 4) void elector.resign();
+    });
+
+    const leadership = await clock.runUntil(elector.campaign());
+
+    expect(leadership.term).toBe(4);
+    for (const gapMs of gapsMs(starts)) expect(gapMs).toBeGreaterThanOrEqual(PAUSE_MS);
+    await leadership.release();
+  });
+
   test("on a store that answers at once, with no cooldown, where each task returns at once", async () => {
     const starts: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
