@@ -27,7 +27,7 @@ export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infin
 }
 
 export function drawExtremeOptions(random: SeededRandom, leaseMs: number): ExtremeOptions {
-  if (!random.chance(0.2)) return NO_EXTREMES;
+  if (!random.chance(0.12)) return NO_EXTREMES;
   return { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
 }
 

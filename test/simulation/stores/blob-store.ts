@@ -103,7 +103,8 @@ export class SimulatedBlobs implements SimulatedStore {
     // What is written without a lease is an administrator's.
     if (name === ELECTION && comp === "metadata" && leaseId !== undefined) {
       const termId = metadata["leasehold_termid"] ?? "";
-      if (this.#leaseIds.has(termId)) return;
+      // What administrators write to a blob that nobody has led on names no term.
+      if (termId === "" || this.#leaseIds.has(termId)) return;
       this.#leaseIds.set(termId, leaseId);
       const candidateId = decodeURIComponent(metadata["leasehold_candidate"] ?? "");
       this.view.granted({ term: Number(metadata["leasehold_term"]), termId, candidateId });
