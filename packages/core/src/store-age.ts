@@ -23,8 +23,8 @@ interface Told {
 /**
  * The age of one nonce by the store's own clock, and whether that may be believed. A clock that is not exact needs a
  * second opinion. Where it may be set, reading it twice tells nothing of a step since the nonce was written: there the
- * wall clocks of writer and reader have to agree with it. They can only make a reader wait longer: of both ages the
- * lesser counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not.
+ * wall clocks of writer and reader must not say less. They can only make a reader wait longer: of both ages the lesser
+ * counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not.
  */
 export class StoreAge {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class StoreAge {
   #confirmed: boolean;
   /** The writer's wall clock at the time that the store counts the age from. */
   #wallMs: number | undefined;
-  /** The least age that any clock has told, believed or not, where one may have been set. */
+  /** The greatest age that any clock has told, believed or not, where one may have been set. */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -49,7 +49,7 @@ export class StoreAge {
     const inAt = instantOf(this.#clock);
     if (this.#trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
-      this.#saidMs = Math.min(inAt.wallMs - reading.nonceWallMs, reading.nonceAgeMs?.[0] ?? Infinity);
+      this.#saidMs = Math.max(inAt.wallMs - reading.nonceWallMs, reading.nonceAgeMs?.[0] ?? -Infinity);
     }
     if (!reading.nonceAgeMs) return;
     const [minMs, maxMs] = reading.nonceAgeMs;
@@ -58,7 +58,7 @@ export class StoreAge {
     const { nonceWallMs = -Infinity } = reading;
     const told = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
     if (minMs < 0) this.#doubted = true;
-    if (this.#trust.mayStep) this.#told = this.#askWallClocks(told, reading);
+    if (this.#trust.mayStep) this.#told = this.#askWallClocks(told, reading.nonceWallMs);
     else {
       // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
       if (this.#told && !this.#trust.exact) this.#compare(told, this.#told);
@@ -83,19 +83,20 @@ export class StoreAge {
     return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
   }
 
-  /** Whether no age is believed, and yet no clock says that it is less than `waitMs`. */
+  /** Whether no age is believed, and some clock says that it is `waitMs` at least. The others may be wrong for years. */
   isUndated(waitMs: number): boolean {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 
-  /** The least age, if the wall clocks agree with the store's as far as they can. */
-  #askWallClocks(told: Told, { nonceWallMs, record }: Reading): Told | undefined {
+  /**
+   * The least age, unless the store's exceeds what the wall clocks say. One that is less is believed: no clock says that it
+   * is too much, and a write that was under way for long is younger than the time at which its writer had sent it.
+   */
+  #askWallClocks(told: Told, nonceWallMs: number | undefined): Told | undefined {
     if (nonceWallMs === undefined) return undefined;
     const { toleranceMs = 0 } = this.#trust ?? {};
     const mostMs = told.inAt.wallMs - nonceWallMs;
-    // The write was under way for a while after the writer had read its clock, though not for as long as until the next one.
-    const leastMs = told.askedAt.wallMs - nonceWallMs - record.renewIntervalMs;
-    if (told.minMs > mostMs + toleranceMs || told.maxMs < leastMs - toleranceMs) this.#doubted = true;
+    if (told.minMs > mostMs + toleranceMs) this.#doubted = true;
     else this.#confirmed = true;
     return told;
   }

@@ -54,11 +54,6 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STORE_AGE,
-        find: "told.maxMs < leastMs - toleranceMs",
-        replace: "told.maxMs < leastMs - Infinity",
-      },
-      {
-        file: STORE_AGE,
         find: "leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs)",
         replace: "leastMs: inAt.wallMs - nonceWallMs",
       },
