@@ -5,6 +5,8 @@ import type { World } from "./world.ts";
 
 /** How often an administrator has to help, where that is possible. */
 const HELPS = 0.3;
+/** The shortest interval of a leader's renewals in which a look and a write of an order's fit. */
+const ORDER_FITS_MS = 250;
 /** How long the election is kept for somebody who never comes. */
 const KEPT_MS = 600_000;
 
@@ -15,7 +17,8 @@ const KEPT_MS = 600_000;
 export async function seeLifting(world: World): Promise<void> {
   const { referee, store, orders } = world;
   const leader = referee.leader?.candidate;
-  if (!leader || !world.random.chance(HELPS)) return;
+  // An order has to find its place between two renewals.
+  if (!leader || leader.elector.timing.renewIntervalMs < ORDER_FITS_MS || !world.random.chance(HELPS)) return;
   const others = world.seated.filter((candidate) => candidate !== leader && candidate.competes);
   if (others.length > 0 && leader.releases && barsForMs(leader.plan) > 0) {
     world.note(leader.id, "is told to stop, and bars the others");
