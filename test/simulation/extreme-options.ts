@@ -35,8 +35,8 @@ type Extreme = (leaseMs: number) => ExtremeOptions;
 
 const RENEWING: readonly [Extreme, ...Extreme[]] = [
   () => NO_EXTREMES,
-  // Standbys are not to follow.
-  (leaseMs) => ({ renewIntervalMs: leaseMs / 100 }),
+  // Standbys are not to follow. More often than a request takes, and no administrator's would get in between.
+  (leaseMs) => ({ renewIntervalMs: Math.max(leaseMs / 100, SHORTEST_ATTEMPT_MS) }),
   // As late as still leaves room for two attempts before the deadline, which is right before the end.
   (leaseMs) => ({ renewIntervalMs: leaseMs * 0.7, renewDeadlineMs: leaseMs * 0.89, attemptTimeoutMs: (leaseMs * 0.19) / 2.001 }),
   // The longest attempts that fit.
