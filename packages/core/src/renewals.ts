@@ -114,6 +114,7 @@ export class Renewals {
     const { isOver, failed } = this.#options;
     if (isOver() || this.#closed) return;
     const sentMs = this.#clock.monotonicMs();
+    const isBeforeLastTry = this.#toLastTryMs() > 0;
     try {
       const outcome = await this.exclusively(async () => {
         return this.#closed || this.limitMs() <= 0 || this.#waitsForLastTry ? undefined : await this.#send();
@@ -122,7 +123,8 @@ export class Renewals {
       this.#renewed(outcome);
     } catch (error) {
       failed(error);
-      this.#renewIn(this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
+      const isTimeForLastTry = isBeforeLastTry && this.#toLastTryMs() <= 0;
+      this.#renewIn(isTimeForLastTry ? 0 : this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
       this.#failures += 1;
     }
   }

@@ -346,6 +346,26 @@ describe("rule 5: attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
+  test("and the last try follows it at once, however many have failed before", async () => {
+    a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 1_000, latencyMs: 400 });
+    const { leadership, wonMs } = await lead();
+    a.records.latencyMs = 0;
+    a.records.failNext(
+      "put",
+      { kind: "throttled", retryAfterMs: 480 },
+      ...Array.from({ length: 4 }, (): Fault => ({ kind: "lost" })),
+    );
+    const before = world.service.log.length;
+
+    await advanceTo(wonMs + 8_900);
+    a.records.latencyMs = 400;
+    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
+
+    const sent = world.service.log.slice(before).map(({ sentMs }) => Math.round(sentMs - wonMs));
+    expect(sent).toEqual([5_000, 5_480, 6_480, 7_480, 8_480, 9_000]);
+    expect(leadership.signal.aborted).toBe(false);
+  });
+
   test("a retry that the last try would cut short waits for it, unless the task publishes", async () => {
     const { leadership, wonMs } = await lead();
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 2_600 }, { kind: "lost" });
