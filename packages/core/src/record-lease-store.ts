@@ -386,8 +386,12 @@ export class RecordLeaseStore implements LeaseStore {
     // A replica that lags may show what has passed.
     if (!consistent && known?.isPast(stored)) return await this.#look(election, limits);
     // A push overtook this reply, or the other way round. What is asked for only now is newer than either.
-    if (settles && known?.isContested(sentAt, stored)) return await this.#look(election, limits, true, false);
-    return this.#saw(election, stored, sentAt);
+    const isContested = known?.isContested(sentAt, stored) ?? false;
+    if (isContested && settles) return await this.#look(election, limits, true, false);
+    const sighting = this.#saw(election, stored, sentAt);
+    // Again: what was pushed may be the latest, so that no acquisition is to be turned down for what the reply says.
+    if (isContested) sighting?.outdate();
+    return sighting;
   }
 
   /** One conditional write. Returns the new version, or `undefined` if the condition failed. */

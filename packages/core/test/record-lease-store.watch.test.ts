@@ -69,6 +69,25 @@ describe("a release that is pushed while a look is under way", () => {
   });
 });
 
+test("a release that is pushed while a look that is repeated is under way is acted on, though its reply is older, too", async () => {
+  const { world, holder, watcher, lease, line, pushed, watch } = await watched();
+  void watch();
+  await world.advance(100);
+  line.replyAfterMs = 500;
+  const look = watcher.read(ELECTION, LIMITS);
+  await world.advance(50);
+  await world.runUntil(holder.renew(lease, LIMITS));
+  await world.advance(500);
+  await world.runUntil(holder.release(lease, LIMITS));
+  await world.runUntil(look);
+  expect(pushed.at(-1)?.state).toBe("vacant");
+
+  const asking = { candidateId: "b", leaseDurationMs: LEASE_MS, renewIntervalMs: RENEW_INTERVAL_MS };
+  const acquiring = watcher.acquire({ election: ELECTION, ...asking, ...LIMITS });
+
+  await expect(world.runUntil(acquiring)).resolves.toMatchObject({ acquired: true });
+});
+
 test("a look whose reply is newer than what was pushed meanwhile counts", async () => {
   const { world, holder, watcher, lease, line, watch } = await watched();
   void watch();
