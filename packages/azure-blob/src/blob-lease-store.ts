@@ -12,6 +12,7 @@ import {
   holderElapsedMs,
   instantOf,
   mayAcquire,
+  Recent,
   RecordLeaseStore,
   ServiceClock,
   shareLimits,
@@ -135,9 +136,9 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #clock: Clock;
   readonly #serviceClock = new ServiceClock();
   readonly #administration: Administration;
-  readonly #memories = new Map<string, Memory>();
+  readonly #memories: Recent<Memory>;
   readonly #holdings = new WeakMap<Lease, Holding>();
-  readonly #orphans = new Map<string, readonly Orphan[]>();
+  readonly #orphans: Recent<readonly Orphan[]>;
   /** What electors of this process hold, by election. */
   readonly #held = new Map<string, Holding>();
 
@@ -145,6 +146,8 @@ export class BlobLeaseStore implements LeaseStore {
   constructor(options: BlobLeaseStoreOptions) {
     this.#place = resolvePlace(options);
     this.#clock = options.clock ?? systemClock;
+    this.#memories = new Recent(this.#clock);
+    this.#orphans = new Recent(this.#clock);
     this.#requests = new BlobRequests(this.#place, this.#clock, this.#serviceClock);
     this.#administration = new Administration({
       name: STORE_NAME,
@@ -274,6 +277,7 @@ export class BlobLeaseStore implements LeaseStore {
 
   nextLookMs(election: string, retryPeriodMs: number): number {
     const look = this.#memories.get(election)?.look;
+    this.#memories.keep(election, 2 * retryPeriodMs);
     const { grid, leaseDurationMs } = look?.term ?? {};
     const aimMs =
       look?.leaseState === "leased" && grid && leaseDurationMs !== undefined

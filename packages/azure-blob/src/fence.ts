@@ -4,6 +4,7 @@ import {
   FencedError,
   ForeignRecordError,
   isLeaseholdError,
+  Recent,
   StoreError,
   type Clock,
   type Leadership,
@@ -44,8 +45,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** How often a write is tried against other writers of the same blob. */
 const CONFLICT_TRIES = 5;
 
-/** The targets that a leadership has sealed or written, by URL: the next write needs no look first. */
-const known = new WeakMap<Leadership, Map<string, Target>>();
+/** The targets that a leadership has lately sealed or written, by URL: the next write needs no look first. */
+const known = new WeakMap<Leadership, Recent<Target>>();
 
 /**
  * Marks a blob as written in this term, without touching its content: from then on the service refuses the fenced
@@ -107,7 +108,7 @@ async function writeFenced(
 ): Promise<void> {
   checkBlob(blob);
   const { election } = leadership;
-  const targets = known.get(leadership) ?? new Map<string, Target>();
+  const targets = known.get(leadership) ?? new Recent<Target>(clock);
   known.set(leadership, targets);
   const send = async <T extends Reply>(
     name: string,

@@ -25,6 +25,8 @@ export interface CandidacyOptions {
 /** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
 export class Candidacy {
   readonly #options: CandidacyOptions;
+  /** The highest term that this candidate has seen, for as long as it lives. */
+  #highest = 0;
 
   constructor(options: CandidacyOptions) {
     this.#options = options;
@@ -34,7 +36,7 @@ export class Candidacy {
   async look(expiry: Expiry, signal: AbortSignal | undefined): Promise<LeaseSnapshot | undefined> {
     const { store, election, timing, wishes } = this.#options;
     // Only a term seen before this look was asked for must show in it: looks overtake one another.
-    const highest = highestTermSeen(store, election);
+    const highest = this.#highestSeen();
     const snapshot = this.learn(await store.read(election, { timeoutMs: timing.attemptTimeoutMs, signal, expiry }));
     const term = snapshot?.term ?? 0;
     if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
@@ -43,7 +45,7 @@ export class Candidacy {
 
   /** Takes in what a look or a push has shown. */
   learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
-    noteTerm(this.#options.store, this.#options.election, snapshot?.term ?? 0);
+    this.#note(snapshot?.term ?? 0);
     this.#options.onSeen(snapshot);
     return snapshot;
   }
@@ -66,7 +68,7 @@ export class Candidacy {
       leaseDurationMs,
       renewIntervalMs,
       minTerm: wishes.minTerm,
-      aboveTerm: highestTermSeen(store, election),
+      aboveTerm: this.#highestSeen(),
       expiry,
       reservation: wishes.reservation,
       timeoutMs: attemptTimeoutMs,
@@ -76,7 +78,7 @@ export class Candidacy {
       return undefined;
     }
     const { lease } = outcome;
-    noteTerm(store, election, lease.term);
+    this.#note(lease.term);
     if (holderElapsedMs(clock, lease.grantedAt) < renewDeadlineMs) return lease;
     await this.giveBack(lease);
     return undefined;
@@ -90,5 +92,15 @@ export class Candidacy {
     await releaseInTime({ clock, store, lease, timeoutMs }).catch((error: unknown) => {
       this.#options.onReleaseFailed(lease.term, error);
     });
+  }
+
+  /** Others of this process may have seen more, lately. */
+  #highestSeen(): number {
+    return Math.max(this.#highest, highestTermSeen(this.#options.store, this.#options.election));
+  }
+
+  #note(term: number): void {
+    this.#highest = Math.max(this.#highest, term);
+    noteTerm(this.#options.store, this.#options.election, term);
   }
 }

@@ -55,6 +55,7 @@ export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
 export { discreet } from "./discreet.ts";
 export { checkBreak, checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
 export { Observer, type ObserverOptions } from "./observer.ts";
+export { Recent } from "./recent.ts";
 export { RecordLeaseStore, type OccurrenceStoreOptions, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 export {
   LEASE_RECORD_FIELDS,

@@ -33,6 +33,7 @@ import type {
 import { Holding, type Found } from "./holding.ts";
 import { checkName, checkReservation, checkTerm, checkValue } from "./names.ts";
 import { fenceOf, parseLeaseRecord, type LeaseRecord, type RecordStore, type StoredRecord } from "./record-store.ts";
+import { Recent } from "./recent.ts";
 import { ordered, vacate } from "./record-orders.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
@@ -76,15 +77,15 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #records: RecordStore;
   readonly #clock: Clock;
   readonly #administration: Administration;
-  readonly #sightings = new Map<string, Sighting>();
+  readonly #sightings: Recent<Sighting>;
   /** The elections that had no record when this process last looked. */
-  readonly #absent = new Set<string>();
+  readonly #absent: Recent<true>;
   readonly #holdings = new WeakMap<Lease, Holding>();
   /**
    * By election and termId: terms of this process on which nobody leads (any more), because the reply to their
    * acquisition was lost or their release may have been. Found in the store, they count as vacant.
    */
-  readonly #abandoned = new Map<string, Map<string, Abandoned>>();
+  readonly #abandoned: Recent<Map<string, Abandoned>>;
 
   constructor(records: RecordStore, options: OccurrenceStoreOptions = {}) {
     const complete =
@@ -93,6 +94,9 @@ export class RecordLeaseStore implements LeaseStore {
       throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
     this.#records = records;
     this.#clock = options.clock ?? systemClock;
+    this.#sightings = new Recent(this.#clock);
+    this.#absent = new Recent(this.#clock);
+    this.#abandoned = new Recent(this.#clock);
     this.name = records.name;
     this.#administration = new Administration({
       name: records.name,
@@ -132,7 +136,7 @@ export class RecordLeaseStore implements LeaseStore {
     // What this process saw last is good enough to try on, unless it is known to be old: the write is conditional on its version.
     const remembered = this.#sightings.get(election);
     const usable = remembered && !remembered.outdated && remembered.record.term >= (request.aboveTerm ?? 0);
-    const absent = this.#absent.has(election) && !request.aboveTerm;
+    const absent = this.#absent.get(election) === true && !request.aboveTerm;
     const sighting = usable || absent ? remembered : await this.#look(election, request);
     const useStoreClock = request.expiry === "store-clock" || this.#clockIsExact;
     const current = sighting && this.#snapshot(election, sighting, useStoreClock);
@@ -221,7 +225,7 @@ export class RecordLeaseStore implements LeaseStore {
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     const useStoreClock = options.expiry === "store-clock" || this.#clockIsExact;
     // The first reading is what all later ones are compared with; and a store's clock tells the age of what is there now.
-    let sighting = await this.#look(election, limits, useStoreClock || !this.#sightings.has(election));
+    let sighting = await this.#look(election, limits, useStoreClock || !this.#sightings.get(election));
     // Where no other clock has a say in what the store's tells, two readings have to agree.
     if (useStoreClock && sighting?.wantsConfirmation) sighting = await this.#look(election, limits);
     return sighting && this.#snapshot(election, sighting, useStoreClock);
@@ -230,6 +234,8 @@ export class RecordLeaseStore implements LeaseStore {
   nextLookMs(election: string, retryPeriodMs: number): number {
     const sighting = this.#sightings.get(election);
     if (!sighting) return retryPeriodMs;
+    // Whoever waits for the lease to expire comes back to what was seen of it.
+    this.#sightings.keep(election, 2 * Math.max(retryPeriodMs, sighting.record.leaseDurationMs));
     // Vacant all the same: a lost race, or a reservation. Jitter keeps the losers apart.
     if (sighting.record.termId === null) return retryPeriodMs * (0.5 + this.#clock.random() / 2);
     const [ageMs] = sighting.ageMs(this.#clockIsExact);
@@ -466,7 +472,7 @@ export class RecordLeaseStore implements LeaseStore {
     this.#absent.delete(election);
     if (!stored) {
       this.#sightings.delete(election);
-      this.#absent.add(election);
+      this.#absent.set(election, true);
       return undefined;
     }
     const record = parseLeaseRecord(stored.data);

@@ -52,6 +52,25 @@ describe(`leaks, after ${TIMES} times`, () => {
     expect((await store.read(ELECTION))?.term).toBe(TIMES);
   }, 30_000);
 
+  test("elections of as many names, one a second, leave what was seen of some thousands", async () => {
+    const clock = new VirtualClock();
+    const service = new RecordService(clock);
+    const { made: store, sizes } = trackMaps(() => new RecordLeaseStore(service.connect("a"), { clock }));
+    const maps = trackMapsFromNow();
+
+    for (let times = 0; times < 2 * TIMES; times += 1) {
+      const election = `${ELECTION} ${times}`;
+      await new Elector({ store, election }).tryRun(() => undefined);
+      await store.read(`${election} that nobody competes in`);
+      clock.freeze(1_000);
+    }
+    await clock.settle();
+
+    // What was seen of both in an hour or two; and the terms, which the first elector has begun to note.
+    expect(Math.max(...sizes())).toBeLessThanOrEqual(14_400);
+    expect(Math.max(...maps.map(({ size }) => size))).toBeLessThanOrEqual(7_200);
+  }, 30_000);
+
   test("campaigns on a store that must be polled leave none, either", async () => {
     const clock = new VirtualClock();
     const service = new RecordService(clock);

@@ -1,0 +1,77 @@
+import { Elector, Recent } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { ELECTION, ElectionWorld, RENEW_INTERVAL_MS } from "./election-world.ts";
+
+const HOUR_MS = 3_600_000;
+
+test("what nobody has asked for in an hour is let go of by what is new, and what is asked for stays", async () => {
+  const clock = new VirtualClock();
+  const recent = new Recent<number>(clock);
+  recent.set("asked for", 1);
+  for (let second = 0; second < 6 * 3_600; second += 1) {
+    recent.set(`name ${second}`, second);
+    expect(recent.get("asked for")).toBe(1);
+    clock.freeze(1_000);
+  }
+  // An hour's names, and those that wait to be looked at: twice as many at most.
+  expect(recent.size).toBeLessThanOrEqual(2 * 3_600);
+  expect(recent.get("name 0")).toBeUndefined();
+  expect(recent.get(`name ${5 * 3_600 + 1}`)).toBe(5 * 3_600 + 1);
+});
+
+test("what is kept for longer stays for so long, and not longer", () => {
+  const clock = new VirtualClock();
+  const recent = new Recent<number>(clock);
+  recent.set("kept", 1);
+  recent.keep("kept", 3 * HOUR_MS);
+  clock.freeze(3 * HOUR_MS - 1);
+  recent.set("new", 2);
+  clock.freeze(1);
+  for (const name of ["newer", "newest"]) recent.set(name, 3);
+  expect(recent.size).toBe(2 + 1);
+  expect(recent.get("kept")).toBeUndefined();
+});
+
+test("a candidate that looks every few hours sees a long lease expire, whatever other names come by", async () => {
+  const world = new ElectionWorld();
+  const long = { leaseDurationMs: 12 * HOUR_MS, retryPeriodMs: 12 * HOUR_MS };
+  const leader = world.candidate("a", long);
+  const run = leader.run();
+  await world.clock.advance(1_000);
+  const standby = world.candidate("b", long);
+  const standing = standby.run();
+  await world.clock.advance(1_000);
+  leader.records.failAll({ kind: "lost" });
+
+  for (let minutes = 0; minutes < 40 * 60; minutes += 5) {
+    await standby.store.read(`other ${minutes}`);
+    await new Elector({ store: standby.store, election: `another ${minutes}` }).tryRun(() => undefined);
+    await world.clock.advance(300_000);
+  }
+
+  expect(standby.elector.isLeader).toBe(true);
+  run.stop();
+  standing.stop();
+  await world.clock.runUntil(Promise.all([run.settled, standing.settled]), 100 * HOUR_MS);
+});
+
+test("a candidate that has led for a day knows that its record has gone back, whatever other names came by", async () => {
+  const world = new ElectionWorld();
+  const leader = world.candidate("a");
+  const run = leader.run();
+  await world.clock.advance(1_000);
+  for (let minutes = 0; minutes < 24 * 60; minutes += 1) {
+    await new Elector({ store: leader.store, election: `other ${minutes}` }).tryRun(() => undefined);
+    await world.clock.advance(60_000);
+  }
+
+  world.service.remove(ELECTION);
+  await world.clock.advance(10 * RENEW_INTERVAL_MS);
+
+  expect(leader.elector.isLeader).toBe(false);
+  expect(world.service.record(ELECTION)).toBeUndefined();
+  expect(leader.events.all("storeFailed").at(-1)).toMatchObject({ error: { code: "TERM_REGRESSED", highestTermSeen: 1 } });
+  run.stop();
+  await run.settled;
+});
