@@ -136,7 +136,13 @@ export class Orders {
   /** Its call says that it was not carried out: then it is not later, either. */
   #denies(order: Order): void {
     order.denied = true;
-    if (order.terms.size > 0) this.#lies(order, "it was not carried out");
+    if (order.terms.size > 0 && !this.#isBeyondTelling(order)) this.#lies(order, "it was not carried out");
+  }
+
+  /** A write that arrived twice may be refused for what it wrote itself, and of a term that is over no look tells any more. */
+  #isBeyondTelling({ line, terms }: Order): boolean {
+    const { highestTerm } = this.#world.referee;
+    return line.troubles.some(({ fault }) => fault === "twice") && [...terms].every((term) => term < highestTerm);
   }
 
   #isClosed(term: number): boolean {

@@ -103,10 +103,10 @@ export class Administration {
         term ??= current?.term;
         if (standing?.isCarriedOut(order)) return { carriedOut: true, term: standing.snapshot.term, current };
         if (!standing || standing.snapshot.term !== term || !isDue(order, standing.snapshot)) {
-          return { carriedOut: unanswered !== undefined, term: term ?? 0, current };
+          return { carriedOut: unanswered !== undefined && isUnknown(unanswered), term: term ?? 0, current };
         }
         // It has met another write, and this is what that has left.
-        if (isLeaseholdError(unanswered, "STORE_CONFLICT")) unanswered = undefined;
+        if (!isUnknown(unanswered)) unanswered = undefined;
         isSent = true;
         if (await standing.carryOut(order)) return { carriedOut: true, term, current };
         // Or the network has delivered it twice, and this is the second one's answer: only a look can tell.
