@@ -2,7 +2,7 @@
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import type { Fate } from "./lane.ts";
 import type { Mutant } from "./mutate.ts";
-import { runPackage, type PackageResult, type Progress } from "./package-run.ts";
+import { runPackage, type Progress } from "./package-run.ts";
 
 /** So many mutants from one sign of life to the next. */
 const PROGRESS_EVERY = 50;
@@ -19,24 +19,18 @@ else if (commandLine) await judge(commandLine);
 
 async function judge({ packages, least, ...run }: CommandLine): Promise<void> {
   print(`seed ${run.seed}\n`);
-  const results: PackageResult[] = [];
-  for (const packageName of packages) results.push(await runPackage(packageName, { ...run, onFate: show }));
-  const total = { of: 0, killed: 0 };
-  print(
-    "\n| package | mutants | tried | killed | timed out | survived | score |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
-  );
-  for (const { packageName, mutants, fates } of results) {
+  const total = { tried: 0, killed: 0 };
+  for (const packageName of packages) {
+    const { mutants, fates } = await runPackage(packageName, { ...run, onFate: show });
     const count = (fate: Fate): number => [...fates.values()].filter((one) => one === fate).length;
-    const survived = count("survived");
-    const killed = fates.size - survived;
-    total.of += fates.size;
+    const killed = count("killed") + count("timed out");
+    total.tried += fates.size;
     total.killed += killed;
-    const cells = [packageName, mutants, fates.size, count("killed"), count("timed out"), survived, percent(killed, fates.size)];
-    print(`| ${cells.join(" | ")} |\n`);
+    const score = `${killed} of ${fates.size} killed, ${count("timed out")} of them by a time limit: ${percent(killed, fates.size)}`;
+    print(`${packageName}: of ${mutants} mutants ${fates.size} tried; ${score}\n`);
   }
-  const score = percent(total.killed, total.of);
-  print(`\n${total.killed} of ${total.of} killed: ${score}\n`);
-  if (total.killed * 100 >= least * total.of) return;
+  print(`${total.killed} of ${total.tried} killed: ${percent(total.killed, total.tried)}\n`);
+  if (total.killed * 100 >= least * total.tried) return;
   process.stderr.write(`Fewer than ${least}% were killed.\n`);
   process.exitCode = 1;
 }

@@ -5,7 +5,6 @@ import { drawSample } from "./sample.ts";
 import { readSources, type SourceFile } from "./sources.ts";
 
 export interface PackageResult {
-  readonly packageName: string;
   /** All that there are, equivalents apart. */
   readonly mutants: number;
   readonly fates: ReadonlyMap<Mutant, Fate>;
@@ -49,7 +48,7 @@ export async function runPackage(packageName: string, { sample, seed, file, lane
   } finally {
     await Promise.all(open.map(async (lane) => await lane[Symbol.asyncDispose]()));
   }
-  return { packageName, mutants: mutants.length, fates };
+  return { mutants: mutants.length, fates };
 }
 
 export function isKnownEquivalent({ file, from, to }: Mutant): boolean {
