@@ -9,8 +9,6 @@ import type { World } from "./world.ts";
 
 /** How long a watch that broke waits before it is begun again. */
 const WATCH_AGAIN_MS = 1_000;
-/** How long an order waits before it is given again. */
-const ORDER_AGAIN_MS = 500;
 /** How long a leader has to keep its term once all is well, in leases. */
 const STAYS_LEASES = 0.8;
 /** What a look may take: one whose answer a push overtakes is repeated, and so is what a store's clock tells. */
@@ -55,7 +53,7 @@ function recoveryMs({ plan, leaseMs, seated, orders }: World): number {
   });
   const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS) + LONGEST_TASK_STEP_LEASES * leaseMs;
   // What was ordered before may be carried out yet.
-  const orderMs = plan.mishaps.some(isOrder) ? orders.timeoutMs + ORDER_AGAIN_MS : 0;
+  const orderMs = plan.mishaps.some(isOrder) ? orders.lastMs : 0;
   const barredMs = orderMs + Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
   return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + barredMs) / SLOWEST_RATE;
 }

@@ -4,6 +4,9 @@ import { LAST_ARRIVALS_MS } from "./network.ts";
 import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
+/** An order whose reply is lost is given again after a pause, a look and a write. */
+const AGAIN_MS = 1_000;
+
 /** A candidate that never comes. */
 export const NOBODY = "nobody";
 
@@ -18,7 +21,6 @@ interface Order {
   carriedOutMs: number | undefined;
   /** Whether its call has said that it was not carried out, and will not be. */
   denied: boolean;
-  pending: boolean;
 }
 
 /** The orders of administrators, each from a process of its own whose requests fare like everybody's. */
@@ -36,9 +38,9 @@ export class Orders {
     return this.#world.plan.timing.leaseDurationMs / 6;
   }
 
-  /** Whether all calls have settled. */
-  get settled(): boolean {
-    return this.#orders.every(({ pending }) => !pending);
+  /** For how long after the calm has begun what was ordered before may be given once more, and be carried out. */
+  get lastMs(): number {
+    return LAST_ARRIVALS_MS + this.timeoutMs + AGAIN_MS;
   }
 
   break(options: Pick<BreakOptions, "immediate" | "ifTerm">): void {
@@ -71,7 +73,8 @@ export class Orders {
       },
       (error: unknown) => {
         this.#settled(order, String(error));
-        const patienceMs = this.#world.leaseMs + transferTimeoutMs;
+        const leasesMs = this.#world.plan.candidates.map(({ leaseDurationMs }) => leaseDurationMs);
+        const patienceMs = Math.min(...leasesMs) + transferTimeoutMs;
         // One that is carried out is waited for, whatever becomes of the looks on the way.
         const waitedMs = this.#world.nowMs - (order.carriedOutMs ?? this.#world.nowMs);
         if (waitedMs < patienceMs) this.#failed(order, error);
@@ -82,7 +85,7 @@ export class Orders {
   /** A hand-over to somebody who never comes is undone, once all that was ordered before has been carried out. */
   calmDown(): void {
     const isToNobody = this.#world.plan.mishaps.some((mishap) => mishap.kind === "transfer" && mishap.to === NOBODY);
-    if (isToNobody) this.#world.time.setTimer(() => this.#undo(), LAST_ARRIVALS_MS);
+    if (isToNobody) this.#world.time.setTimer(() => this.#undo(), this.lastMs);
   }
 
   #undo(): void {
@@ -101,7 +104,6 @@ export class Orders {
       terms: new Set<number>(),
       carriedOutMs: undefined,
       denied: false,
-      pending: true,
     };
     this.#orders.push(order);
     this.#world.note(line.id, what);
@@ -151,7 +153,6 @@ export class Orders {
   }
 
   #settled(order: Order, what: string): void {
-    order.pending = false;
     this.#world.note(order.line.id, what);
   }
 
