@@ -89,9 +89,11 @@ export class Candidacy {
     const { clock, store, timing } = this.#options;
     const { attemptTimeoutMs, validForMs } = timing;
     const timeoutMs = (): number => Math.min(attemptTimeoutMs, validForMs - holderElapsedMs(clock, lease.grantedAt));
-    await releaseInTime({ clock, store, lease, timeoutMs }).catch((error: unknown) => {
+    const isReleased = await releaseInTime({ clock, store, lease, timeoutMs }).catch((error: unknown) => {
       this.#options.onReleaseFailed(lease.term, error);
+      return false;
     });
+    if (!isReleased) store.forget?.(lease);
   }
 
   /** Others of this process may have seen more, lately. */

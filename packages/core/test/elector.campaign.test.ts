@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
+import type { Lease } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
+import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
 import { untilAborted } from "./leader-tasks.ts";
 
 let world: ElectionWorld;
@@ -174,6 +175,26 @@ describe("rule 6: a win that comes too late is released before the call settles"
       [2, false],
     ]);
     await world.clock.runUntil(leadership.release());
+  });
+
+  test.each([
+    ["comes too late for a release, too", VALID_FOR_MS],
+    ["could not be released", RENEW_DEADLINE_MS],
+  ])("the store is told to forget a win that %s", async (_, frozenMs) => {
+    const forgotten: number[] = [];
+    Object.assign(a.store, { forget: ({ term }: Lease) => forgotten.push(term) });
+    a.records.latencyMs = 1_000;
+    const controller = new AbortController();
+    const campaigning = a.elector.campaign({ signal: controller.signal });
+    await sent("put");
+    await world.clock.advance(600);
+    a.records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
+
+    world.clock.freeze(frozenMs);
+    controller.abort("enough");
+
+    await expect(world.clock.runUntil(campaigning)).rejects.toBe("enough");
+    expect(forgotten).toEqual([1]);
   });
 
   test("a win that could not be released is told, and the call still settles", async () => {
