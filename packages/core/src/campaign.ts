@@ -19,8 +19,11 @@ export interface CampaignOptions {
   readonly onStoreFailed: (error: unknown) => void;
 }
 
-/** What a step came to: the lease, or a wait, after which to go on from what was found if nothing newer was pushed meanwhile. */
-type Step = { readonly lease: Lease } | { readonly waitMs: number; readonly found?: Push };
+/**
+ * What a step came to: the lease, or a wait, after which to go on from what was found if nothing newer was pushed
+ * meanwhile. How long is asked as the wait begins: the store may push no more by then.
+ */
+type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonly found?: Push };
 
 /**
  * One candidate's way to the lease.
@@ -60,7 +63,7 @@ export class Campaign {
       for (;;) {
         const step = await this.#step(found).catch((error: unknown) => this.#failed(error));
         if ("lease" in step) return step.lease;
-        const push = await this.#looks.wait(step.waitMs);
+        const push = await this.#looks.wait(step.waitMs());
         if (push) this.#options.candidacy.learn(push.snapshot);
         found = push && this.#isDoubtful(push, step.found) ? undefined : (push ?? step.found);
         this.#isFirst = false;
@@ -75,19 +78,19 @@ export class Campaign {
 
   async #step(found: Push | undefined): Promise<Step> {
     const { candidacy, standingBack, expiry } = this.#options;
-    if (!found && this.#lookPace.waitMs > 0) return { waitMs: this.#lookPace.waitMs };
+    if (!found && this.#lookPace.waitMs > 0) return { waitMs: () => this.#lookPace.waitMs };
     const { snapshot } = found ?? (await this.#look());
     const standBackMs = standingBack.leftMs(snapshot);
-    if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };
+    if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };
     if (candidacy.mayTry(snapshot) && !this.#signal?.aborted) {
       const waitMs = this.#attemptInMs(snapshot?.term ?? 0);
-      if (waitMs > 0) return this.#looks.watching ? { waitMs, found: { snapshot } } : { waitMs };
+      if (waitMs > 0) return { waitMs: () => waitMs, ...(this.#looks.watching ? { found: { snapshot } } : {}) };
       this.#turn.taken();
       this.#attemptPace.spend();
       const lease = await candidacy.attempt(expiry);
       if (lease) return { lease };
     }
-    return { waitMs: this.#nextLookMs(snapshot) };
+    return { waitMs: () => this.#nextLookMs(snapshot) };
   }
 
   #attemptInMs(term: number): number {
@@ -127,6 +130,7 @@ export class Campaign {
     onStoreFailed(error);
     this.#looks.forget();
     const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
-    return { waitMs: Math.max(askedMs, timing.retryPeriodMs * (0.5 + clock.random() / 2)) };
+    const waitMs = Math.max(askedMs, timing.retryPeriodMs * (0.5 + clock.random() / 2));
+    return { waitMs: () => waitMs };
   }
 }

@@ -199,3 +199,47 @@ test.each([
   stopping.abort();
   await world.runUntil(running);
 });
+
+// Between the store's answer and the wait for a push there are a few turns of the microtask queue.
+test("a push that goes down at any turn after a look's reply is noticed, too", async () => {
+  for (let turns = 0; turns < 40; turns += 1) {
+    const world = new VirtualClock();
+    const service = new SimulatedRecordService(world, { pushes: "every-write" });
+    const leaderClock = new ProcessClock(world);
+    const leaderStore = new RecordLeaseStore(service.connect(leaderClock, promptNetwork(5)), { clock: leaderClock });
+    const leading = new Elector({ store: leaderStore, election: "nightly-billing", candidateId: "leader" });
+    const leadership = await world.runUntil(leading.campaign());
+
+    const clock = new ProcessClock(world);
+    const records = service.connect(clock, promptNetwork(5));
+    const down = Promise.withResolvers<never>();
+    const get = records.get.bind(records);
+    let looks = 0;
+    records.get = async (election, options) => {
+      const found = await get(election, options);
+      looks += 1;
+      void (async () => {
+        for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+        down.reject(new Error("The stream is down."));
+      })();
+      return found;
+    };
+    const stored = service.get("nightly-billing");
+    records.watch = async function* () {
+      if (looks > 0) await new Promise(() => undefined);
+      yield stored;
+      await down.promise;
+    };
+    const standby = new Elector({ store: new RecordLeaseStore(records, { clock }), election: "nightly-billing" });
+    const stopping = new AbortController();
+    const running = standby.run(untilAborted, { signal: stopping.signal });
+    while (looks === 0) await world.step();
+
+    await world.runUntil(leadership.release());
+    await world.advance(standby.timing.retryPeriodMs + 100);
+
+    expect(standby.isLeader, `${turns} turns after the reply`).toBe(true);
+    stopping.abort();
+    await world.runUntil(running);
+  }
+});
