@@ -79,6 +79,17 @@ describe("rule 5: one attempt, one request, with a time limit", () => {
     await expect(clock.runUntil(sending)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
   });
 
+  test("a request that is given up is aborted, so that its connection is free again", async () => {
+    let heeded: AbortSignal | undefined;
+    const sending = sendRequest(options(), (signal) => {
+      heeded = signal;
+      return new Promise(() => undefined);
+    });
+
+    const error: unknown = await clock.runUntil(sending).catch((reason: unknown) => reason);
+    expect([heeded?.aborted, heeded?.reason]).toEqual([true, error]);
+  });
+
   test("a reply that comes later is dropped", async () => {
     const late = Promise.withResolvers<string>();
     const sending = sendRequest(options(), () => late.promise);
