@@ -72,6 +72,20 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(SERVERS, (test, kind) => {
+  test("nobody is left waiting for a connection of a pool that is closed", async ({ world }) => {
+    const store = world.store();
+    await win(world, store);
+    // More than it has connections.
+    const reads = Array.from({ length: 20 }, () => store.read(world.election, { timeoutMs: 60_000 }));
+    const settled = Promise.allSettled(reads);
+    await Promise.race(reads);
+    await store.close();
+
+    const failures = (await settled).flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []));
+    expect(failures.length).toBeGreaterThan(0);
+    for (const failure of failures) expect(failure).toMatch(/closed/);
+  });
+
   test("a pool of the user's stays open, and is no longer used", async ({ world }) => {
     const pool = kind === "mysql" ? createPool(world.place) : new Pool({ connectionString: world.place });
     world.onEnd(() => pool.end());

@@ -50,7 +50,13 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     this.checkOpen();
     const pool = await this.#pool();
     this.checkOpen();
-    return await pool.getConnection();
+    try {
+      return await pool.getConnection();
+    } catch (error) {
+      // A pool that is closed turns away whoever waits.
+      this.checkOpen();
+      throw error;
+    }
   }
 
   release(connection: MySqlPoolConnection): void {

@@ -47,6 +47,8 @@ interface PoolOptions {
 export class PostgresConnections implements Connections<PostgresPoolClient> {
   readonly #given: PostgresPool | string;
   #own: Promise<PostgresPool> | undefined;
+  /** Ends each wait for a connection: a pool that is closed forgets who waits. */
+  readonly #waits = new Set<(closed: Error) => void>();
   #closed: Promise<void> | undefined;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
@@ -63,7 +65,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.checkOpen();
     const pool = await this.#pool();
     this.checkOpen();
-    const client = await pool.connect();
+    const client = await this.#unlessClosed(pool.connect());
     // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
     client.off("error", ignore);
     client.on("error", ignore);
@@ -87,12 +89,27 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   /** Closes the pool, if it is our own. From now on there are no connections to be had. */
   async close(): Promise<void> {
     this.#closed ??= this.#end();
+    for (const end of this.#waits) end(storeClosed());
     await this.#closed;
   }
 
   /** @throws {ConfigurationError} once it was closed. */
   checkOpen(): void {
     if (this.#closed) throw storeClosed();
+  }
+
+  async #unlessClosed(connecting: Promise<PostgresPoolClient>): Promise<PostgresPoolClient> {
+    const closed = Promise.withResolvers<never>();
+    this.#waits.add(closed.reject);
+    try {
+      return await Promise.race([connecting, closed.promise]);
+    } catch (error) {
+      // One that comes too late goes back.
+      connecting.then((late) => late.release()).catch(() => undefined);
+      throw error;
+    } finally {
+      this.#waits.delete(closed.reject);
+    }
   }
 
   async #end(): Promise<void> {
