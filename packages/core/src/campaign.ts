@@ -47,7 +47,7 @@ export class Campaign {
     const { store, election, clock, timing } = options;
     this.#options = options;
     this.#signal = signal;
-    this.#looks = new LookTimer(store, election, clock, signal);
+    this.#looks = new LookTimer({ store, election, clock, retryPeriodMs: timing.retryPeriodMs }, signal);
     this.#lookPace = new LookPace(clock, timing);
     this.#attemptPace = new LookPace(clock, timing);
     this.#turn = new Turn(clock, timing.attemptTimeoutMs);

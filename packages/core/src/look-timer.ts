@@ -1,7 +1,10 @@
 import { sleep, type Clock, type Timer } from "./clock.ts";
 import type { LeaseSnapshot, LeaseStore } from "./lease-store.ts";
 
-/** How long to wait before a watch that broke is begun again. */
+/**
+ * How long to wait before a watch that broke is begun again. Where it breaks again and again the wait grows to a retry
+ * period: each watch is a request, too.
+ */
 const WATCH_AGAIN_MS = 1_000;
 
 /** The reason of a timer that was stopped because it is not needed any more; without one, an error is made for each. */
@@ -12,17 +15,26 @@ export interface Push {
   readonly snapshot: LeaseSnapshot | undefined;
 }
 
+export interface LookTimerOptions {
+  readonly store: LeaseStore;
+  readonly election: string;
+  readonly clock: Clock;
+  readonly retryPeriodMs: number;
+}
+
 /** Paces the looks at an election: waits for a time, or until the store pushes a change, whichever comes first. */
 export class LookTimer {
   readonly #clock: Clock;
+  readonly #watchAgainMaxMs: number;
   readonly #stopped = new AbortController();
   readonly #stopListening: () => void;
   #watching = false;
   #push: Push | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(store: LeaseStore, election: string, clock: Clock, signal: AbortSignal | undefined) {
+  constructor({ store, election, clock, retryPeriodMs }: LookTimerOptions, signal: AbortSignal | undefined) {
     this.#clock = clock;
+    this.#watchAgainMaxMs = Math.max(WATCH_AGAIN_MS, retryPeriodMs);
     const onAbort = (): void => this.stop(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
@@ -76,7 +88,9 @@ export class LookTimer {
 
   async #watch(store: LeaseStore, election: string): Promise<void> {
     const { signal } = this.#stopped;
+    let waitMs = WATCH_AGAIN_MS;
     while (!signal.aborted) {
+      const begunMs = this.#clock.monotonicMs();
       try {
         for await (const snapshot of store.watch?.(election, { signal }) ?? []) {
           this.#watching = true;
@@ -89,7 +103,9 @@ export class LookTimer {
       // Who waits for a push, at most until the lease may have expired, waits no longer.
       if (this.#watching) this.#wake?.();
       this.#watching = false;
-      await sleep(this.#clock, WATCH_AGAIN_MS, signal).catch(() => undefined);
+      if (this.#clock.monotonicMs() - begunMs >= this.#watchAgainMaxMs) waitMs = WATCH_AGAIN_MS;
+      await sleep(this.#clock, waitMs, signal).catch(() => undefined);
+      waitMs = Math.min(2 * waitMs, this.#watchAgainMaxMs);
     }
   }
 }

@@ -58,8 +58,9 @@ export class Observer {
   ): AsyncGenerator<Leader | undefined, void, undefined> {
     const { signal } = options;
     if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
-    const looks = new LookTimer(this.#store, this.#election, this.#clock, signal);
-    const pace = new LookPace(this.#clock, { retryPeriodMs: this.#retryPeriodMs, renewIntervalMs: this.#retryPeriodMs });
+    const retryPeriodMs = this.#retryPeriodMs;
+    const looks = new LookTimer({ store: this.#store, election: this.#election, clock: this.#clock, retryPeriodMs }, signal);
+    const pace = new LookPace(this.#clock, { retryPeriodMs, renewIntervalMs: retryPeriodMs });
     let yielded: string | undefined;
     try {
       let seen: Push | undefined;

@@ -243,3 +243,39 @@ test("a push that goes down at any turn after a look's reply is noticed, too", a
     await world.runUntil(running);
   }
 });
+
+test.each<[string, NonNullable<RecordStore["watch"]>]>([
+  ["is refused", () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("There is no stream.")) }) })],
+  [
+    "ends after its first push",
+    async function* () {
+      yield undefined;
+    },
+  ],
+])("a watch that %s, again and again, costs a standby no more than it may ask for anyway", async (_, watch) => {
+  const world = new VirtualClock();
+  const service = new SimulatedRecordService(world, { pushes: "every-write" });
+  const leaderClock = new ProcessClock(world);
+  const leaderStore = new RecordLeaseStore(service.connect(leaderClock, promptNetwork(5)), { clock: leaderClock });
+  const leading = new Elector({ store: leaderStore, election: "nightly-billing", candidateId: "leader" });
+  const leadership = await world.runUntil(leading.campaign());
+  const clock = new ProcessClock(world);
+  const records = service.connect(clock, promptNetwork(5));
+  let watches = 0;
+  records.watch = (election, options) => {
+    watches += 1;
+    return watch(election, options);
+  };
+  const retryPeriodMs = 10_000;
+  const standby = new Elector({ store: new RecordLeaseStore(records, { clock }), election: "nightly-billing", retryPeriodMs });
+  const stopping = new AbortController();
+  const running = standby.run(untilAborted, { signal: stopping.signal });
+
+  await world.advance(600_000);
+
+  expect(watches).toBeLessThanOrEqual(600_000 / retryPeriodMs + 5);
+  expect(watches).toBeGreaterThanOrEqual(600_000 / retryPeriodMs - 5);
+  stopping.abort();
+  await world.runUntil(running);
+  await world.runUntil(leadership.release());
+});
