@@ -1,7 +1,7 @@
 import { ForeignRecordError, type Order, type OrderLimits } from "@leasehold/core";
 import { conditionFailed, failureOf, lossOf } from "./azure-blob-errors.ts";
 import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./blob-requests.ts";
-import { isFree, orderOf, type Look } from "./blob-sighting.ts";
+import { isFree, orderOf, reservationLeft, type Look } from "./blob-sighting.ts";
 import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type OrderNote } from "./schema.ts";
 
 /** Whether that very order stands in what was found. */
@@ -44,16 +44,20 @@ async function breakLease(
   await requests.break(election, look.etag, endsAtOnce(look, order) ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
 }
 
-/** Nobody leads, so what the last leader published makes room. A break ends what was reserved. */
+/**
+ * Nobody leads, so what the last leader published makes room. A break ends what was reserved; of that, a transfer leaves
+ * what is left: what an administrator writes is no sign of life of the group.
+ */
 async function writeOrder(
   requests: BlobRequests,
   election: string,
-  { term, metadata, etag }: Look,
+  look: Look,
   order: Order,
   limits: OrderLimits,
 ): Promise<void> {
-  const { term: number, termId, candidateId, leaseDurationMs } = term;
-  const reservation = order.kind === "break" ? undefined : term.reservation;
+  const { metadata, etag } = look;
+  const { term: number, termId, candidateId, leaseDurationMs } = look.term;
+  const reservation = order.kind === "break" ? undefined : reservationLeft(look, look.seenMs);
   const ordered = { term: number, termId, candidateId, leaseDurationMs, reservation, order: noteOf(order) };
   await requests.setMetadata("order", election, undefined, etag, encodeTerm(ordered, metadata), limits);
 }

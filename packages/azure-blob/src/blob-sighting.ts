@@ -1,4 +1,4 @@
-import { barOf, type Bar, type LeaseSnapshot, type LeaseState } from "@leasehold/core";
+import { barOf, type Bar, type LeaseSnapshot, type LeaseState, type Reservation } from "@leasehold/core";
 import type { BlobProperties } from "./blob-requests.ts";
 import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 
@@ -107,9 +107,15 @@ export function orderOf({ term, note }: Look): OrderNote | undefined {
  * from the last time that the metadata was written, by the least that can have passed since; an administrator's break ends it.
  */
 function reservedGroup(look: Look, nowMs: number): string | undefined {
+  return reservationLeft(look, nowMs)?.group;
+}
+
+/** What is left of the last term's reservation; see {@link reservedGroup}. */
+export function reservationLeft(look: Look, nowMs: number): Reservation | undefined {
   const { reservation } = look.term;
-  const inForce = reservation && orderOf(look)?.reason === undefined && unchangedMs(look, nowMs) < reservation.durationMs;
-  return inForce ? reservation.group : undefined;
+  if (!reservation || orderOf(look)?.reason !== undefined) return undefined;
+  const durationMs = Math.ceil(reservation.durationMs - unchangedMs(look, nowMs));
+  return durationMs > 0 ? { ...reservation, durationMs } : undefined;
 }
 
 /** Whether nobody has the lease, so that its metadata can be written without it. */

@@ -351,3 +351,33 @@ describe("a break", () => {
     await expect(admits(world, of("east"))).resolves.toBe(true);
   });
 });
+
+describe("a transfer to a candidate that does not come", () => {
+  const TO_NOBODY = { transferTimeoutMs: 5_000 };
+
+  test("brings no reservation back that has run out", async ({ world }) => {
+    await leadInWest(world);
+    await world.forward(RESERVED_MS + LATE_MS);
+    await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
+
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+  });
+
+  test("nor one that was broken", async ({ world }) => {
+    await win(world.store(), of("west"));
+    await world.store().break(ELECTION, { reason: "west is down", immediate: true });
+    await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
+
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+  });
+
+  test("lets a reservation end when it would have ended", async ({ world }) => {
+    await leadInWest(world);
+    await world.forward(RESERVED_MS - 20_000);
+    await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
+
+    await expect(admits(world, of("east"))).resolves.toBe(false);
+    await world.forward(20_000);
+    await expect(admits(world, of("east"))).resolves.toBe(true);
+  });
+});

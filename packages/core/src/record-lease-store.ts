@@ -352,16 +352,19 @@ export class RecordLeaseStore implements LeaseStore {
 
   /** The election as an administrator finds it. */
   async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
-    const sighting = await this.#look(election, limits);
+    let sighting = await this.#look(election, limits);
+    // What is reserved runs out by the store's clock, of which two readings may have to agree.
+    if (sighting?.record.reservation && sighting.wantsConfirmation) sighting = await this.#look(election, limits);
     if (!sighting) return undefined;
-    const snapshot = this.#snapshot(election, sighting, this.#clockIsExact);
+    const snapshot = this.#snapshot(election, sighting, this.#clockIsExact, false);
     const { record, version } = sighting;
+    const [ageMs] = sighting.ageMs(true);
     return {
       snapshot,
       lastHolder: record.candidateId ?? undefined,
       isCarriedOut: ({ id }) => record.broken?.id === id || record.transfer?.id === id,
       carryOut: async (order) => {
-        const changed = ordered(record, snapshot, order, this.#clock.randomUuid());
+        const changed = ordered(record, { snapshot, ageMs }, order, this.#clock.randomUuid());
         return (await this.#put(election, changed, { record, version }, limits)) !== undefined;
       },
     };
@@ -502,10 +505,11 @@ export class RecordLeaseStore implements LeaseStore {
     return sighting && !sighting.outdated ? this.#snapshot(election, sighting, useStoreClock) : undefined;
   }
 
-  #snapshot(election: string, sighting: Sighting, useStoreClock: boolean): LeaseSnapshot {
+  /** @param ours whether a term counts as vacant of which this process alone knows that nobody leads on it. */
+  #snapshot(election: string, sighting: Sighting, useStoreClock: boolean, ours = true): LeaseSnapshot {
     const { record } = sighting;
     const ageMs = sighting.ageMs(useStoreClock);
-    const abandoned = record.termId === null ? undefined : this.#abandoned.get(election)?.get(record.termId);
+    const abandoned = record.termId === null || !ours ? undefined : this.#abandoned.get(election)?.get(record.termId);
     const vacant = record.termId === null || abandoned !== undefined;
     const state = vacant ? "vacant" : leaseState(record, ageMs);
     // A vacated record's nonce is as old as the release, and then there may be a hold; any other's is as old as the last
@@ -516,7 +520,7 @@ export class RecordLeaseStore implements LeaseStore {
     const bar = barOf({
       state,
       done,
-      holdMs: abandoned ? abandoned.heldUntilMs - this.#clock.monotonicMs() : (record.holdMs ?? 0) - ageMs[0],
+      holdMs: abandoned && !record.broken ? abandoned.heldUntilMs - this.#clock.monotonicMs() : (record.holdMs ?? 0) - ageMs[0],
       transferTo: transfer && freeForMs < transfer.timeoutMs ? transfer.candidateId : undefined,
       group: isReserved ? reservation.group : undefined,
     });

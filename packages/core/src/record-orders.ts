@@ -7,8 +7,15 @@ export function vacate({ broken, value: _, holdMs: __, reservation, ...record }:
   return { ...record, termId: null, nonce, ...(reservation && !broken ? { reservation } : {}) };
 }
 
+/** How a record was found. */
+export interface Finding {
+  readonly snapshot: LeaseSnapshot;
+  /** The least age of its nonce, by every clock that tells. */
+  readonly ageMs: number;
+}
+
 /** What an administrator's order makes of a record that was found like that. `nonce` is for a lease that is, or gets, free. */
-export function ordered(record: LeaseRecord, found: LeaseSnapshot, order: Order, nonce: string): LeaseRecord {
+export function ordered(record: LeaseRecord, found: Finding, order: Order, nonce: string): LeaseRecord {
   return order.kind === "break" ? afterBreak(record, order, nonce) : afterTransfer(record, found, order, nonce);
 }
 
@@ -25,7 +32,7 @@ function afterBreak(
 /** The holder is asked to drain. With nobody left to drain the reservation begins now, which takes a nonce to count from. */
 function afterTransfer(
   record: LeaseRecord,
-  { state, bar }: LeaseSnapshot,
+  { snapshot: { state, bar }, ageMs }: Finding,
   { id, candidateId, timeoutMs }: Extract<Order, { kind: "transfer" }>,
   nonce: string,
 ): LeaseRecord {
@@ -33,5 +40,9 @@ function afterTransfer(
   if (state !== "vacant" && state !== "expired") return { ...record, transfer };
   // What is left of a hold bars the named candidate, too.
   const hold = bar?.kind === "hold" ? { holdMs: Math.ceil(bar.leftMs) } : {};
-  return { ...vacate(record, nonce), ...hold, transfer };
+  // And what is left of a reservation comes after it: what an administrator writes is no sign of life of its group.
+  const { reservation, ...vacated } = vacate(record, nonce);
+  const reservedMs = Math.ceil((reservation?.durationMs ?? 0) - ageMs);
+  const left = reservation && reservedMs > 0 ? { reservation: { ...reservation, durationMs: reservedMs } } : {};
+  return { ...vacated, ...hold, ...left, transfer };
 }

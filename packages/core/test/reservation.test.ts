@@ -105,6 +105,20 @@ describe("a reservation", () => {
     await expect(transferred).resolves.toBe("accepted");
   });
 
+  test.each([
+    ["has run out is not brought back", 2 * RESERVED_MS, 0],
+    ["runs still ends when it would have ended", RESERVED_MS / 2, RESERVED_MS / 2],
+  ])("that %s by a transfer to a candidate that does not come", async (_, passedMs, leftMs) => {
+    await leadInWest();
+    await clock.advance(passedMs);
+    await expect(clock.runUntil(coldStore().transfer(ELECTION, "e", { transferTimeoutMs: 5_000 }))).resolves.toBe("expired");
+
+    await clock.advance(Math.max(leftMs - 6_000, 0));
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: leftMs === 0 });
+    await clock.advance(6_000);
+    await expect(elector(coldStore()).tryRun(() => "next")).resolves.toMatchObject({ elected: leftMs > 0 });
+  });
+
   test("is refused where no clock can judge it, and where it is none, before any request", () => {
     const timeless = new RecordService(clock).connect("a");
     const blind = new RecordLeaseStore(timeless, { clock });

@@ -18,6 +18,8 @@ export class Turn {
   /** An administrator has lifted what bars. */
   #lifted = false;
   #nonceAtMs = 0;
+  /** When a holder has given its last sign of life: an administrator's nonce is none. */
+  #aliveAtMs = 0;
 
   /** @param toleranceMs how far the clock may be off by which candidates tell. */
   constructor(toleranceMs: number) {
@@ -44,7 +46,9 @@ export class Turn {
     } else if (record.broken) this.#lifted = true;
     const isLeft = record.termId === null && before?.termId !== null;
     if (isLeft) this.#heldUntilMs = atMs + (record.holdMs ?? 0) / FASTEST_RATE - this.#toleranceMs;
-    if (!keepsNonce) this.#nonceAtMs = atMs;
+    if (keepsNonce) return;
+    this.#nonceAtMs = atMs;
+    if (record.transfer === undefined || record.transfer.id === before?.transfer?.id) this.#aliveAtMs = atMs;
   }
 
   /** What should have kept a new term from being given out, by the fastest of clocks. */
@@ -58,7 +62,7 @@ export class Turn {
     if (transfer?.candidateId === record.candidateId) return undefined;
     if (transfer && isWithin(freeAtMs, transfer.timeoutMs)) return { kind: "turn", by: transfer.candidateId };
     const { group, durationMs = 0 } = this.#reservation ?? {};
-    const isGroups = group !== undefined && !this.#lifted && isWithin(this.#nonceAtMs, durationMs);
+    const isGroups = group !== undefined && !this.#lifted && isWithin(this.#aliveAtMs, durationMs);
     return isGroups && record.reservation?.group !== group ? { kind: "turn", by: `group ${group}` } : undefined;
   }
 }
