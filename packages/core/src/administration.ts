@@ -88,7 +88,7 @@ export class Administration {
     const order = { kind: "transfer", id: this.#store.clock.randomUuid(), candidateId, timeoutMs } as const;
     const { carriedOut, term, current } = await this.#give(election, order, options.ifTerm, limits);
     if (!carriedOut) return "lost";
-    return await this.#awaitSuccessor(election, term, order, (current?.leaseDurationMs ?? 0) + timeoutMs, limits);
+    return await this.#awaitSuccessor(election, term, order, current, limits);
   }
 
   /** Gives an order to a term, and to no other. A lost reply is resolved by looking, and the order repeated under the same id. */
@@ -124,12 +124,14 @@ export class Administration {
   async #awaitSuccessor(
     election: string,
     term: number,
-    { candidateId }: Extract<Order, { kind: "transfer" }>,
-    patienceMs: number,
+    order: Extract<Order, { kind: "transfer" }>,
+    found: LeaseSnapshot | undefined,
     limits: OrderLimits,
   ): Promise<TransferOutcome> {
     const { clock } = this.#store;
+    const { candidateId, timeoutMs } = order;
     let lookedMs = clock.monotonicMs();
+    let patienceMs = timeoutMs + remainsMs(found);
     for (;;) {
       await sleep(clock, LOOK_MS, limits.signal);
       let standing: Standing | undefined;
@@ -138,12 +140,14 @@ export class Administration {
         lookedMs = clock.monotonicMs();
       } catch (error) {
         // While the hand-over may still be under way, a later look may tell what became of it.
-        const mayTell = isStoreError(error) && clock.monotonicMs() - lookedMs < patienceMs;
-        if (!mayTell || limits.signal?.aborted) throw error;
+        if (!isStoreError(error) || limits.signal?.aborted) throw error;
+        if (clock.monotonicMs() - lookedMs >= patienceMs) throw this.#failure(election, order, term, error);
         continue;
       }
       if (standing?.snapshot.term !== term) return standing?.lastHolder === candidateId ? "accepted" : "lost";
+      patienceMs = timeoutMs + remainsMs(standing.snapshot);
       const { bar, endingReason } = standing.snapshot;
+      if (bar?.kind === "done") return "lost";
       if (endingReason !== undefined || (bar?.kind === "transfer" && bar.candidateId !== candidateId)) return "lost";
       if (bar === undefined || bar.kind === "reservation") return "expired";
     }
@@ -160,7 +164,7 @@ export class Administration {
     const details = { store: name, operation: kind, election };
     const code = isStoreError(unanswered) ? (unanswered.code as StoreErrorCode) : "STORE_UNAVAILABLE";
     const message =
-      `${name}: no reply tells whether the ${kind} of '${election}' was carried out. ` +
+      `${name}: no reply tells what became of the ${kind} of '${election}', which may have been carried out. ` +
       `To try again, pass ifTerm: ${term}, which spares a successor.`;
     return new StoreError(code, message, { ...details, mayHaveBeenApplied: true, cause: unanswered });
   }
@@ -173,6 +177,11 @@ function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boole
   if (order.kind === "transfer") return !(isBroken && bar?.kind === "lease");
   // The holder of a lease that has expired may still be writing under its fence.
   return bar !== undefined || (state === "expired" && !isBroken);
+}
+
+/** How long, from a look, a lease that is no longer renewed may keep the candidate of a hand-over out, or a hold. */
+function remainsMs({ leaseDurationMs = 0, bar }: Partial<LeaseSnapshot> = {}): number {
+  return bar?.kind === "hold" ? Math.max(leaseDurationMs, bar.leftMs) : leaseDurationMs;
 }
 
 /** @throws {ConfigurationError} unless it is a number of milliseconds, ten minutes at most. */

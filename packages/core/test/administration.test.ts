@@ -10,6 +10,7 @@ const MINUTE_MS = 60_000;
 
 let clock: VirtualClock;
 let service: RecordService;
+let holderRecords: FaultyRecordStore;
 let holder: RecordLeaseStore;
 let rival: RecordLeaseStore;
 let adminRecords: FaultyRecordStore;
@@ -19,7 +20,8 @@ let lease: Lease;
 beforeEach(async () => {
   clock = new VirtualClock();
   service = new RecordService(clock);
-  holder = new RecordLeaseStore(service.connect("a"), { clock });
+  holderRecords = service.connect("a");
+  holder = new RecordLeaseStore(holderRecords, { clock });
   rival = new RecordLeaseStore(service.connect("c"), { clock });
   adminRecords = service.connect("admin");
   admin = new RecordLeaseStore(adminRecords, { clock });
@@ -96,6 +98,28 @@ describe("a break lifts", () => {
     await admin.break(ELECTION, { reason: "maintenance" });
     await holder.renew(lease, LIMITS);
     await holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS });
+
+    await expect(isOpenToRival()).resolves.toBe(true);
+  });
+
+  test("the hold of a release that has failed, in the very process that released", async () => {
+    holderRecords.failAll({ kind: "unavailable" });
+    await expect(holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    holderRecords.heal();
+    expect(mayAcquire(await holder.read(ELECTION), "a")).toBe(false);
+
+    await admin.break(ELECTION, { reason: "maintenance" });
+
+    expect(mayAcquire(await holder.read(ELECTION), "a")).toBe(true);
+  });
+
+  test("the lease of a release that has failed, ordered in the very process that released", async () => {
+    holderRecords.failAll({ kind: "unavailable" });
+    await expect(holder.release(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    holderRecords.heal();
+
+    const how = { reason: "maintenance", immediate: true };
+    await expect(holder.break(ELECTION, how)).resolves.toEqual({ broken: true, term: 1 });
 
     await expect(isOpenToRival()).resolves.toBe(true);
   });
@@ -285,14 +309,42 @@ describe("a transfer that waits", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
-  test("rejects with the last failure once there is nothing left to wait for", async () => {
+  test("outlives them for as long as a hold keeps the candidate out", async () => {
+    await holder.release(lease, { ...LIMITS, holdMs: 4 * LEASE_MS });
+    const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
+    await clock.settle();
+    adminRecords.failAll({ kind: "unavailable" });
+    await rival.read(ELECTION);
+    await clock.advance(4 * LEASE_MS);
+    await win(rival, "c");
+    adminRecords.heal();
+
+    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  });
+
+  test("is lost once the occurrence that was to be handed over is done", async () => {
+    const occurrences = new RecordLeaseStore(service.connect("d"), { clock, occurrences: true });
+    const claim = await win(occurrences, "d", { election: "tick" });
+    const outcome = admin.transfer("tick", "b");
+    await clock.settle();
+    await occurrences.release(claim, { ...LIMITS, done: true });
+
+    await expect(clock.runUntil(outcome)).resolves.toBe("lost");
+  });
+
+  test("rejects once there is nothing left to wait for, and says that it may have been carried out", async () => {
     const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
     outcome.catch(() => undefined);
     await clock.settle();
     const sinceMs = clock.monotonicMs();
     adminRecords.failAll({ kind: "unavailable" });
 
-    await expect(clock.runUntil(outcome)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
+    await expect(clock.runUntil(outcome)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      operation: "transfer",
+      mayHaveBeenApplied: true,
+      cause: { operation: "get" },
+    });
     expect(clock.monotonicMs() - sinceMs).toBe(LEASE_MS + 5_000);
   });
 

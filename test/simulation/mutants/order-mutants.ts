@@ -44,8 +44,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ADMINISTRATION,
-        find: "        if (!mayTell || limits.signal?.aborted) throw error;",
-        replace: "        if (!mayTell || limits.signal?.aborted || lookedMs >= 0) throw error;",
+        find: "        if (clock.monotonicMs() - lookedMs >= patienceMs) throw",
+        replace: "        if (clock.monotonicMs() >= lookedMs) throw",
       },
     ],
     stores: RECORDS,
