@@ -35,7 +35,7 @@ export class StoreAge {
   #confirmed: boolean;
   /** The writer's wall clock at the time that the store counts the age from. */
   #wallMs: number | undefined;
-  /** The greatest age that any clock has told, believed or not, where one may have been set. */
+  /** The greatest age that any clock has told or allows, believed or not, where one may have been set. */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -49,7 +49,10 @@ export class StoreAge {
     const inAt = instantOf(this.#clock);
     if (this.#trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
-      this.#saidMs = Math.max(inAt.wallMs - reading.nonceWallMs, reading.nonceAgeMs?.[0] ?? -Infinity);
+      const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
+      // What is of the future tells nothing of the age: it may be any.
+      const mayBeMs = wallAgeMs < -this.#trust.toleranceMs ? Infinity : wallAgeMs;
+      this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
     }
     if (!reading.nonceAgeMs) return;
     const [minMs, maxMs] = reading.nonceAgeMs;

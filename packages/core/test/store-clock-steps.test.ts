@@ -164,6 +164,7 @@ describe("a lease whose age nobody can tell any more", () => {
     ["after the store's clock was set forward", {}, () => service.stepClock(AHEAD_MS)],
     ["after the store's clock was set back", {}, () => service.stepClock(-HOUR_MS)],
     ["whose holder's wall clock was ahead", { wallOffsetMs: HOUR_MS }, () => undefined],
+    ["whose holder's wall clock was ahead, after a failover", { wallOffsetMs: HOUR_MS }, () => service.failOver(0)],
   ];
 
   test.each(LOST)("is taken over by processes without a memory all the same, %s", async (_, gone, lose) => {
