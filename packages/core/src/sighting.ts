@@ -93,9 +93,8 @@ export class Sighting {
     return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
   }
 
-  /** Takes in a reading, unless it was overtaken. */
+  /** Takes in a reading that was not overtaken. */
   update(reading: Reading): void {
-    if (this.overtook(reading.sentAt)) return;
     const nowMs = this.#clock.monotonicMs();
     const changed = reading.record.nonce !== this.#record.nonce;
     const sameTerm = reading.record.termId === this.#record.termId;
