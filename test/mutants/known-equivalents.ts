@@ -107,6 +107,48 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "The other is at least 1.",
   },
   {
+    file: "packages/core/src/release.ts",
+    from: "const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;",
+    to: "const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 1) : 0;",
+    why: "RETRY_MS is more than either.",
+  },
+  {
+    file: "packages/core/src/release.ts",
+    from: "const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;",
+    to: "const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 1;",
+    why: "RETRY_MS is more than either.",
+  },
+  {
+    file: "packages/core/src/tenure.ts",
+    from: "if (!this.#endedAt || this.#overran) return;",
+    to: "if (false) return;",
+    why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
+  },
+  {
+    file: "packages/core/src/tenure.ts",
+    from: "if (!this.#endedAt || this.#overran) return;",
+    to: "if (!this.#endedAt && this.#overran) return;",
+    why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
+  },
+  {
+    file: "packages/core/src/tenure.ts",
+    from: "if (!this.#endedAt || this.#overran) return;",
+    to: "if (!this.#endedAt || this.#overran) ;",
+    why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
+  },
+  {
+    file: "packages/core/src/record-lease-store.ts",
+    from: "if (abandoned?.size === 0) this.#abandoned.delete(election);",
+    to: "if (false) this.#abandoned.delete(election);",
+    why: "An empty map says the same as none, and goes by itself when nobody asks for the election any more.",
+  },
+  {
+    file: "packages/core/src/record-lease-store.ts",
+    from: "if (abandoned?.size === 0) this.#abandoned.delete(election);",
+    to: "if (abandoned?.size === 0) ;",
+    why: "An empty map says the same as none, and goes by itself when nobody asks for the election any more.",
+  },
+  {
     file: "packages/functions/src/time-budget.ts",
     from: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 0);",
     to: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 1);",

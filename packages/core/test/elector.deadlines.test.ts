@@ -246,7 +246,7 @@ describe("rule 14: a success may be late", () => {
 
   test("a renewal that was under way and succeeds after the freeze revives nothing", async () => {
     const { leadership, wonMs } = await lead();
-    a.records.latencyMs = 1_000;
+    a.records.latencyMs = 900;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
 
     // The renewal was carried out before the freeze; its reply is read after it, before any timer of ours runs.
@@ -260,7 +260,7 @@ describe("rule 14: a success may be late", () => {
 
   test("a renewal that succeeds between the renew deadline and the end of validity keeps the lease for the drain, not the task", async () => {
     const { leadership, wonMs } = await lead();
-    a.records.latencyMs = 1_000;
+    a.records.latencyMs = 900;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
 
     world.clock.freeze(RENEW_DEADLINE_MS - RENEW_INTERVAL_MS - 800);
@@ -393,6 +393,20 @@ describe("rule 5: attempts", () => {
     expect(afterTick.slice(0, 5)).toEqual([0, 100, 300, 700, 1_500]);
     expect(afterTick[5]).toBeCloseTo(RENEW_DEADLINE_MS - RENEW_INTERVAL_MS - ATTEMPT_TIMEOUT_MS, 6);
     expect(afterTick.length).toBeLessThan(12);
+  });
+
+  test("a last try that fails at once is not followed by another at once", async () => {
+    a = world.candidate("a", { attemptTimeoutMs: 1_500 });
+    const { wonMs } = await lead();
+    a.records.failAll({ kind: "unavailable" });
+    a.records.latencyMs = 10;
+
+    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
+
+    const lastTryMs = wonMs + RENEW_DEADLINE_MS - 1_500;
+    const sentMs = world.service.log.map((sent) => sent.sentMs).filter((ms) => ms >= lastTryMs);
+    expect(sentMs[0]).toBe(lastTryMs);
+    expect(sentMs[1]).toBeGreaterThanOrEqual(lastTryMs + 1_000);
   });
 
   test("a throttled renewal waits as long as the service asks", async () => {

@@ -45,6 +45,19 @@ describe("checkpoint", () => {
     await run.settled;
   });
 
+  test("counts from the last one to the millisecond, wherever it fell", async () => {
+    await world.clock.advance(3_000);
+    task.leadership.checkpoint();
+
+    await world.clock.advance(7_999);
+    expect(task.leadership.signal.aborted).toBe(false);
+    await world.clock.advance(1);
+    expect(task.leadership.signal.aborted).toBe(true);
+    run.stop();
+    task.settle();
+    await run.settled;
+  });
+
   test("a stalled task that never settles is an overrun: its lease runs out, and another candidate leads", async () => {
     const b = world.candidate("b");
     const runB = b.run();

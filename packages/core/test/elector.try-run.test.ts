@@ -63,6 +63,20 @@ describe("tryRun", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
+  test("sends no attempt where the look has shown that it cannot succeed", async () => {
+    const leadership = await a.elector.campaign();
+    let attempts = 0;
+    const acquire = b.store.acquire.bind(b.store);
+    b.store.acquire = (request) => {
+      attempts += 1;
+      return acquire(request);
+    };
+
+    await expect(b.elector.tryRun(untilAborted)).resolves.toMatchObject({ elected: false });
+    expect(attempts).toBe(0);
+    await leadership.release();
+  });
+
   test("rejects with the signal's reason when it aborts during the look", async () => {
     const controller = new AbortController();
     b.records.failNext("get", { kind: "lost" });

@@ -20,6 +20,17 @@ test("what nobody has asked for in an hour is let go of by what is new, and what
   expect(recent.get(`name ${5 * 3_600 + 1}`)).toBe(5 * 3_600 + 1);
 });
 
+test("what is left of a crowd goes faster than what is new comes", () => {
+  const clock = new VirtualClock();
+  const recent = new Recent<number>(clock);
+  for (let name = 0; name < 1_000; name += 1) recent.set(`crowd ${name}`, name);
+  clock.freeze(HOUR_MS);
+
+  for (let name = 0; name < 500; name += 1) recent.set(`new ${name}`, name);
+
+  expect(recent.size).toBe(500);
+});
+
 test("what is kept for longer stays for so long, and not longer", () => {
   const clock = new VirtualClock();
   const recent = new Recent<number>(clock);

@@ -195,6 +195,13 @@ describe("rule 3: two ways to know that a lease has expired", () => {
     expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
   });
 
+  test("a lease that may just have reached its duration is not said to be held", async () => {
+    const { records, store } = await clocked(true);
+    records.ageMs = [0, LEASE_MS];
+
+    expect((await store.read(ELECTION))?.state).toBe("unknown");
+  });
+
   test("one reading of a clock that may step is not enough: a second one has to agree", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [LEASE_MS, LEASE_MS];

@@ -160,6 +160,16 @@ describe("rule 7: release frees only our own term", () => {
     await expect(store.release(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "release" });
   });
 
+  test("is remembered until another term is seen: should a backup bring the record back, it says what it says", async () => {
+    const backup = service.record(ELECTION);
+    await store.release(lease, LIMITS);
+    await win(rival, "b");
+    await store.read(ELECTION);
+    service.overwrite(ELECTION, backup);
+
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1, holder: "a" });
+  });
+
   test("of a broken term shortens the wait", async () => {
     await rival.break(ELECTION, { reason: "maintenance" });
 

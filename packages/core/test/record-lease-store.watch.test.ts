@@ -194,6 +194,15 @@ describe("pushes that lag behind what is read", () => {
     expect(store.nextLookMs(ELECTION, 2_000)).toBeLessThanOrEqual(2_000);
   });
 
+  test("a version is known as past, however many came after it", async () => {
+    const { stored, states, push } = scripted();
+    for (const version of [1, 2, 3]) await push(stored(version));
+    await push(stored(4, { termId: null }));
+    await push(stored(1));
+
+    expect(states).toEqual(["unknown", "unknown", "unknown", "vacant"]);
+  });
+
   test("an acquisition that failed meanwhile is still known as abandoned when it arrives", async () => {
     const { clock, service, store, stored, push, sent, acquire } = scripted();
     service.present = stored(1, { termId: null });

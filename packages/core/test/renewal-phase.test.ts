@@ -89,6 +89,19 @@ describe("rule 13: the phase of a holder's renewals", () => {
     expect(waits.filter((ms) => ms > 1_000).length).toBeGreaterThanOrEqual(3);
   });
 
+  test("the quick looks follow a look that came too early to tell, 40 and 120 ms after it", () => {
+    const phase = new RenewalPhase(INTERVAL_MS);
+    phase.looked(1_000, 1_005, false);
+    phase.looked(1_010, 1_015, true);
+    const waits = [6_100, 6_150, 6_280].map((sentMs) => {
+      phase.looked(sentMs, sentMs + LATENCY_MS, false);
+      return phase.nextLookMs(sentMs + LATENCY_MS);
+    });
+
+    expect(waits.slice(0, 2)).toEqual([40, 120]);
+    expect(waits[2]).toBeGreaterThan(4_000);
+  });
+
   test("before any renewal was seen it looks once per interval, and lets retryPeriodMs decide", () => {
     expect(new RenewalPhase(INTERVAL_MS).nextLookMs(123_456)).toBe(INTERVAL_MS);
   });

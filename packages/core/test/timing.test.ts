@@ -102,6 +102,7 @@ describe("rule 4: three instants in order, or an error with the numbers", () => 
     expect(() => timing({ attemptTimeoutMs: 2_501 })).toThrow(
       "renewIntervalMs + 2 * attemptTimeoutMs is 10002, more than renewDeadlineMs",
     );
+    expect(timing({ attemptTimeoutMs: 2_500 })).toMatchObject({ attemptTimeoutMs: 2_500 });
   });
 });
 
@@ -139,6 +140,17 @@ describe("rule 11: durations that cannot work", () => {
 
   test("a cooldown of nothing is allowed", () => {
     expect(timing({ cooldownMs: 0 }).cooldownMs).toBe(0);
+  });
+
+  test("so is the shortest and the longest that a timer takes", () => {
+    expect(timing({ stallTimeoutMs: 1, drainTimeoutMs: 2 ** 31 - 1 })).toMatchObject({
+      stallTimeoutMs: 1,
+      drainTimeoutMs: 2 ** 31 - 1,
+    });
+  });
+
+  test.each([15_000, 60_000])("a lease of %d ms on a store that can just have it", (leaseDurationMs) => {
+    expect(timing({ leaseDurationMs }, capabilities)).toMatchObject({ leaseDurationMs });
   });
 
   test.each([
