@@ -18,7 +18,7 @@ import { startFaultProxy, type FaultProxy } from "../backends/fault-proxy.ts";
 import type { ReceivedRequest } from "../backends/request-log.ts";
 import type { ServiceProcess } from "../backends/service-process.ts";
 import { HttpFaults } from "./http-faults.ts";
-import { MovedTime } from "./moved-time.ts";
+import { MovedTime, type StoreOptions } from "./moved-time.ts";
 import { warmUp } from "./warm-up.ts";
 
 /** An emulator of DynamoDB with a proxy in front of it. */
@@ -79,7 +79,7 @@ export class DynamoDBPlace implements Place {
   }
 
   async connectWith(clock: Clock): Promise<DynamoDBLeaseStore> {
-    return this.#store(this.#dynamoDb.service.url, this.#time.storeClock({ clock }));
+    return this.#store(this.#dynamoDb.service.url, { clock });
   }
 
   async pass(ms: number): Promise<void> {
@@ -88,15 +88,15 @@ export class DynamoDBPlace implements Place {
 
   async connectUnreliably(): Promise<UnreliableConnection> {
     const faults = this.#faults;
-    const store = this.connectThroughProxy(this.#time.storeClock({ farthest: () => faults.farthest }));
+    const store = this.connectThroughProxy({ farthest: () => faults.farthest });
     // It has asked what kind of table this is.
     await warmUp(store);
     return { store, faults };
   }
 
   /** The store of one more process, whose requests the proxy records. */
-  connectThroughProxy(clock: Clock = this.#time.storeClock()): DynamoDBLeaseStore {
-    return this.#store(this.#dynamoDb.proxy.url, clock);
+  connectThroughProxy(options?: StoreOptions): DynamoDBLeaseStore {
+    return this.#store(this.#dynamoDb.proxy.url, options);
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
@@ -183,8 +183,9 @@ export class DynamoDBPlace implements Place {
     }
   }
 
-  #store(endpoint: string, clock: Clock): DynamoDBLeaseStore {
-    return new DynamoDBLeaseStore({ client: this.#client(endpoint), tableName: this.#tableName, clock });
+  #store(endpoint: string, options?: StoreOptions): DynamoDBLeaseStore {
+    const client = this.#client(endpoint);
+    return this.#time.store((clock) => new DynamoDBLeaseStore({ client, tableName: this.#tableName, clock }), options);
   }
 
   #client(endpoint: string): DynamoDBClient {

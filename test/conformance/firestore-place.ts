@@ -1,8 +1,8 @@
 import { Firestore } from "@google-cloud/firestore";
 import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
-import { isLeaseholdError, type Clock } from "@leasehold/core";
+import { isLeaseholdError, type Clock, type LeaseStore } from "@leasehold/core";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
-import type { StoreClockOptions } from "./moved-time.ts";
+import type { StoreOptions } from "./moved-time.ts";
 import { TcpNetwork } from "./tcp-network.ts";
 import { warmUp } from "./warm-up.ts";
 
@@ -12,7 +12,8 @@ process.env["METADATA_SERVER_DETECTION"] = "none";
 /** The time of a place: it is moved, or real. */
 export interface PlaceTime {
   readonly clock: Clock;
-  storeClock(options?: StoreClockOptions): Clock;
+  /** A store that goes by it. */
+  store<Store extends LeaseStore>(make: (clock: Clock) => Store, options?: StoreOptions): Store;
   pass(ms: number): Promise<void>;
   stop(): void;
 }
@@ -54,7 +55,8 @@ export class FirestorePlace implements Place {
   }
 
   async connectWith(clock: Clock): Promise<FirestoreLeaseStore> {
-    return new FirestoreLeaseStore({ firestore: this.#client(this.#host), clock: this.#time.storeClock({ clock }) });
+    const firestore = this.#client(this.#host);
+    return this.#time.store((storeClock) => new FirestoreLeaseStore({ firestore, clock: storeClock }), { clock });
   }
 
   async pass(ms: number): Promise<void> {
@@ -66,7 +68,8 @@ export class FirestorePlace implements Place {
     this.#network = network;
     const firestore = this.#client(`127.0.0.1:${network.port}`);
     this.#unreliable.push(firestore);
-    const store = new FirestoreLeaseStore({ firestore, clock: this.#time.storeClock({ farthest: () => network.farthest }) });
+    const farthest = (): Promise<unknown> | undefined => network.farthest;
+    const store = this.#time.store((clock) => new FirestoreLeaseStore({ firestore, clock }), { farthest });
     await warmUp(store, `warm-up-${this.#unreliable.length}`);
     return { store, faults: network };
   }

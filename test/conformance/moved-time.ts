@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, LeaseStore, Timer } from "@leasehold/core";
 import { MovableClock } from "../../packages/azure-blob/test/movable-clock.ts";
 
 /** A timer of more than this limits a request: whoever waits between two of them waits less. */
@@ -9,7 +9,7 @@ interface Movable {
   advance(ms: number): Promise<void>;
 }
 
-export interface StoreClockOptions {
+export interface StoreOptions {
   /** Asked whenever the store sends a request: resolves once it has come as far as it will; `undefined` where it will be answered. */
   readonly farthest?: (() => Promise<unknown> | undefined) | undefined;
   /** That of its process. @defaultValue the one that everybody counts by */
@@ -37,8 +37,16 @@ export class MovedTime {
     return this.#clock;
   }
 
-  /** The clock of a store: of one whose requests are waited for. */
-  storeClock({ farthest = () => undefined, clock = this.#clock }: StoreClockOptions = {}): Clock {
+  /** A store whose requests are waited for: its own clock tells their time limits from all other timers of its process. */
+  store<Store extends LeaseStore>(
+    make: (clock: Clock) => Store,
+    { farthest = () => undefined, clock = this.#clock }: StoreOptions = {},
+  ): Store {
+    // Its electors' timers are no requests.
+    return Object.defineProperty(make(this.#storeClock(farthest, clock)), "clock", { value: clock });
+  }
+
+  #storeClock(farthest: () => Promise<unknown> | undefined, clock: Clock): Clock {
     return {
       monotonicMs: () => clock.monotonicMs(),
       wallMs: () => clock.wallMs(),

@@ -8,7 +8,7 @@ export const LONG_OUTAGE_MS = 21_000;
 /** Time as it passes. */
 export const realTime: PlaceTime = {
   clock: systemClock,
-  storeClock: ({ clock = systemClock } = {}) => clock,
+  store: (make, { clock = systemClock } = {}) => make(clock),
   pass: (ms) => delay(ms),
   stop: () => undefined,
 };
