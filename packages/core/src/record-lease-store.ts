@@ -37,7 +37,7 @@ import { Recent } from "./recent.ts";
 import { ordered, vacate } from "./record-orders.ts";
 import { sendRequest } from "./request.ts";
 import { Sighting } from "./sighting.ts";
-import { DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "./timing.ts";
+import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "./timing.ts";
 
 /** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
 const CONFLICT_TRIES = 4;
@@ -129,7 +129,7 @@ export class RecordLeaseStore implements LeaseStore {
     checkName("election", election);
     checkName("candidateId", request.candidateId);
     if (request.value !== undefined) checkValue(request.value, this.capabilities.maxValueBytes);
-    duration("leaseDurationMs", request.leaseDurationMs);
+    checkLease(request.leaseDurationMs, this.capabilities);
     duration("renewIntervalMs", request.renewIntervalMs);
     checkTerm("minTerm", request.minTerm);
     if (request.reservation) checkReservation(request.reservation);

@@ -116,7 +116,6 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
   // Defaults of destructuring: only what was left out gets one, and null is a mistake.
   const { leaseDurationMs = 15_000, retryPeriodMs = 2_000 } = options;
-  duration("leaseDurationMs", leaseDurationMs);
   checkLease(leaseDurationMs, capabilities);
   const { renewIntervalMs = leaseDurationMs / 3, renewDeadlineMs = (leaseDurationMs * 2) / 3 } = options;
   duration("renewIntervalMs", renewIntervalMs);
@@ -157,7 +156,9 @@ export function shortestLeaseMs(storeClock: StoreClock | undefined): number {
   return storeClock?.mayStep ? Math.max(1, Math.ceil(storeClock.toleranceMs / SAFETY_MARGIN)) : 1;
 }
 
-function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
+/** @throws {ConfigurationError} unless it is a duration that the store takes for a lease. */
+export function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
+  duration("leaseDurationMs", leaseDurationMs);
   if (!capabilities) return;
   const { minLeaseMs, maxLeaseMs, leaseGranularityMs, storeClock } = capabilities;
   if (leaseDurationMs < minLeaseMs || leaseDurationMs > maxLeaseMs) {
