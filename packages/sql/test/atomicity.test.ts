@@ -91,8 +91,11 @@ await describeDatabases(ALL, (test) => {
 
   test("of fifty that find an expired lease one takes it over", async ({ world }) => {
     const pool = sharedPool(world);
-    await win(world, world.store(pool), { leaseDurationMs: 1, renewIntervalMs: 1 });
+    await win(world, world.store(pool), { leaseDurationMs: 1_000, renewIntervalMs: 300 });
     const stores = Array.from({ length: 50 }, () => world.store(pool));
+    const observer = world.store(pool);
+    const state = async () => (await observer.read(world.election, { expiry: "store-clock" }))?.state;
+    await expect.poll(state, { timeout: 20_000 }).toBe("expired");
     await Promise.all(stores.map((store) => store.read(world.election, { expiry: "store-clock" })));
     const outcomes = await Promise.allSettled(
       stores.map((store) => store.acquire(asking(world, { expiry: "store-clock", leaseDurationMs: 600_000 }))),
@@ -138,7 +141,7 @@ await describeDatabases(SERVERS, (test) => {
               });
           } else if (operation === "acquire") {
             await store.read(world.election, { expiry: "store-clock", timeoutMs: 1_000 });
-            const request = asking(world, { candidateId, leaseDurationMs: 50, renewIntervalMs: 10, timeoutMs: 1_000 });
+            const request = asking(world, { candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
             const outcome = await store.acquire({ ...request, expiry: "store-clock" });
             lease = outcome.acquired ? outcome.lease : undefined;
           } else if (lease) {

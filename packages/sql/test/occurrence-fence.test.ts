@@ -123,9 +123,11 @@ await describeDatabases(SERVERS, (test, kind) => {
     };
 
     test.for(Object.entries(HELD_OFF))("%s, which is then not carried out late", async ([, attempt], { world }) => {
-      // It runs out at once, and its claimant is in a transaction all the same.
-      const before = await claimed(world, 1);
+      // It runs out soon, and its claimant is in a transaction all the same.
+      const before = await claimed(world, 1_000);
       const session = await guarding(world, before);
+      const state = async () => (await occurrencesOf(world).read(TICK, { expiry: "store-clock" }))?.state;
+      await expect.poll(state, { timeout: 20_000 }).toBe("expired");
       await expect(attempt(world, before)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
       await expect.poll(() => world.busy()).toEqual([]);
       const { version } = (await world.occurrenceRow(TICK)) ?? {};
