@@ -250,10 +250,13 @@ describe("standbys that look at the grid", () => {
 
   test("go back to plain looks when there is nothing to aim at", async ({ world }) => {
     const store = world.store();
-    for (let look = 0; look < 20; look += 1) {
-      const waitMs = store.nextLookMs(ELECTION, 2_000);
-      expect(waitMs).toBeGreaterThanOrEqual(1_600);
-      expect(waitMs).toBeLessThanOrEqual(2_000);
+    for (const [drawn, waitMs] of [
+      [0, 1_600],
+      [0.5, 1_800],
+      [1, 2_000],
+    ] as const) {
+      world.clock.random = () => drawn;
+      expect(store.nextLookMs(ELECTION, 2_000)).toBeCloseTo(waitMs);
     }
     await store.release(await win(store), LIMITS);
     await store.read(ELECTION);

@@ -423,6 +423,42 @@ describe("rule 7: a release", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
   });
 
+  test("that fails twice is made up for once, as soon as this store sees the lease", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
+    for (let tries = 0; tries < 2; tries += 1) await world.failureOf(store.release(lease, LIMITS));
+    world.proxy.rule = undefined;
+
+    await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head", "lease:release", "head"]);
+    await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
+    await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head"]);
+  });
+
+  test("that fails is not made up for once the lease has run out", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
+    await world.failureOf(store.release(lease, LIMITS));
+    world.proxy.rule = undefined;
+    await world.forward(LAPSE_MS);
+    await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
+
+    await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head"]);
+  });
+
+  test("that fails is not made up for on the lease of a successor", async ({ world }) => {
+    const [store, other] = [world.store(), world.store()];
+    const lease = await win(store);
+    world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
+    await world.failureOf(store.release(lease, LIMITS));
+    world.proxy.rule = undefined;
+    await world.blob.getBlobLeaseClient().breakLease(0);
+    await win(other, { candidateId: "b" });
+
+    await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head"]);
+  });
+
   test("is not undone by a renewal or a publication that arrives after it", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
