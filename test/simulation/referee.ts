@@ -34,6 +34,8 @@ export class Referee {
   #highestWritten = 0;
   /** Terms up to this one may have been broken without waiting for their holders. */
   #exemptTerm = 0;
+  /** Those that have not settled. */
+  #immediateBreaks = 0;
   /** The term given out last, and who has begun to lead it, if somebody has. */
   #lastGrant: { readonly termId: string; readonly atMs: number; led: Candidate | undefined } | undefined;
   /** How many terms were given out. */
@@ -119,8 +121,13 @@ export class Referee {
    * this returns, it may be any.
    */
   exempt(): () => void {
+    this.#immediateBreaks += 1;
     this.#exemptTerm = Infinity;
-    return () => (this.#exemptTerm = this.highestTerm);
+    return () => {
+      this.#immediateBreaks -= 1;
+      // Another one may still hit a term to come.
+      if (this.#immediateBreaks === 0) this.#exemptTerm = this.highestTerm;
+    };
   }
 
   /** The latest leadership of which something is so. */
