@@ -91,7 +91,8 @@ export class Orders {
   #undo(): void {
     const { highestTerm } = this.#world.referee;
     const isUnderWay = this.#orders.some(({ toNobody, terms }) => toNobody && (terms.has(highestTerm) || !this.#isSeen));
-    if (isUnderWay && highestTerm > 0) this.break({ ifTerm: highestTerm });
+    // A blob may be handed over that nobody has led on: then there is no term to name.
+    if (isUnderWay) this.break(highestTerm > 0 ? { ifTerm: highestTerm } : {});
   }
 
   #order(what: string, markOf: (index: number) => string, toNobody = false): Order {
