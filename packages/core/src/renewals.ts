@@ -78,10 +78,12 @@ export class Renewals {
     return Math.min(this.#timing.attemptTimeoutMs, toLastTryMs > 0 ? toLastTryMs : this.#options.validity.toEndMs);
   }
 
-  /** Renews if the last renewal is a whole interval ago. What becomes of it is told by the options. */
+  /**
+   * Renews if the last renewal is a whole interval ago, by the clocks that its deadline goes by. What becomes of it is told
+   * by the options.
+   */
   async renewIfDue(): Promise<void> {
-    const { grantedAt } = this.#options.validity;
-    if (this.#closed || this.#clock.monotonicMs() < grantedAt.monotonicMs + this.#timing.renewIntervalMs) return;
+    if (this.#closed || this.#options.validity.elapsedMs < this.#timing.renewIntervalMs) return;
     this.#asked ??= this.#renew().finally(() => {
       this.#asked = undefined;
     });

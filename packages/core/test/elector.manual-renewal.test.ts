@@ -66,6 +66,19 @@ describe("renewal by the task itself", () => {
     expect(a.events.names("renewed")).toHaveLength(1);
   });
 
+  test("is due by the clock that shows more, as its deadline is", async () => {
+    world.clock.jumpWall(RENEW_INTERVAL_MS - 2);
+    await world.clock.advance(1);
+    await leadership.renew();
+    expect(world.service.count("a", "put")).toBe(1);
+    await world.clock.advance(1);
+
+    await leadership.renew();
+
+    expect(world.service.count("a", "put")).toBe(2);
+    expect(leadership.remainingMs()).toBe(VALID_FOR_MS);
+  });
+
   test("that fails is an event while there is time, and can be asked for again", async () => {
     await world.clock.advance(RENEW_INTERVAL_MS);
     a.records.failNext("put", { kind: "unavailable" });
