@@ -178,9 +178,9 @@ describe("rule 6: a win that comes too late is released before the call settles"
   });
 
   test.each([
-    ["comes too late for a release, too", VALID_FOR_MS],
-    ["could not be released", RENEW_DEADLINE_MS],
-  ])("the store is told to forget a win that %s", async (_, frozenMs) => {
+    ["comes too late for a release, too, of which none is sent", VALID_FOR_MS, 0],
+    ["could not be released", RENEW_DEADLINE_MS, 2],
+  ])("the store is told to forget a win that %s", async (_, frozenMs, releases) => {
     const forgotten: number[] = [];
     Object.assign(a.store, { forget: ({ term }: Lease) => forgotten.push(term) });
     a.records.latencyMs = 1_000;
@@ -195,6 +195,7 @@ describe("rule 6: a win that comes too late is released before the call settles"
 
     await expect(world.clock.runUntil(campaigning)).rejects.toBe("enough");
     expect(forgotten).toEqual([1]);
+    expect(world.service.count("a", "put")).toBe(1 + releases);
   });
 
   test("a win that could not be released is told, and the call still settles", async () => {
