@@ -2,9 +2,12 @@ import type { Order } from "./administration.ts";
 import type { LeaseSnapshot } from "./lease-store.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
-/** The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it. */
-export function vacate({ broken, value: _, holdMs: __, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
-  return { ...record, termId: null, nonce, ...(reservation && !broken ? { reservation } : {}) };
+/**
+ * The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it;
+ * and the break stays to be seen, for whoever ordered it and has no reply.
+ */
+export function vacate({ value: _, holdMs: __, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
+  return { ...record, termId: null, nonce, ...(reservation && !record.broken ? { reservation } : {}) };
 }
 
 /** How a record was found. */
@@ -41,7 +44,7 @@ function afterTransfer(
   // What is left of a hold bars the named candidate, too.
   const hold = bar?.kind === "hold" ? { holdMs: Math.ceil(bar.leftMs) } : {};
   // And what is left of a reservation comes after it: what an administrator writes is no sign of life of its group.
-  const { reservation, ...vacated } = vacate(record, nonce);
+  const { broken: _, reservation, ...vacated } = vacate(record, nonce);
   const reservedMs = Math.ceil((reservation?.durationMs ?? 0) - ageMs);
   const left = reservation && reservedMs > 0 ? { reservation: { ...reservation, durationMs: reservedMs } } : {};
   return { ...vacated, ...hold, ...left, transfer };

@@ -268,6 +268,21 @@ describe("an administrator's request whose outcome is unknown", () => {
     await expect(clock.runUntil(admin.break(ELECTION, { reason: "why" }))).resolves.toEqual({ broken: true, term: 1 });
   });
 
+  test("is found so even once the term that it ended has been released: a break", async () => {
+    const put = adminRecords.put.bind(adminRecords);
+    adminRecords.put = async (...request) => {
+      await put(...request);
+      adminRecords.failNext("get", { kind: "unavailable" });
+      return await put(...request);
+    };
+    const outcome = admin.break(ELECTION, { reason: "why" });
+    await clock.settle();
+    await holder.release(lease, LIMITS);
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+    expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", endingReason: "why" });
+  });
+
   test("is an error in the end, which tells how to try again without hitting a successor", async () => {
     adminRecords.failNext("put", { kind: "unanswered" });
     const outcome = admin.break(ELECTION, { reason: "why" });
@@ -295,6 +310,17 @@ describe("an administrator's request whose outcome is unknown", () => {
 });
 
 describe("a transfer that waits", () => {
+  test("for a term that was broken and released before is not lost by that", async () => {
+    await admin.break(ELECTION, { reason: "why" });
+    await holder.release(lease, LIMITS);
+    const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
+    await clock.advance(1_000);
+    await rival.read(ELECTION);
+    await win(rival, "c");
+
+    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  });
+
   test("outlives looks that fail, for as long as the hand-over may be under way", async () => {
     const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
     await clock.settle();

@@ -70,8 +70,8 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "...(reservation && !broken ? { reservation } : {})",
-        replace: "...(reservation && broken ? { reservation } : {})",
+        find: "...(reservation && !record.broken ? { reservation } : {})",
+        replace: "...(reservation && record.broken ? { reservation } : {})",
       },
     ],
     stores: CLOCKED,
