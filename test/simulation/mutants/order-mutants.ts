@@ -91,8 +91,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
       },
       {
         file: "packages/core/src/record-lease-store.ts",
-        find: " && !record.broken",
-        replace: "",
+        find: "reservation.durationMs && !record.broken;",
+        replace: "reservation.durationMs;",
       },
     ],
     stores: RECORDS,
