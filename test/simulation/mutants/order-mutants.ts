@@ -44,8 +44,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ADMINISTRATION,
-        find: "        if (clock.monotonicMs() - lookedMs >= patienceMs) throw",
-        replace: "        if (clock.monotonicMs() >= lookedMs) throw",
+        find: "        if (clock.monotonicMs() - lookedMs >= patienceMs) throw this.#failure(election, order, term, error);",
+        replace: "        throw error;",
       },
     ],
     stores: RECORDS,

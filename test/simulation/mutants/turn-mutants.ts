@@ -86,6 +86,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
         file: "packages/core/src/renewals.ts",
         find: "    await this.#asked;",
         replace: `    const { validity } = this.#options;
+    const { grantedAt } = validity;
     await this.#asked;
     const now = { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
     if (validity.grantedAt !== grantedAt) validity.extend(now);`,
