@@ -235,7 +235,7 @@ export class Candidate {
   #stepLeases(): number {
     const { random, world } = this.#options;
     if (this.plan.renewal === "scheduled") return random.between(0.05, 0.3);
-    return (drawStepLeases(random, world.calm) * this.plan.leaseDurationMs) / this.#leaseMs;
+    return (drawStepLeases(random, world.calm, this.elector.timing) * this.plan.leaseDurationMs) / this.#leaseMs;
   }
 
   #character(): Character {

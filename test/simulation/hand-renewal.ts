@@ -1,9 +1,20 @@
-import type { Leadership } from "@leasehold/core";
+import type { Leadership, Timing } from "@leasehold/core";
 import type { SeededRandom } from "@leasehold/core/testing";
+import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
+
+/** The longest that a task goes on without asking for a renewal that is in time, in leases of its own. */
+const LONGEST_PUNCTUAL_LEASES = 0.12;
 
 /** How long a task that renews by hand goes on without renewing, in leases of its own: most in time, some too late. */
-export function drawStepLeases(random: SeededRandom, punctual: boolean): number {
-  return punctual || random.chance(0.8) ? random.between(0.03, 0.12) : random.between(0.2, 1);
+export function drawStepLeases(random: SeededRandom, punctual: boolean, timing: Timing): number {
+  if (!punctual && !random.chance(0.8)) return random.between(0.2, 1);
+  return random.between(0.03, Math.min(LONGEST_PUNCTUAL_LEASES, roomLeases(timing)));
+}
+
+/** What the options leave a task for asking, so that a whole attempt still fits before the deadline, whichever clock shows more. */
+function roomLeases({ leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs }: Timing): number {
+  const roomMs = renewDeadlineMs - renewIntervalMs - attemptTimeoutMs;
+  return (roomMs * SLOWEST_RATE) / FASTEST_RATE / leaseDurationMs;
 }
 
 /** Renews, at times twice at once. Resolves to whether a renewal has resolved although the leadership was not valid by then. */
