@@ -49,8 +49,9 @@ const PACE: Pace = { leaseMs: 2_000, periodMs: 3_000 };
 
 /**
  * 14 ticks, each delivered six times, to two groups of 4 workers: as many as fit into two minutes where the clock of the
- * store is coarse, in real time. A third of the deliveries' processes are killed. The group that leads goes away for four
- * ticks, in which the other one has to take over, and comes back; the other one then misses a single tick.
+ * store is coarse, in real time. A third of the deliveries' processes are killed, while both groups are there: a process
+ * that dies as it takes over keeps its own group out for a lease. The group that leads goes away for four ticks, in which the
+ * other one has to take over, and comes back; the other one then misses a single tick.
  */
 export async function stormSticky({ store, service, seed }: StormOptions): Promise<Verdict> {
   const { leaseMs, periodMs } = PACES[store] ?? PACE;
@@ -83,7 +84,10 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
     for (const [at, group] of GROUPS.flatMap((each) => Array.from({ length: DELIVERIES_OF_A_TICK }, () => each)).entries()) {
       const place = GROUPS.indexOf(group) * WORKERS_OF_A_GROUP + Math.floor(dice.next() * WORKERS_OF_A_GROUP);
       const delivery = { ...workOf(dice, weather), id: `tick${tick}-${at}`, election, scheduledMs: 0 };
-      const [afterMs, death] = [dice.between(0, SPREAD * periodMs), dice.chance(1 / 3) ? deathOf(dice) : undefined];
+      const [afterMs, death] = [
+        dice.between(0, SPREAD * periodMs),
+        away === undefined && dice.chance(1 / 3) ? deathOf(dice) : undefined,
+      ];
       if (group === away) continue;
       underWay.push(delay(afterMs).then(async () => fleet.deliver(place, delivery, election, death)));
     }

@@ -87,7 +87,8 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
 
   async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
-    await own?.end();
+    // A connection that is broken is closed.
+    await own?.end().catch(() => undefined);
   }
 
   async #pool(): Promise<MySqlPool> {
