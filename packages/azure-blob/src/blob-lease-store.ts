@@ -672,7 +672,7 @@ export class BlobLeaseStore implements LeaseStore {
       this.#memories.delete(election);
       throw new ForeignRecordError(election, this.#requests.describe(election), term.problem);
     }
-    const broken = !term.order && (properties.leaseState === "breaking" || properties.leaseState === "broken");
+    const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
     const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
     const nowMs = this.#clock.monotonicMs();
     const look: Look = { ...properties, term, seenMs: nowMs, note: note?.note, noteAgeMs: note?.ageMs };

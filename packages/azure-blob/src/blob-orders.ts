@@ -8,7 +8,7 @@ import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type O
 export function isCarriedOut(look: Look, order: Order): boolean {
   if (orderOf(look)?.id !== order.id) return false;
   // A note is written before the break that it is for.
-  return look.term.order !== undefined || look.leaseState === "broken" || !endsAtOnce(look, order);
+  return look.term.order?.id === order.id || look.leaseState === "broken" || !endsAtOnce(look, order);
 }
 
 /**
@@ -40,7 +40,7 @@ async function breakLease(
   order: Order,
   limits: OrderLimits,
 ): Promise<void> {
-  await writeNote(requests, election, { ...noteOf(order), term: look.term.term }, limits);
+  await writeNote(requests, election, { ...noteOf(order), term: look.term.term, after: look.term.order?.id }, limits);
   await requests.break(election, look.etag, endsAtOnce(look, order) ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
 }
 

@@ -86,10 +86,11 @@ function holdLeftMs(look: Look, nowMs: number): number | undefined {
 
 /** The candidate that an administrator hands over to, as long as it may take its time. */
 function transferTarget(look: Look, memory: Memory | undefined, nowMs: number): string | undefined {
-  const { candidateId, timeoutMs } = orderOf(look)?.transfer ?? {};
+  const order = orderOf(look);
+  const { candidateId, timeoutMs } = order?.transfer ?? {};
   if (timeoutMs === undefined) return undefined;
-  const { order, leaseDurationMs = MAX_LEASE_MS, holdMs } = look.term;
-  if (order) return unchangedMs(look, nowMs) < timeoutMs ? candidateId : undefined;
+  const { leaseDurationMs = MAX_LEASE_MS, holdMs } = look.term;
+  if (order === look.term.order) return unchangedMs(look, nowMs) < timeoutMs ? candidateId : undefined;
   // From when this process saw the lease broken or, for one that saw nothing, from when it must have been: a lease that
   // breaks lasts no longer than it had to run, or than its hold.
   const brokenForMs = nowMs - (memory?.brokenSinceMs ?? nowMs);
@@ -99,7 +100,7 @@ function transferTarget(look: Look, memory: Memory | undefined, nowMs: number): 
 
 /** The last order of an administrator's that concerns the term. */
 export function orderOf({ term, note }: Look): OrderNote | undefined {
-  return term.order ?? note;
+  return term.order && note?.after !== term.order.id ? term.order : note;
 }
 
 /**

@@ -38,6 +38,8 @@ export interface OrderNote {
 /** What an administrator left beside a lease that is breaking, and which term it ends. */
 export interface BreakNote extends OrderNote {
   readonly term: number;
+  /** The order in the metadata that came before it: under a lease nobody else can write there. */
+  readonly after?: string | undefined;
 }
 
 export type Metadata = Readonly<Record<string, string>>;
@@ -97,6 +99,7 @@ export function encodeNote(note: BreakNote): Record<string, string> {
   return encode({
     note_schema: SCHEMA,
     note_term: String(note.term),
+    note_after: note.after,
     ...orderFields("note", note),
   });
 }
@@ -106,7 +109,9 @@ export function decodeNote(metadata: Metadata): BreakNote | undefined {
   const read = reader(metadata);
   const term = wholeNumber(read("note_term"));
   const order = readOrder("note", read);
-  return read("note_schema") === SCHEMA && term !== undefined && order ? { ...order, term } : undefined;
+  return read("note_schema") === SCHEMA && term !== undefined && order
+    ? { ...order, term, after: read("note_after") }
+    : undefined;
 }
 
 function orderFields(prefix: string, { id, reason, transfer }: OrderNote): Record<string, string | undefined> {

@@ -25,6 +25,23 @@ describe("rule 15: a break", () => {
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
+  test("lifts a hand-over to nobody, also under a lease that somebody has left without a term", async ({ world }) => {
+    const store = world.store();
+    await store.release(await win(store), LIMITS);
+    const abort = new AbortController();
+    const transfer = world.store().transfer(ELECTION, "nobody", { transferTimeoutMs: 600_000, signal: abort.signal });
+    transfer.catch(() => undefined);
+    await expect.poll(async () => (await world.store().read(ELECTION))?.bar).toEqual({ kind: "transfer", candidateId: "nobody" });
+    abort.abort();
+    // As of a candidate that died between its two steps.
+    await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
+
+    await expect(world.store().break(ELECTION, { reason: "nobody comes" })).resolves.toEqual({ broken: true, term: 1 });
+
+    await world.forward(LAPSE_MS);
+    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+  });
+
   test("raises no term by itself, and deletes nothing", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
