@@ -53,7 +53,7 @@ export type {
 } from "./lease-store.ts";
 export { MemoryLeaseStore, MemoryRecordStore } from "./memory-lease-store.ts";
 export { discreet } from "./discreet.ts";
-export { checkBreak, checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
+export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./names.ts";
 export { Observer, type ObserverOptions } from "./observer.ts";
 export { Recent } from "./recent.ts";
 export { RecordLeaseStore, type OccurrenceStoreOptions, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
