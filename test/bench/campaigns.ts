@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
-import { Elector, MemoryLeaseStore, MemoryRecordStore } from "@leasehold/core";
-import type { LeaseRecord } from "@leasehold/core";
+import { Elector, MemoryLeaseStore } from "@leasehold/core";
+import { MemoryRecordStore } from "@leasehold/core/provider";
+import type { LeaseRecord } from "@leasehold/core/provider";
 import { heapAfterGc } from "./heap.ts";
 import type { Section } from "./section.ts";
 import { blockRatios, summarize } from "./statistics.ts";

@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore, type Clock } from "@leasehold/core";
+import { Elector, type Clock } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import {
   ProcessClock,
   SimulatedRecordService,

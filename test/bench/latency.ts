@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { ContainerClient } from "@azure/storage-blob";
-import type { Lease } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { startAzurite } from "../backends/azurite.ts";
 import { startFaultProxy } from "../backends/fault-proxy.ts";
 import type { FaultProxy } from "../backends/fault-proxy.ts";

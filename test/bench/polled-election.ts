@@ -1,4 +1,5 @@
-import { Elector, MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { PolledRecordStore } from "./polled-record-store.ts";
 import { untilAborted } from "./until-aborted.ts";

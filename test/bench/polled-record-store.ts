@@ -1,5 +1,5 @@
+import type { Clock } from "@leasehold/core";
 import type {
-  Clock,
   LeaseRecord,
   MemoryRecordStore,
   PutOptions,
@@ -7,7 +7,7 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 
 /** One request that the service has carried out. */
 export interface Applied {

@@ -4,8 +4,9 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import { Elector, MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
-import type { LeaseRecord, PutOptions, PutOutcome } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import type { LeaseRecord, PutOptions, PutOutcome } from "@leasehold/core/provider";
 import { heapAfterGc } from "./heap.ts";
 import { untilAborted } from "./until-aborted.ts";
 

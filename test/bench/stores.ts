@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Lease, LeaseStore } from "@leasehold/core";
+import type { LeaseStore } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { openStore, STORE_NAMES, testStore, type StoreName } from "../stores/stores.ts";
 import { RequestCounter } from "./request-counter.ts";
 import type { Result, Section } from "./section.ts";

@@ -1,5 +1,6 @@
-import type { Clock, LeaseRecord } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import type { LeaseRecord } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { runConformance } from "./run-conformance.ts";
 

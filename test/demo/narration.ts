@@ -1,4 +1,4 @@
-import { SAFETY_MARGIN } from "@leasehold/core";
+import { SAFETY_MARGIN } from "@leasehold/core/provider";
 import type { DemoEvent } from "./demo-event.ts";
 
 export interface Line {

@@ -6,7 +6,8 @@ import type { Manifest, Tarball } from "./tarball.ts";
 
 /** What every entry point must export: the names that users are told to import. */
 const EXPECTED_NAMES: Readonly<Record<string, readonly string[]>> = {
-  "@leasehold/core": ["Elector", "Observer", "MemoryLeaseStore", "RecordLeaseStore", "isLeaseholdError", "systemClock", "timing"],
+  "@leasehold/core": ["Elector", "Observer", "MemoryLeaseStore", "isLeaseholdError", "systemClock", "timing"],
+  "@leasehold/core/provider": ["RecordLeaseStore", "checkName", "sendRequest"],
   "@leasehold/core/testing": ["VirtualClock"],
   "@leasehold/azure-blob": ["BlobDistributedMutex", "BlobLeaseStore"],
   "@leasehold/dynamodb": ["DynamoDBLeaseStore"],

@@ -1,4 +1,5 @@
-import { Elector, Observer, sleep, type Leader, type Leadership } from "@leasehold/core";
+import { Elector, Observer, type Leader, type Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import type { SimulatedProcess } from "./process.ts";

@@ -1,4 +1,5 @@
-import { Elector, isLeaseholdError, sleep, type ElectorEvents, type Leadership } from "@leasehold/core";
+import { Elector, isLeaseholdError, type ElectorEvents, type Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import type { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import { drawStepLeases, renewByHand } from "./hand-renewal.ts";

@@ -1,4 +1,5 @@
-import { Elector, isLeaseholdError, sleep, type Leadership } from "@leasehold/core";
+import { Elector, isLeaseholdError, type Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { onlyAsLeader, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { Line } from "./line.ts";
 import type { Delivery } from "./mishaps/tick.ts";

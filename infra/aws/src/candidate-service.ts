@@ -1,4 +1,5 @@
-import { checkName, ConfigurationError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { checkName } from "@leasehold/core/provider";
 import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import {
   GatewayVpcEndpointAwsService,

@@ -1,4 +1,5 @@
-import { checkName, ConfigurationError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { checkName } from "@leasehold/core/provider";
 import { checkElectionDimension, ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/dynamodb/cloudwatch";
 import {
   Alarm,

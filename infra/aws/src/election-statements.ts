@@ -1,4 +1,5 @@
-import { checkName, ConfigurationError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { checkName } from "@leasehold/core/provider";
 import { Token } from "aws-cdk-lib/core";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 

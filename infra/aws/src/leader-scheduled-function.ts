@@ -1,4 +1,5 @@
-import { checkName, ConfigurationError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { checkName } from "@leasehold/core/provider";
 import { Stats, type Metric, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { Role, ServicePrincipal, type IGrantable, type IPrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";

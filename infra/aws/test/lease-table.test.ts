@@ -1,5 +1,5 @@
 import { MultiRegionConsistency, type CfnGlobalTable, type TableV2 } from "aws-cdk-lib/aws-dynamodb";
-import { LEASE_RECORD_FIELDS } from "@leasehold/core";
+import { LEASE_RECORD_FIELDS } from "@leasehold/core/provider";
 import { Template } from "aws-cdk-lib/assertions";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { RemovalPolicy, type Stack } from "aws-cdk-lib/core";

@@ -1,4 +1,5 @@
-import { discreet, isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
+import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
+import { discreet } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 

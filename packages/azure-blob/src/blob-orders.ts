@@ -1,4 +1,5 @@
-import { ForeignRecordError, type Order, type OrderLimits } from "@leasehold/core";
+import { ForeignRecordError } from "@leasehold/core";
+import type { Order, OrderLimits } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, lossOf } from "./azure-blob-errors.ts";
 import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./blob-requests.ts";
 import { isFree, orderOf, reservationLeft, type Look } from "./blob-sighting.ts";

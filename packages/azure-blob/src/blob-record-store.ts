@@ -8,7 +8,7 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME, unlessItExists } from "./azure-blob-errors.ts";
 import { occurrenceBlobName } from "./options.ts";
 import { askService, DATE_GRAIN_MS, unchangedForMs, type Reply } from "./service-request.ts";

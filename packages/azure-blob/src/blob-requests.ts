@@ -1,5 +1,6 @@
 import type { BlobClient, BlobGetPropertiesResponse, BlockBlobClient } from "@azure/storage-blob";
-import type { Clock, RequestLimits, ServiceClock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import type { RequestLimits, ServiceClock } from "@leasehold/core/provider";
 import { failureOf, isGone, unlessItExists } from "./azure-blob-errors.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";

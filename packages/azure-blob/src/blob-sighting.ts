@@ -1,4 +1,5 @@
-import { barOf, type Bar, type LeaseSnapshot, type LeaseState, type Reservation } from "@leasehold/core";
+import type { LeaseSnapshot, LeaseState, Reservation } from "@leasehold/core";
+import { barOf, type Bar } from "@leasehold/core/provider";
 import type { BlobProperties } from "./blob-requests.ts";
 import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 

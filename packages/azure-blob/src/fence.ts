@@ -4,11 +4,11 @@ import {
   FencedError,
   ForeignRecordError,
   isLeaseholdError,
-  Recent,
   StoreError,
   type Clock,
   type Leadership,
 } from "@leasehold/core";
+import { Recent } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, mayHaveBeenApplied, STORE_NAME } from "./azure-blob-errors.ts";
 import { isBlobClient } from "./options.ts";
 import { wholeNumber, type Metadata } from "./schema.ts";

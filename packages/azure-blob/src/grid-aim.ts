@@ -1,4 +1,5 @@
-import type { Clock, ServiceClock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import type { ServiceClock } from "@leasehold/core/provider";
 import type { Grid } from "./schema.ts";
 
 /** How well a holder should know the service's clock for the grid that it publishes. */

@@ -1,4 +1,5 @@
-import type { Interval, Reservation } from "@leasehold/core";
+import type { Reservation } from "@leasehold/core";
+import type { Interval } from "@leasehold/core/provider";
 
 /**
  * What the metadata of an election's blob says. It is written under the lease, by its holder only, but for what an

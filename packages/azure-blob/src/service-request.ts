@@ -1,4 +1,4 @@
-import { sendRequest, type RequestOptions } from "@leasehold/core";
+import { sendRequest, type RequestOptions } from "@leasehold/core/provider";
 import { STORE_NAME, toStoreError } from "./azure-blob-errors.ts";
 
 /** What every reply of the service carries, and no stranger's does. */

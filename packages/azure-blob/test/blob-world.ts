@@ -1,14 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { BlobClient, ContainerClient } from "@azure/storage-blob";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import {
-  Elector,
-  type AcquireRequest,
-  type ElectorEvents,
-  type ElectorOptions,
-  type Lease,
-  type StoreError,
-} from "@leasehold/core";
+import { Elector, type ElectorEvents, type ElectorOptions, type StoreError } from "@leasehold/core";
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { expect } from "vitest";
 import type { Azurite } from "../../../test/backends/azurite.ts";
 import type { Fault } from "../../../test/backends/fault.ts";

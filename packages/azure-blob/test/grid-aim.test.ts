@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { ServiceClock } from "@leasehold/core";
+import { ServiceClock } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
 import { nextLookAtGridMs, SHARP_MS } from "../src/grid-aim.ts";

@@ -1,4 +1,5 @@
-import { mayAcquire, UnsupportedError, type Bar } from "@leasehold/core";
+import { UnsupportedError } from "@leasehold/core";
+import { mayAcquire, type Bar } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import type { Fault } from "../../../test/backends/fault.ts";
 import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, win } from "./blob-world.ts";

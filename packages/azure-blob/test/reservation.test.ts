@@ -1,5 +1,6 @@
 import type { BlobLeaseStore } from "@leasehold/azure-blob";
-import type { AcquireRequest, Lease, LeaseSnapshot } from "@leasehold/core";
+import type { LeaseSnapshot } from "@leasehold/core";
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, onlyFor, win, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";

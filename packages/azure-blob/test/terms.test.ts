@@ -1,5 +1,5 @@
 import type { BlobLeaseStore } from "@leasehold/azure-blob";
-import type { Lease } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
 import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, win } from "./blob-world.ts";

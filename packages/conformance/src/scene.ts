@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import {
   isLeaseholdError,
-  mayAcquire,
   systemClock,
-  type AcquireOutcome,
-  type AcquireRequest,
   type Clock,
-  type Lease,
   type LeaseSnapshot,
   type LeaseStore,
   type ReadOptions,
-  type RenewOutcome,
-  type RequestLimits,
   type StoreError,
 } from "@leasehold/core";
+import {
+  mayAcquire,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type Lease,
+  type RenewOutcome,
+  type RequestLimits,
+} from "@leasehold/core/provider";
 import { eventLoopTurn, waitReally } from "./real-time.ts";
 import { requestsDuring } from "./request-counter.ts";
 import type { GuardedText, Place, Subject, UnreliableConnection } from "./subject.ts";

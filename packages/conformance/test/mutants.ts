@@ -1,22 +1,24 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
   ConfigurationError,
-  instantOf,
   isLeaseholdError,
-  RecordLeaseStore,
   REQUEST_CHANNEL,
   StoreError,
-  type AcquireRequest,
   type Clock,
-  type Lease,
-  type LeaseRecord,
   type LeaseSnapshot,
   type LeaseStore,
+  type StoreRequest,
+} from "@leasehold/core";
+import {
+  instantOf,
+  RecordLeaseStore,
+  type AcquireRequest,
+  type Lease,
+  type LeaseRecord,
   type PutOptions,
   type RecordStore,
   type StoredRecord,
-  type StoreRequest,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import type { RecordServiceOptions } from "./record-place.ts";
 
 /** A store with one thing wrong with it. */

@@ -1,17 +1,15 @@
 import type { Faults, GuardedText, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Clock, Leadership, LeaseStore } from "@leasehold/core";
 import {
   RecordLeaseStore,
-  type Clock,
-  type Leadership,
   type LeaseRecord,
-  type LeaseStore,
   type PutOptions,
   type PutOutcome,
   type GetOptions,
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 
 /** How a service of records differs from a good one, and from one that only stores. */

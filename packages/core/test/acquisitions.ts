@@ -1,4 +1,5 @@
-import type { AcquireRequest, Lease, LeaseStore } from "@leasehold/core";
+import type { LeaseStore } from "@leasehold/core";
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "./election-world.ts";
 
 /** How long the tests give each request. */

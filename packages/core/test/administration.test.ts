@@ -1,4 +1,5 @@
-import { ConfigurationError, mayAcquire, RecordLeaseStore, type BreakOptions, type Lease } from "@leasehold/core";
+import { ConfigurationError, type BreakOptions } from "@leasehold/core";
+import { mayAcquire, RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

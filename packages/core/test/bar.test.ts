@@ -1,4 +1,5 @@
-import { barOf, mayAcquire, type Bar, type LeaseSnapshot } from "@leasehold/core";
+import type { LeaseSnapshot } from "@leasehold/core";
+import { barOf, mayAcquire, type Bar } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 
 describe("what bars an acquisition", () => {

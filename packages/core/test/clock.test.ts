@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
-import { holderElapsedMs, instantOf, sleep, systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core";
+import { holderElapsedMs, instantOf, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test, vi } from "vitest";
 

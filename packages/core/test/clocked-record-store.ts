@@ -6,7 +6,7 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 
 /** A record store whose service also tells how old a nonce is, by a clock that the test sets. */
 export class ClockedRecordStore implements RecordStore {

@@ -1,4 +1,4 @@
-import { discreet } from "@leasehold/core";
+import { discreet } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 
 describe("what others say is repeated without what may be secret", () => {

@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore, type Clock, type ElectorOptions, type LeaderTask } from "@leasehold/core";
+import { Elector, type Clock, type ElectorOptions, type LeaderTask } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { EventLog } from "./event-log.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { Lease } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
 import { untilAborted } from "./leader-tasks.ts";

@@ -3,10 +3,10 @@ import {
   ConfigurationError,
   Elector,
   MemoryLeaseStore,
-  MemoryRecordStore,
   Observer,
   type ElectorOptions,
 } from "@leasehold/core";
+import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld } from "./election-world.ts";

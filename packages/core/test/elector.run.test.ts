@@ -1,4 +1,5 @@
-import { LeaseLostError, ElectorBusyError, LeadershipEndedError, sleep, type Leadership } from "@leasehold/core";
+import { LeaseLostError, ElectorBusyError, LeadershipEndedError, type Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
 import { StubbornTask, untilAborted } from "./leader-tasks.ts";

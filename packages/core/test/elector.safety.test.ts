@@ -1,4 +1,5 @@
-import { sleep, type Leadership } from "@leasehold/core";
+import type { Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, LEASE_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";

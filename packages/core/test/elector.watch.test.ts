@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { LEASE_MS } from "./election-world.ts";

@@ -1,13 +1,12 @@
-import {
-  StoreError,
-  type Clock,
-  type LeaseRecord,
-  type PutOptions,
-  type PutOutcome,
-  type RecordStore,
-  type RecordStoreCapabilities,
-  type StoredRecord,
-} from "@leasehold/core";
+import { StoreError, type Clock } from "@leasehold/core";
+import type {
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "@leasehold/core/provider";
 import { SimulatedRecordService, type VirtualClock } from "@leasehold/core/testing";
 
 /** What becomes of a request that does not go well. */

@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { intersect, middle, shift, widen, width, type Interval } from "../src/interval.ts";
+import { intersect, middle, shift, widen, width, type Interval } from "../src/time/interval.ts";
 
 const SEEDED = { seed: 20_261_120 };
 const millis = fc.integer({ min: -1_000_000, max: 1_000_000 });

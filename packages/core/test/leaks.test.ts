@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
-import { Elector, MemoryLeaseStore, RecordLeaseStore, sleep } from "@leasehold/core";
+import { Elector, MemoryLeaseStore } from "@leasehold/core";
+import { RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { LIMITS, win } from "./acquisitions.ts";

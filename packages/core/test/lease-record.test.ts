@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseLeaseRecord } from "../src/record-store.ts";
+import { parseLeaseRecord } from "../src/records/record-store.ts";
 
 const good = {
   schema: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Listeners } from "../src/listeners.ts";
+import { Listeners } from "../src/reporting/listeners.ts";
 
 interface Events {
   readonly rang: { readonly times: number };

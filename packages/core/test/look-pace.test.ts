@@ -1,8 +1,9 @@
-import { Elector, Observer, RecordLeaseStore, type LeaseRecord } from "@leasehold/core";
+import { Elector, Observer } from "@leasehold/core";
+import { RecordLeaseStore, type LeaseRecord } from "@leasehold/core/provider";
 import { ProcessClock, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { LookPace } from "../src/look-pace.ts";
+import { LookPace } from "../src/election/look-pace.ts";
 import { ELECTION } from "./election-world.ts";
 import { untilAborted } from "./leader-tasks.ts";
 

@@ -1,4 +1,5 @@
-import { MemoryLeaseStore, MemoryRecordStore, sleep, type LeaseRecord, type LeaseSnapshot } from "@leasehold/core";
+import { MemoryLeaseStore, type LeaseSnapshot } from "@leasehold/core";
+import { MemoryRecordStore, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

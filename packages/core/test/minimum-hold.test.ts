@@ -1,4 +1,5 @@
-import { ConfigurationError, Elector, MemoryRecordStore, RecordLeaseStore } from "@leasehold/core";
+import { ConfigurationError, Elector } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "./election-world.ts";

@@ -1,8 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
-import { checkName, checkValue, ConfigurationError, MAX_NAME_BYTES, MemoryLeaseStore } from "@leasehold/core";
+import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
+import { checkName, checkValue, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
-import { utf8Bytes } from "../src/names.ts";
+import { utf8Bytes } from "../src/store/names.ts";
 
 const SEEDED = { seed: 20_261_120 };
 const anyText = fc.string({ unit: "binary", maxLength: 300 });

@@ -2,11 +2,11 @@ import {
   Elector,
   ConfigurationError,
   MemoryLeaseStore,
-  RecordLeaseStore,
   UnsupportedError,
   type LeaderTask,
   type TryRunOutcome,
 } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

@@ -1,4 +1,5 @@
-import { Elector, Recent } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { Recent } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { ELECTION, ElectionWorld, RENEW_INTERVAL_MS } from "./election-world.ts";

@@ -1,11 +1,5 @@
-import {
-  ConfigurationError,
-  LeaseholdError,
-  RecordLeaseStore,
-  StoreError,
-  TermRegressedError,
-  type Clock,
-} from "@leasehold/core";
+import { ConfigurationError, LeaseholdError, StoreError, TermRegressedError, type Clock } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

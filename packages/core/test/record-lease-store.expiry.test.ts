@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

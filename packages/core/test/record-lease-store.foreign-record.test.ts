@@ -1,4 +1,5 @@
-import { ForeignRecordError, RecordLeaseStore } from "@leasehold/core";
+import { ForeignRecordError } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

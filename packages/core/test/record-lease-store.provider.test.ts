@@ -1,10 +1,7 @@
+import { ConfigurationError, Elector, MemoryLeaseStore, StoreError } from "@leasehold/core";
 import {
-  ConfigurationError,
-  Elector,
-  MemoryLeaseStore,
   MemoryRecordStore,
   RecordLeaseStore,
-  StoreError,
   type GetOptions,
   type LeaseRecord,
   type PutOptions,
@@ -12,7 +9,7 @@ import {
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

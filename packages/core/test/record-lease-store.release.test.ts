@@ -1,4 +1,4 @@
-import { RecordLeaseStore, type Lease } from "@leasehold/core";
+import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { LIMITS, win } from "./acquisitions.ts";

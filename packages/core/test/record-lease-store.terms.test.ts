@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { holderElapsedMs, RecordLeaseStore, type Instant, type Lease } from "@leasehold/core";
+import { holderElapsedMs, RecordLeaseStore, type Instant, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
 import { acquiring, LIMITS } from "./acquisitions.ts";

@@ -1,4 +1,5 @@
-import { ConfigurationError, RecordLeaseStore, type Lease, type TransferOutcome } from "@leasehold/core";
+import { ConfigurationError, type TransferOutcome } from "@leasehold/core";
+import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

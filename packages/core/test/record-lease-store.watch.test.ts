@@ -1,13 +1,12 @@
+import { StoreError, type LeaseSnapshot } from "@leasehold/core";
 import {
   RecordLeaseStore,
-  StoreError,
   type Lease,
   type LeaseRecord,
-  type LeaseSnapshot,
   type PutOutcome,
   type RecordStore,
   type StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { LEASE_MS, RENEW_INTERVAL_MS } from "./election-world.ts";

@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { RenewalPhase } from "../src/renewal-phase.ts";
+import { RenewalPhase } from "../src/records/renewal-phase.ts";
 
 const SEEDED = { seed: 20_261_120 };
 const INTERVAL_MS = 5_000;

@@ -1,4 +1,5 @@
-import { ConfigurationError, Elector, MemoryRecordStore, RecordLeaseStore, UnsupportedError, type Lease } from "@leasehold/core";
+import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";

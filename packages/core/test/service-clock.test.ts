@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { ServiceClock } from "@leasehold/core";
+import { ServiceClock } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 
 const SEEDED = { seed: 20_261_120 };

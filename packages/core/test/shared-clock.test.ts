@@ -1,4 +1,5 @@
-import { ConfigurationError, Elector, MemoryLeaseStore, Observer, RecordLeaseStore, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, Elector, MemoryLeaseStore, Observer, type LeaseStore } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "./election-world.ts";

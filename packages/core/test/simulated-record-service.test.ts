@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore, type LeaseRecord, type StoredRecord } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { RecordLeaseStore, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { untilAborted } from "./leader-tasks.ts";

@@ -1,9 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
-import { instantOf, type LeaseRecord } from "@leasehold/core";
+import { instantOf, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect } from "vitest";
-import type { StoreClock } from "../src/lease-store.ts";
-import { StoreAge } from "../src/store-age.ts";
+import type { StoreClock } from "../src/store/lease-store.ts";
+import { StoreAge } from "../src/records/store-age.ts";
 
 const TOLERANCE_MS = 100;
 const RENEW_INTERVAL_MS = 5_000;

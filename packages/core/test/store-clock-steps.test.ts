@@ -1,4 +1,5 @@
-import { ConfigurationError, Elector, MemoryRecordStore, RecordLeaseStore, type Leadership } from "@leasehold/core";
+import { ConfigurationError, Elector, type Leadership } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import {
   ProcessClock,
   promptNetwork,

@@ -1,15 +1,7 @@
 /** What `timing()` promises is so, in virtual time: at any options that an elector takes, and any round trips that fit them. */
 import { fc, test } from "@fast-check/vitest";
-import {
-  Elector,
-  RecordLeaseStore,
-  StoreError,
-  timing,
-  type Leadership,
-  type LeaseRecord,
-  type TimingOptions,
-  type TimingReport,
-} from "@leasehold/core";
+import { Elector, StoreError, timing, type Leadership, type TimingOptions, type TimingReport } from "@leasehold/core";
+import { RecordLeaseStore, type LeaseRecord } from "@leasehold/core/provider";
 import {
   ProcessClock,
   SeededRandom,

@@ -1,6 +1,6 @@
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
-import { Turn } from "../src/turn.ts";
+import { Turn } from "../src/election/turn.ts";
 
 let clock: VirtualClock;
 let turn: Turn;

@@ -1,12 +1,5 @@
-import {
-  ConfigurationError,
-  holderElapsedMs,
-  instantOf,
-  systemClock,
-  type Clock,
-  type Elector,
-  type Instant,
-} from "@leasehold/core";
+import { ConfigurationError, systemClock, type Clock, type Elector } from "@leasehold/core";
+import { holderElapsedMs, instantOf, type Instant } from "@leasehold/core/provider";
 import { warnOnce } from "./warning.ts";
 
 /** The namespace of every metric. */

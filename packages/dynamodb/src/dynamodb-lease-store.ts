@@ -1,13 +1,6 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import {
-  checkName,
-  ConfigurationError,
-  duration,
-  RecordLeaseStore,
-  systemClock,
-  type OccurrenceOptions,
-  type RecordLeaseStoreOptions,
-} from "@leasehold/core";
+import { ConfigurationError, systemClock, type OccurrenceOptions } from "@leasehold/core";
+import { checkName, duration, RecordLeaseStore, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { toStoreError } from "./dynamodb-errors.ts";

@@ -1,4 +1,4 @@
-import { RecordLeaseStore } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { fenceOn, type DynamoDBFence, type Fenced } from "./fence.ts";
 import { occurrenceKey } from "./item.ts";

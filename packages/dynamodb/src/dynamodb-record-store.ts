@@ -8,7 +8,7 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { STORE_NAME } from "./dynamodb-errors.ts";
 import { stored, updateOf, type ItemKey, type Stamps } from "./item.ts";

@@ -1,6 +1,7 @@
 import type { ConditionalCheckFailedException, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { ConfigurationError, instantOf, type Clock } from "@leasehold/core";
+import { ConfigurationError, type Clock } from "@leasehold/core";
+import { instantOf } from "@leasehold/core/provider";
 import { toStoreError } from "./dynamodb-errors.ts";
 import type { StoreTime } from "./store-time.ts";
 

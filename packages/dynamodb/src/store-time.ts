@@ -1,4 +1,5 @@
-import { holderElapsedMs, type Clock, type Instant, type Interval } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import { holderElapsedMs, type Instant, type Interval } from "@leasehold/core/provider";
 
 /** A `Date` header names a second: the service's clock was anywhere in it. */
 const DATE_GRAIN_MS = 1_000;

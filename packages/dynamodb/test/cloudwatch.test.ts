@@ -1,4 +1,5 @@
-import { Elector, holderElapsedMs, MemoryLeaseStore, type ElectorOptions, type LeaseStore } from "@leasehold/core";
+import { Elector, MemoryLeaseStore, type ElectorOptions, type LeaseStore } from "@leasehold/core";
+import { holderElapsedMs } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE, publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";

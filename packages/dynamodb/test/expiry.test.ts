@@ -1,5 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
-import { Elector, type LeaderTask, sleep, type AcquireRequest, type Lease } from "@leasehold/core";
+import { Elector, type LeaderTask } from "@leasehold/core";
+import { sleep, type AcquireRequest, type Lease } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, VirtualClock, type Network, type Passage } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
-import type { Lease } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore, type DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { describe, expect, test as base } from "vitest";
 import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";

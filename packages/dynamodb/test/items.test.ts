@@ -1,5 +1,5 @@
 import { ScanCommand } from "@aws-sdk/client-dynamodb";
-import type { LeaseRecord } from "@leasehold/core";
+import type { LeaseRecord } from "@leasehold/core/provider";
 import { ForeignRecordError } from "@leasehold/core";
 import { describe, expect, vi } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";

@@ -1,6 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
-import type { Clock, Instant } from "@leasehold/core";
-import { instantOf } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import type { Instant } from "@leasehold/core/provider";
+import { instantOf } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { StoreTime, TOLERANCE_MS } from "../src/store-time.ts";
 

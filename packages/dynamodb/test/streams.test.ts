@@ -1,4 +1,5 @@
-import { Elector, sleep, type Leadership } from "@leasehold/core";
+import { Elector, type Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SimulatedService, warmUp } from "./simulated-service.ts";

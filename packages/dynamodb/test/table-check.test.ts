@@ -1,4 +1,5 @@
-import { Elector, sleep, UnsupportedError, type AcquireOutcome, type ElectorOptions } from "@leasehold/core";
+import { Elector, UnsupportedError, type ElectorOptions } from "@leasehold/core";
+import { sleep, type AcquireOutcome } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, beforeEach, describe, expect, vi, type MockInstance } from "vitest";

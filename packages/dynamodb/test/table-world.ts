@@ -8,7 +8,8 @@ import {
   type AttributeValue,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "@leasehold/dynamodb";
-import type { AcquireRequest, Lease, LeaseStore, StoreError } from "@leasehold/core";
+import type { LeaseStore, StoreError } from "@leasehold/core";
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { expect } from "vitest";
 import type { Fault } from "../../../test/backends/fault.ts";
 import type { FaultProxy, FaultRule } from "../../../test/backends/fault-proxy.ts";

@@ -1,4 +1,5 @@
-import { holderElapsedMs, instantOf, systemClock, type Clock, type Instant } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core";
+import { holderElapsedMs, instantOf, type Instant } from "@leasehold/core/provider";
 
 /** How much the rate of this process's clock may differ from Firestore's: what the elector's margin assumes as well. */
 const DRIFT = 0.1;

@@ -1,12 +1,6 @@
 import { Firestore, type Transaction } from "@google-cloud/firestore";
-import {
-  checkName,
-  duration,
-  RecordLeaseStore,
-  type Clock,
-  type OccurrenceOptions,
-  type RecordLeaseStoreOptions,
-} from "@leasehold/core";
+import type { Clock, OccurrenceOptions } from "@leasehold/core";
+import { checkName, duration, RecordLeaseStore, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 import { dependOn, type Fenced } from "./fence.ts";
 import { FirestoreOccurrenceStore } from "./firestore-occurrence-store.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";

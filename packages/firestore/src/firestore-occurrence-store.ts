@@ -1,5 +1,6 @@
 import type { Firestore, Transaction } from "@google-cloud/firestore";
-import { RecordLeaseStore, type Clock, type OccurrenceOptions } from "@leasehold/core";
+import type { Clock, OccurrenceOptions } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { Expiry } from "./expiry.ts";
 import { dependOn, type Fenced } from "./fence.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";

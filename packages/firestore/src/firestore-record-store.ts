@@ -8,7 +8,7 @@ import type {
   RecordStoreCapabilities,
   StoredRecord,
   WatchOptions,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import type { Expiry } from "./expiry.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
 import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./lease-document.ts";

@@ -1,4 +1,4 @@
-import { LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core";
+import { LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
 /** When the nonce was written, where an administrator has written since: every write moves the update time. */

@@ -1,5 +1,6 @@
 import { Firestore } from "@google-cloud/firestore";
-import { Elector, FencedError, type Lease } from "@leasehold/core";
+import { Elector, FencedError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { startFirestoreServer } from "@leasehold/firestore-server";
 import { afterAll, beforeAll, describe, expect, test as plainTest } from "vitest";

@@ -1,14 +1,6 @@
 import { Firestore } from "@google-cloud/firestore";
-import {
-  Elector,
-  type AcquireRequest,
-  type Clock,
-  type ElectorOptions,
-  type Lease,
-  type Leadership,
-  type LeaseStore,
-  type StoreError,
-} from "@leasehold/core";
+import { Elector, type Clock, type ElectorOptions, type Leadership, type LeaseStore, type StoreError } from "@leasehold/core";
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { FirestoreLeaseStore, type FirestoreLeaseStoreOptions } from "@leasehold/firestore";
 import {

@@ -1,7 +1,8 @@
 import type { Firestore } from "@google-cloud/firestore";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import type { InterceptedCall } from "@leasehold/firestore-server";
-import { FencedError, type Lease } from "@leasehold/core";
+import { FencedError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { ELECTION, FENCE_PATH, win, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";

@@ -1,5 +1,6 @@
 import { Timestamp, type Firestore } from "@google-cloud/firestore";
-import { ConfigurationError, Elector, type AcquireRequest, type LeaseRecord } from "@leasehold/core";
+import { ConfigurationError, Elector } from "@leasehold/core";
+import type { AcquireRequest, LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { FirestoreLeaseStoreOptions, FirestoreOccurrenceStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";

@@ -1,4 +1,4 @@
-import type { Lease } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import type { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
 import { asking, ELECTION, type FirestoreWorld, LEASE_MS, LEASE_PATH, LIMITS, win } from "./firestore-world.ts";

@@ -1,4 +1,5 @@
-import type { Lease, LeaseSnapshot } from "@leasehold/core";
+import type { LeaseSnapshot } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { asking, ELECTION, LEASE_MS, LEASE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";

@@ -2,7 +2,6 @@ import {
   Elector,
   isLeaseholdError,
   LeadershipEndedError,
-  sleep,
   StoreError,
   type Clock,
   type ElectorOptions,
@@ -10,6 +9,7 @@ import {
   type LeaseStore,
   type TryRunOutcome,
 } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 
 /** How often a delivery asks a store that fails: one lost reply is no outage, and the time of an invocation is short. */
 const TRIES = 2;

@@ -1,4 +1,5 @@
-import { isLeaseholdError, sleep, type Clock, type Leadership, type StoreError } from "@leasehold/core";
+import { isLeaseholdError, type Clock, type Leadership, type StoreError } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 
 /** The first wait before a completion is tried again; it doubles from there. */
 const FIRST_WAIT_MS = 100;

@@ -1,4 +1,5 @@
-import { ConfigurationError, MAX_NAME_BYTES, systemClock, type Leader, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, systemClock, type Leader, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { MAX_NAME_BYTES } from "@leasehold/core/provider";
 import { completeInTime } from "./complete-in-time.ts";
 import { attempt, type AttemptOptions, type AttemptOutcome } from "./attempt.ts";
 import { earlierOccurrences } from "./catch-up.ts";

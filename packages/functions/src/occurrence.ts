@@ -1,4 +1,5 @@
-import { checkName, ConfigurationError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { checkName } from "@leasehold/core/provider";
 
 /** One occurrence of a schedule: every delivery of it, in whichever region, names the same two. */
 export interface Occurrence {

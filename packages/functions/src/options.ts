@@ -1,7 +1,5 @@
 import {
-  checkName,
   ConfigurationError,
-  duration,
   Elector,
   UnsupportedError,
   type Clock,
@@ -9,6 +7,7 @@ import {
   type LeaseStore,
   type Reservation,
 } from "@leasehold/core";
+import { checkName, duration } from "@leasehold/core/provider";
 import { checkCatchUp, type CatchUp } from "./catch-up.ts";
 import type { Occurrence } from "./occurrence.ts";
 import { timeBudget } from "./time-budget.ts";

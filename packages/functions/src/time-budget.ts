@@ -1,4 +1,5 @@
-import { ConfigurationError, SAFETY_MARGIN, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
+import { ConfigurationError, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
+import { SAFETY_MARGIN } from "@leasehold/core/provider";
 
 /** How much longer than the invocation its leadership is valid: the platform ends an invocation a little late. */
 const LATE_END_MS = 1_000;

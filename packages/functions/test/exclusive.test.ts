@@ -2,14 +2,13 @@ import { getEventListeners } from "node:events";
 import {
   ConfigurationError,
   MemoryLeaseStore,
-  MemoryRecordStore,
-  RecordLeaseStore,
   StoreError,
   UnsupportedError,
   type Leader,
   type LeaseStore,
   type StoreErrorCode,
 } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,14 +1,12 @@
 import {
   ConfigurationError,
   MemoryLeaseStore,
-  RecordLeaseStore,
   StoreError,
-  MemoryRecordStore,
   UnsupportedError,
   type Leader,
   type LeaseStore,
-  type RecordStore,
 } from "@leasehold/core";
+import { RecordLeaseStore, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,11 +1,5 @@
-import {
-  ConfigurationError,
-  MemoryLeaseStore,
-  MemoryRecordStore,
-  RecordLeaseStore,
-  UnsupportedError,
-  type LeaseStore,
-} from "@leasehold/core";
+import { ConfigurationError, MemoryLeaseStore, UnsupportedError, type LeaseStore } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type StickyOptions } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";

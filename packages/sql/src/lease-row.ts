@@ -1,4 +1,5 @@
-import type { Clock, LeaseRecord, StoredRecord } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 
 /** Leases, and apart from them the fences, which renewals never touch. */
 export const LEASES = "leasehold_leases";

@@ -1,11 +1,5 @@
-import {
-  FencedError,
-  TermRegressedError,
-  UnsupportedError,
-  type Fence,
-  type Leadership,
-  type RecordStore,
-} from "@leasehold/core";
+import { FencedError, TermRegressedError, UnsupportedError, type Leadership } from "@leasehold/core";
+import type { Fence, RecordStore } from "@leasehold/core/provider";
 import { numberOf, textOf, type Row } from "./lease-row.ts";
 
 /** The part of a leadership that a fence compares. */

@@ -1,4 +1,5 @@
-import { ConfigurationError, discreet, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { discreet } from "@leasehold/core/provider";
 
 /** What a driver's error means. */
 export interface Meaning {

@@ -1,13 +1,5 @@
-import {
-  checkName,
-  ConfigurationError,
-  duration,
-  RecordLeaseStore,
-  systemClock,
-  type Clock,
-  type OccurrenceOptions,
-  type RecordLeaseStoreOptions,
-} from "@leasehold/core";
+import { ConfigurationError, systemClock, type Clock, type OccurrenceOptions } from "@leasehold/core";
+import { checkName, duration, RecordLeaseStore, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
 import type { Fenced, SqlDatabase } from "./sql-database.ts";

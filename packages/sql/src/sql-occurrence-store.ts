@@ -1,4 +1,5 @@
-import { RecordLeaseStore, type Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import type { Fenced, FencedRecords } from "./sql-database.ts";
 
 /** The occurrences of one election's schedule, each a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */

@@ -1,4 +1,5 @@
-import { isLeaseholdError, type Lease } from "@leasehold/core";
+import { isLeaseholdError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";

@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
+import { Elector, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { expect } from "vitest";
 import { startMariaDb } from "../../../test/backends/mariadb.ts";
 import { startPostgres } from "../../../test/backends/postgres.ts";

@@ -1,4 +1,5 @@
-import { Elector, type Lease, type LeaseStore } from "@leasehold/core";
+import { Elector, type LeaseStore } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";

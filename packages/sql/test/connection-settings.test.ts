@@ -1,4 +1,4 @@
-import { fenceOf, type LeaseRecord } from "../../core/src/record-store.ts";
+import { fenceOf, type LeaseRecord } from "../../core/src/records/record-store.ts";
 import { Elector } from "@leasehold/core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool, type PoolOptions } from "mysql2/promise";

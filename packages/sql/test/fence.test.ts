@@ -1,4 +1,5 @@
-import { ConfigurationError, FencedError, UnsupportedError, type Lease } from "@leasehold/core";
+import { ConfigurationError, FencedError, UnsupportedError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import { createConnection } from "mysql2";
 import { describe, expect } from "vitest";

@@ -1,4 +1,5 @@
-import { FencedError, UnsupportedError, type Lease } from "@leasehold/core";
+import { FencedError, UnsupportedError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import type { SqlOccurrenceStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
 import {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { Elector, type LeaseRecord } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import type { LeaseRecord } from "@leasehold/core/provider";
 import type { SqlLeaseStore, SqlOccurrenceStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
 import { ODD_NAMES } from "./odd-names.ts";

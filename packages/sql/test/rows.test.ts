@@ -1,4 +1,4 @@
-import type { LeaseRecord, StoredRecord } from "@leasehold/core";
+import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
 import { ODD_NAMES } from "./odd-names.ts";

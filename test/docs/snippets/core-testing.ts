@@ -1,4 +1,5 @@
-import { Elector, RecordLeaseStore } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 
 declare function billUntil(signal: AbortSignal): Promise<void>;

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 /** Where the store's clock steps, and fails over to another server's. */
 const STEPPING: readonly StoreKind[] = ["records with a clock"];
 
-const STORE_AGE = "packages/core/src/store-age.ts";
+const STORE_AGE = "packages/core/src/records/store-age.ts";
 
 /** Bugs in judging how old a lease is by a clock that may be wrong. */
 export const CLOCK_MUTANTS: readonly Mutant[] = [

@@ -8,17 +8,17 @@ import { TURN_MUTANTS } from "./turn-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
-const BAR = "packages/core/src/bar.ts";
-const CLOCK = "packages/core/src/clock.ts";
-const CANDIDACY = "packages/core/src/candidacy.ts";
-const ELECTOR = "packages/core/src/elector.ts";
-const ENGINE = "packages/core/src/record-lease-store.ts";
-const ORDERS = "packages/core/src/record-orders.ts";
-const REQUEST = "packages/core/src/request.ts";
-const SIGHTING = "packages/core/src/sighting.ts";
-const TENURE = "packages/core/src/tenure.ts";
-const RENEWALS = "packages/core/src/renewals.ts";
-const RELEASE = "packages/core/src/release.ts";
+const BAR = "packages/core/src/store/bar.ts";
+const CLOCK = "packages/core/src/time/clock.ts";
+const CANDIDACY = "packages/core/src/election/candidacy.ts";
+const ELECTOR = "packages/core/src/election/elector.ts";
+const ENGINE = "packages/core/src/records/record-lease-store.ts";
+const ORDERS = "packages/core/src/records/record-orders.ts";
+const REQUEST = "packages/core/src/store/request.ts";
+const SIGHTING = "packages/core/src/records/sighting.ts";
+const TENURE = "packages/core/src/election/tenure.ts";
+const RENEWALS = "packages/core/src/election/renewals.ts";
+const RELEASE = "packages/core/src/election/release.ts";
 const BLOB = "packages/azure-blob/src/blob-lease-store.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -134,7 +134,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: "packages/core/src/timing.ts",
+        file: "packages/core/src/election/timing.ts",
         find: "const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);",
         replace: "const validForMs = leaseDurationMs;",
       },

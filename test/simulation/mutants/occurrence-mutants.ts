@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 /** Where a process without a memory can tell that a claim has expired. */
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 
-const ENGINE = "packages/core/src/record-lease-store.ts";
+const ENGINE = "packages/core/src/records/record-lease-store.ts";
 const COMPLETING = "packages/functions/src/complete-in-time.ts";
 
 /** Bugs of what is done once for each occurrence of a schedule. */
@@ -16,7 +16,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: "packages/core/src/bar.ts",
+        file: "packages/core/src/store/bar.ts",
         find: '  if (done) return { kind: "done" };',
         replace: '  if (done && holdMs < 0) return { kind: "done" };',
       },

@@ -11,7 +11,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/look-pace.ts",
+        file: "packages/core/src/election/look-pace.ts",
         find: "    return Math.max(this.#evenMs - (BURST - 1)",
         replace: "    return 0 * Math.max(this.#evenMs - (BURST - 1)",
       },
@@ -25,7 +25,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/standing-back.ts",
+        file: "packages/core/src/election/standing-back.ts",
         find: "    if (leftMs > 0) await sleep(",
         replace: "    if (leftMs > 1_000_000) await sleep(",
       },
@@ -54,7 +54,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/record-lease-store.ts",
+        file: "packages/core/src/records/record-lease-store.ts",
         find: "    this.#holdings.set(lease, new Holding(",
         replace: '    this.#abandon(election, termId ?? "", version);\n    this.#holdings.set(lease, new Holding(',
       },

@@ -3,8 +3,8 @@ import type { Mutant } from "./mutant.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
-const ADMINISTRATION = "packages/core/src/administration.ts";
-const ORDERS = "packages/core/src/record-orders.ts";
+const ADMINISTRATION = "packages/core/src/store/administration.ts";
+const ORDERS = "packages/core/src/records/record-orders.ts";
 
 /** Bugs of what administrators order. */
 export const ORDER_MUTANTS: readonly Mutant[] = [
@@ -90,7 +90,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
         replace: "  { transfer: _, holdMs: __, ...record }: LeaseRecord,",
       },
       {
-        file: "packages/core/src/record-lease-store.ts",
+        file: "packages/core/src/records/record-lease-store.ts",
         find: "reservation.durationMs && !record.broken;",
         replace: "reservation.durationMs;",
       },

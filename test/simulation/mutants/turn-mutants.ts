@@ -5,10 +5,10 @@ import type { Mutant } from "./mutant.ts";
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 
-const BAR = "packages/core/src/bar.ts";
-const ENGINE = "packages/core/src/record-lease-store.ts";
-const ORDERS = "packages/core/src/record-orders.ts";
-const TENURE = "packages/core/src/tenure.ts";
+const BAR = "packages/core/src/store/bar.ts";
+const ENGINE = "packages/core/src/records/record-lease-store.ts";
+const ORDERS = "packages/core/src/records/record-orders.ts";
+const TENURE = "packages/core/src/election/tenure.ts";
 
 /** Bugs of what a candidate may ask for beyond the lease: a minimum hold, a reservation for its group, to renew by hand. */
 export const TURN_MUTANTS: readonly Mutant[] = [
@@ -27,7 +27,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: "packages/core/src/release.ts",
+        file: "packages/core/src/election/release.ts",
         find: "store.release(lease, { ...options, timeoutMs: limitMs })",
         replace: "store.release(lease, { ...options, ...(tries > 1 ? { holdMs: 0 } : {}), timeoutMs: limitMs })",
       },
@@ -83,7 +83,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/renewals.ts",
+        file: "packages/core/src/election/renewals.ts",
         find: "    await this.#asked;",
         replace: `    const { validity } = this.#options;
     const { grantedAt } = validity;

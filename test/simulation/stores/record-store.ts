@@ -1,4 +1,5 @@
-import { RecordLeaseStore, StoreError, type LeaseRecord, type RecordStore } from "@leasehold/core";
+import { StoreError } from "@leasehold/core";
+import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import {
   carry,
   SimulatedRecordService,

@@ -1,4 +1,4 @@
-import type { LeaseRecord } from "@leasehold/core";
+import type { LeaseRecord } from "@leasehold/core/provider";
 import { FASTEST_RATE, type Bar } from "./simulated-store.ts";
 
 /** A write of an election's record, and when it was accepted, by the true time. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { isLeaseholdError, type Lease } from "@leasehold/core";
+import { isLeaseholdError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 
 /** Names that a path, a URL, a header, a query or a table would take for something else. */

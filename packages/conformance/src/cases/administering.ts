@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { isLeaseholdError, type Lease, type LeaseStore, type RenewOutcome, type TransferOutcome } from "@leasehold/core";
+import { isLeaseholdError, type LeaseStore, type TransferOutcome } from "@leasehold/core";
+import type { Lease, RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { waitReally } from "../real-time.ts";
 import type { Scene } from "../scene.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { AcquireOutcome, Lease, LeaseStore } from "@leasehold/core";
+import type { LeaseStore } from "@leasehold/core";
+import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { SeededRandom } from "@leasehold/core/testing";
 import { assertStoreError, type Scene } from "../scene.ts";

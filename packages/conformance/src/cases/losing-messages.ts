@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { LeaseStore, RenewOutcome } from "@leasehold/core";
+import type { LeaseStore } from "@leasehold/core";
+import type { RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { whileNoting } from "../request-counter.ts";
 import { assertLed, assertStoreError, type Ending, type Scene } from "../scene.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../time/clock.ts";
 
 /** Keeps a timer from firing a rounding error before its time by the process's own clock. */
 const ROUNDING_MS = 1 / 1_024;

@@ -7,7 +7,7 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
-} from "../record-store.ts";
+} from "../records/record-store.ts";
 import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
 import type { VirtualClock } from "./virtual-clock.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../time/clock.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 interface Pending {

@@ -1,4 +1,5 @@
-import type { Clock, StoredRecord } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import type { StoredRecord } from "@leasehold/core/provider";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../record-table.ts";
 import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";

@@ -1,4 +1,5 @@
-import { sleep, type Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { statement, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
 
 /** The channel of NOTIFY; its payload is the election. */

@@ -1,14 +1,13 @@
-import {
-  ConfigurationError,
-  type Clock,
-  type Fence,
-  type GetOptions,
-  type LeaseRecord,
-  type PutOptions,
-  type PutOutcome,
-  type RecordStoreCapabilities,
-  type StoredRecord,
-} from "@leasehold/core";
+import { ConfigurationError, type Clock } from "@leasehold/core";
+import type {
+  Fence,
+  GetOptions,
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "@leasehold/core/provider";
 import { COLUMNS, columnValues, NO_VERSION, STORE_CLOCK, stored, writtenAtWallMs, type Row } from "../lease-row.ts";
 import { onOneConnection } from "../one-connection.ts";
 import type { RecordTable } from "../record-table.ts";

@@ -1,9 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
+import { ConfigurationError, UnsupportedError, type Clock } from "@leasehold/core";
 import {
-  ConfigurationError,
   sleep,
-  UnsupportedError,
-  type Clock,
   type Fence,
   type GetOptions,
   type LeaseRecord,
@@ -11,7 +9,7 @@ import {
   type PutOutcome,
   type RecordStoreCapabilities,
   type StoredRecord,
-} from "@leasehold/core";
+} from "@leasehold/core/provider";
 import {
   COLUMNS,
   columnValues,

@@ -1,0 +1,136 @@
+import type { Candidacy, Expiry } from "./candidacy.ts";
+import type { Clock } from "../time/clock.ts";
+import { isMisuse, type StoreError } from "../reporting/errors.ts";
+import type { Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import { LookPace } from "./look-pace.ts";
+import { LookTimer, type Push } from "./look-timer.ts";
+import type { StandingBack } from "./standing-back.ts";
+import type { Timing } from "./timing.ts";
+import { Turn } from "./turn.ts";
+
+export interface CampaignOptions {
+  readonly candidacy: Candidacy;
+  readonly standingBack: StandingBack;
+  readonly store: LeaseStore;
+  readonly election: string;
+  readonly clock: Clock;
+  readonly timing: Timing;
+  readonly expiry: Expiry;
+  readonly onStoreFailed: (error: unknown) => void;
+}
+
+/**
+ * What a step came to: the lease, or a wait, after which to go on from what was found if nothing newer was pushed
+ * meanwhile. How long is asked as the wait begins: the store may push no more by then.
+ */
+type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonly found?: Push };
+
+/**
+ * One candidate's way to the lease.
+ *
+ * All who wait for a leader learn of its end at the same instant, and not all of them are to write then. Where the store
+ * pushes, each waits for a random delay before it acquires, which the push of the winner's acquisition cuts short. Where
+ * it has to be polled, the delay comes before the looks.
+ */
+export class Campaign {
+  readonly #options: CampaignOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #looks: LookTimer;
+  readonly #lookPace: LookPace;
+  /** Apart, so that no attempt waits for looks to be made up for. */
+  readonly #attemptPace: LookPace;
+  readonly #turn: Turn;
+  /** What is found at first is acted on at once: only those who have waited were told at the same instant. */
+  #isFirst = true;
+
+  constructor(options: CampaignOptions, signal: AbortSignal | undefined) {
+    const { store, election, clock, timing } = options;
+    this.#options = options;
+    this.#signal = signal;
+    this.#looks = new LookTimer({ store, election, clock, retryPeriodMs: timing.retryPeriodMs }, signal);
+    this.#lookPace = new LookPace(clock, timing);
+    this.#attemptPace = new LookPace(clock, timing);
+    this.#turn = new Turn(clock, timing.attemptTimeoutMs);
+  }
+
+  /**
+   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted; it may still abort until the
+   * caller goes on, who then gives the lease back.
+   */
+  async win(): Promise<Lease | undefined> {
+    try {
+      let found: Push | undefined;
+      for (;;) {
+        const step = await this.#step(found).catch((error: unknown) => this.#failed(error));
+        if ("lease" in step) return step.lease;
+        const push = await this.#looks.wait(step.waitMs());
+        if (push) this.#options.candidacy.learn(push.snapshot);
+        found = push && this.#isDoubtful(push, step.found) ? undefined : (push ?? step.found);
+        this.#isFirst = false;
+      }
+    } catch (error) {
+      if (this.#signal?.aborted) return undefined;
+      throw error;
+    } finally {
+      this.#looks.stop();
+    }
+  }
+
+  async #step(found: Push | undefined): Promise<Step> {
+    const { candidacy, standingBack, expiry } = this.#options;
+    if (!found && this.#lookPace.waitMs > 0) return { waitMs: () => this.#lookPace.waitMs };
+    const { snapshot } = found ?? (await this.#look());
+    const standBackMs = standingBack.leftMs(snapshot);
+    if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };
+    if (candidacy.mayTry(snapshot) && !this.#signal?.aborted) {
+      const waitMs = this.#attemptInMs(snapshot?.term ?? 0);
+      if (waitMs > 0) return { waitMs: () => waitMs, ...(this.#looks.watching ? { found: { snapshot } } : {}) };
+      this.#turn.taken();
+      this.#attemptPace.spend();
+      const lease = await candidacy.attempt(expiry);
+      if (lease) return { lease };
+    }
+    return { waitMs: () => this.#nextLookMs(snapshot) };
+  }
+
+  #attemptInMs(term: number): number {
+    const turnInMs = this.#looks.watching && !this.#isFirst ? this.#turn.inMs(term) : 0;
+    return Math.max(turnInMs, this.#attemptPace.waitMs);
+  }
+
+  /** A push that takes back what was found of the same term may have been long under way: only a look can tell. */
+  #isDoubtful({ snapshot }: Push, found: Push | undefined): boolean {
+    return found !== undefined && snapshot?.term === found.snapshot?.term && !this.#options.candidacy.mayTry(snapshot);
+  }
+
+  async #look(): Promise<Push> {
+    const { candidacy, clock, expiry } = this.#options;
+    this.#lookPace.spend();
+    const sentMs = clock.monotonicMs();
+    const snapshot = await candidacy.look(expiry, this.#signal);
+    this.#turn.tookMs(clock.monotonicMs() - sentMs);
+    return { snapshot };
+  }
+
+  #nextLookMs(snapshot: LeaseSnapshot | undefined): number {
+    const { store, election, timing } = this.#options;
+    const aimedMs = store.nextLookMs(election, timing.retryPeriodMs);
+    if (this.#looks.watching) return aimedMs;
+    // Who saw the last renewal later sees the expiry later, too: that look is spread already. A store that judges the expiry
+    // itself tells no ages, and aims to learn of its service's time.
+    const { leaseDurationMs = 0, ageMs } = snapshot ?? {};
+    const untilExpiryMs = ageMs ? leaseDurationMs - ageMs[0] : 0;
+    const delayMs = aimedMs < untilExpiryMs ? this.#turn.delayMs() : 0;
+    return Math.min(aimedMs + delayMs, timing.retryPeriodMs);
+  }
+
+  #failed(error: unknown): Step {
+    if (this.#signal?.aborted || isMisuse(error)) throw error;
+    const { clock, timing, onStoreFailed } = this.#options;
+    onStoreFailed(error);
+    this.#looks.forget();
+    const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
+    const waitMs = Math.max(askedMs, timing.retryPeriodMs * (0.5 + clock.random() / 2));
+    return { waitMs: () => waitMs };
+  }
+}

@@ -1,0 +1,108 @@
+import { mayAcquire } from "../store/bar.ts";
+import { holderElapsedMs, type Clock } from "../time/clock.ts";
+import type { ElectorOptions } from "./elector-options.ts";
+import { TermRegressedError } from "../reporting/errors.ts";
+import type { Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import { highestTermSeen, noteTerm } from "./seen-terms.ts";
+import { releaseInTime } from "./release.ts";
+import type { Timing } from "./timing.ts";
+
+/** Which of the two ways to know that a lease has expired may be used. */
+export type Expiry = "observed" | "store-clock";
+
+export interface CandidacyOptions {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly election: string;
+  readonly candidateId: string;
+  readonly wishes: Pick<ElectorOptions, "value" | "minTerm" | "reservation">;
+  readonly timing: Timing;
+  /** Told what each look and each attempt shows. */
+  readonly onSeen: (snapshot: LeaseSnapshot | undefined) => void;
+  readonly onReleaseFailed: (term: number, error: unknown) => void;
+}
+
+/** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
+export class Candidacy {
+  readonly #options: CandidacyOptions;
+  /** The highest term that this candidate has seen, for as long as it lives. */
+  #highest = 0;
+
+  constructor(options: CandidacyOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {TermRegressedError} for a term below one that this process has seen. */
+  async look(expiry: Expiry, signal: AbortSignal | undefined): Promise<LeaseSnapshot | undefined> {
+    const { store, election, timing, wishes } = this.#options;
+    // Only a term seen before this look was asked for must show in it: looks overtake one another.
+    const highest = this.#highestSeen();
+    const snapshot = this.learn(await store.read(election, { timeoutMs: timing.attemptTimeoutMs, signal, expiry }));
+    const term = snapshot?.term ?? 0;
+    if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
+    return snapshot;
+  }
+
+  /** Takes in what a look or a push has shown. */
+  learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
+    this.#note(snapshot?.term ?? 0);
+    this.#options.onSeen(snapshot);
+    return snapshot;
+  }
+
+  /** Whether an attempt can succeed, as far as can be seen; or is of use to those who come later. */
+  mayTry(snapshot: LeaseSnapshot | undefined): boolean {
+    const { candidateId, wishes } = this.#options;
+    return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
+  }
+
+  /** One attempt to acquire. A win that comes too late is released at once. */
+  async attempt(expiry: Expiry): Promise<Lease | undefined> {
+    const { clock, store, election, candidateId, wishes, timing } = this.#options;
+    const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = timing;
+    // Not given a signal: once it is sent, only its answer tells whether there is anything to release.
+    const outcome = await store.acquire({
+      election,
+      candidateId,
+      value: wishes.value,
+      leaseDurationMs,
+      renewIntervalMs,
+      minTerm: wishes.minTerm,
+      aboveTerm: this.#highestSeen(),
+      expiry,
+      reservation: wishes.reservation,
+      timeoutMs: attemptTimeoutMs,
+    });
+    if (!outcome.acquired) {
+      if (outcome.current) this.learn(outcome.current);
+      return undefined;
+    }
+    const { lease } = outcome;
+    this.#note(lease.term);
+    if (holderElapsedMs(clock, lease.grantedAt) < renewDeadlineMs) return lease;
+    await this.giveBack(lease);
+    return undefined;
+  }
+
+  /** Releases a lease on which nobody is to lead: won too late, or after the signal aborted. */
+  async giveBack(lease: Lease): Promise<void> {
+    const { clock, store, timing } = this.#options;
+    const { attemptTimeoutMs, validForMs } = timing;
+    const timeoutMs = (): number => Math.min(attemptTimeoutMs, validForMs - holderElapsedMs(clock, lease.grantedAt));
+    const isReleased = await releaseInTime({ clock, store, lease, timeoutMs }).catch((error: unknown) => {
+      this.#options.onReleaseFailed(lease.term, error);
+      return false;
+    });
+    if (!isReleased) store.forget?.(lease);
+  }
+
+  /** Others of this process may have seen more, lately. */
+  #highestSeen(): number {
+    return Math.max(this.#highest, highestTermSeen(this.#options.store, this.#options.election));
+  }
+
+  #note(term: number): void {
+    this.#highest = Math.max(this.#highest, term);
+    noteTerm(this.#options.store, this.#options.election, term);
+  }
+}

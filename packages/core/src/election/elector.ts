@@ -1,0 +1,384 @@
+import { Campaign, type CampaignOptions } from "./campaign.ts";
+import { Candidacy, type Expiry } from "./candidacy.ts";
+import { defaultCandidateId } from "./candidate-id.ts";
+import type { Clock } from "../time/clock.ts";
+import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
+import type { ElectorEvents } from "./elector-events.ts";
+import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
+import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
+import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
+import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import { Listeners } from "../reporting/listeners.ts";
+import { leaderOf, Observer } from "./observer.ts";
+import { sharedClock } from "../store/shared-clock.ts";
+import { StandingBack } from "./standing-back.ts";
+import { countsAsReturn } from "./task-outcome.ts";
+import { Tenure } from "./tenure.ts";
+import { timing, type Timing, type TimingReport } from "./timing.ts";
+
+/** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
+export const OVERRUN_EXIT_CODE = 70;
+
+/** What every waiting call takes. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How `tryRun` went. */
+export type TryRunOutcome<T> =
+  /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
+  | { readonly elected: true; readonly term: number; readonly result: T | undefined }
+  | { readonly elected: false; readonly leader?: Leader | undefined };
+
+/**
+ * One candidate in one election.
+ *
+ * At most one candidate of an election is *valid* (its `isLeader`, its `leadership.isValid()`) at any instant, however
+ * slow, paused or cut off any of them is, as long as the rates of their clocks differ by less than 10%. What a lease
+ * cannot do is stop a write that a paused process sends late: for that, let the resource check the term.
+ *
+ * @example
+ * ```ts
+ * const elector = new Elector({ store, election: "nightly-billing" });
+ * await elector.run(async (leadership) => {
+ *   while (!leadership.signal.aborted) await billNext(leadership.signal);
+ * }, { signal });
+ * ```
+ */
+export class Elector {
+  readonly election: string;
+  readonly candidateId: string;
+  readonly #store: LeaseStore;
+  readonly #timing: Timing;
+  readonly #options: ElectorOptions;
+  readonly #clock: Clock;
+  readonly #listeners: Listeners<ElectorEvents>;
+  readonly #expiry: Expiry;
+  readonly #candidacy: Candidacy;
+  readonly #standingBack: StandingBack;
+  #busyWith: string | undefined;
+  #tenure: Tenure | undefined;
+  #leader: Leader | undefined;
+
+  /** @throws {ConfigurationError} for anything that cannot work, before any request. */
+  constructor(options: ElectorOptions) {
+    this.#timing = checkElectorOptions(options);
+    this.#options = options;
+    this.#store = options.store;
+    this.#clock = sharedClock(options.store, options.clock);
+    this.election = options.election;
+    this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
+    this.#expiry = options.expiry ?? (this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed");
+    this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);
+    this.#listeners = new Listeners((callback, error) => {
+      if (callback !== "callbackFailed") this.#listeners.emit("callbackFailed", { election: this.election, callback, error });
+    });
+    const { election } = this;
+    this.#candidacy = new Candidacy({
+      clock: this.#clock,
+      store: this.#store,
+      election,
+      candidateId: this.candidateId,
+      wishes: options,
+      timing: this.#timing,
+      onSeen: (snapshot) => this.#setLeader(leaderOf(snapshot)),
+      onReleaseFailed: (term, error) => this.#listeners.emit("releaseFailed", { election, term, error }),
+    });
+  }
+
+  /** Whether this candidate is the leader at this very moment: computed from the clocks at each look, never remembered. */
+  get isLeader(): boolean {
+    return this.#tenure?.leadership.isValid() ?? false;
+  }
+
+  /** Who led when this candidate last looked. */
+  get leader(): Leader | undefined {
+    return this.#leader;
+  }
+
+  /** The worst-case times that follow from this elector's options and its store. */
+  get timing(): TimingReport {
+    return timing(this.#options, this.#store.capabilities);
+  }
+
+  /** Adds a listener for one kind of event; returns a function that removes it. */
+  on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
+    return this.#listeners.add(name, listener);
+  }
+
+  /**
+   * Campaigns, leads, and campaigns again, until the signal aborts; then it drains, releases and resolves. Failures of
+   * the store never end it: it steps down in time, and is back when the store is. The task is never called on a term that
+   * is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
+   *
+   * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
+   *   hold this election. {AlreadyAbortedError} if the signal has aborted before.
+   *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
+   *   throws while its signal has not aborted, after the lease was released.
+   */
+  async run(task: LeaderTask<unknown>, options: WaitOptions = {}): Promise<void> {
+    checkTask("run", task);
+    const { signal, done } = this.#begin("run", options.signal);
+    try {
+      while (!signal?.aborted) {
+        this.#standBy();
+        await this.#standingBack.pause(signal);
+        if (signal?.aborted) return;
+        const lease = await this.#campaign(signal);
+        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
+        else if (lease) await this.#lead(lease, task, signal);
+      }
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * Campaigns until this candidate leads, and hands the leadership over: renewed until it is disposed of. When the
+   * signal aborts after that, so does `leadership.signal`. It stands back for `cooldownMs` after an earlier term, but how
+   * soon it is called again is the caller's own decision: with a `cooldownMs` of 0 it may lead again at once.
+   *
+   * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
+   */
+  async campaign(options: WaitOptions = {}): Promise<HeldLeadership> {
+    const { signal, done } = this.#begin("campaign", options.signal);
+    try {
+      for (;;) {
+        this.#standBy();
+        const lease = await this.#campaign(signal);
+        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
+        signal?.throwIfAborted();
+        if (!lease) continue;
+        const tenure = this.#makeTenure(lease);
+        void this.#hold(tenure, tenure.disposed, signal);
+        if (tenure.mayWork) return tenure.leadership;
+        await tenure.leadership.release();
+        await this.#standingBack.pause(signal);
+        signal?.throwIfAborted();
+      }
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * One attempt, without waiting: runs the task if this candidate can lead at once. It may use the store's own clock to
+   * tell that a lease has expired, so that a process with no memory can replace a dead leader. It does not stand back
+   * after an earlier term: each call is the caller's own decision to compete. A term that is over or ending before the
+   * task could be called counts as not elected.
+   *
+   * @throws a `StoreError` if the store fails: nobody leads. The signal's reason if it aborts before the task starts.
+   *   Else as `run`.
+   */
+  async tryRun<T>(task: LeaderTask<T>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
+    checkTask("tryRun", task);
+    const { signal, done } = this.#begin("tryRun", options.signal);
+    try {
+      const snapshot = await this.#candidacy.look("store-clock", signal);
+      const mayTry = this.#candidacy.mayTry(snapshot) && !signal?.aborted;
+      const lease = mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
+      if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
+      signal?.throwIfAborted();
+      const led = lease && (await this.#lead(lease, task, signal));
+      if (led) return { elected: true, term: lease.term, ...led };
+      signal?.throwIfAborted();
+      return { elected: false, ...(this.#leader ? { leader: this.#leader } : {}) };
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, releases. The
+   * elector then goes on campaigning, after the others had their turn. Does nothing if this candidate does not lead.
+   *
+   * It waits for the task: a task that awaits it waits for itself. To give up from inside a task, return from it.
+   */
+  async resign(): Promise<void> {
+    const tenure = this.#tenure;
+    if (!tenure) return;
+    tenure.end(new LeadershipEndedError(this.election, tenure.term, "resigned", "it was resigned."));
+    await tenure.finished;
+  }
+
+  /** Yields who leads, and again whenever that changes; see {@link Observer.observe}. */
+  observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
+    const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
+    const observer = new Observer({
+      store: this.#store,
+      election: this.election,
+      retryPeriodMs,
+      attemptTimeoutMs,
+      clock: this.#clock,
+    });
+    return observer.observe(options);
+  }
+
+  /**
+   * Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more.
+   *
+   * The signal that is given back is linked to the caller's by one listener: many electors may share that one, and each
+   * listener more makes adding and removing the others slower.
+   */
+  #begin(call: string, given: AbortSignal | undefined): { readonly signal: AbortSignal | undefined; readonly done: () => void } {
+    if (this.#busyWith) throw new ElectorBusyError(this.election, call, this.#busyWith);
+    if (given !== undefined && !(given instanceof AbortSignal)) {
+      throw new ConfigurationError(`The signal given to ${call} is not an AbortSignal.`, { election: this.election });
+    }
+    if (given?.aborted) throw new AlreadyAbortedError(call, given, this.election);
+    this.#busyWith = call;
+    const linked = new AbortController();
+    const onAbort = (): void => linked.abort(given?.reason);
+    given?.addEventListener("abort", onAbort, { once: true });
+    const free = (): void => {
+      given?.removeEventListener("abort", onAbort);
+      this.#busyWith = undefined;
+      this.#setState("stopped");
+    };
+    return {
+      signal: given && linked.signal,
+      done: () => {
+        // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
+        if (this.#tenure) void this.#tenure.finished.then(free);
+        else free();
+      },
+    };
+  }
+
+  #standBy(): void {
+    this.#setState("standby");
+    this.#listeners.emit("standby", { election: this.election });
+  }
+
+  /** Waits until this candidate has the lease; see {@link Campaign.win}. */
+  async #campaign(signal: AbortSignal | undefined): Promise<Lease | undefined> {
+    const { election } = this;
+    const campaign: CampaignOptions = {
+      candidacy: this.#candidacy,
+      standingBack: this.#standingBack,
+      store: this.#store,
+      election,
+      clock: this.#clock,
+      timing: this.#timing,
+      expiry: this.#expiry,
+      onStoreFailed: (error) => this.#listeners.emit("storeFailed", { election, error }),
+    };
+    return await new Campaign(campaign, signal).win();
+  }
+
+  #makeTenure(lease: Lease): Tenure {
+    const { election } = this;
+    const { term } = lease;
+    return new Tenure({
+      clock: this.#clock,
+      store: this.#store,
+      lease,
+      timing: this.#timing,
+      releaseOnStop: this.#options.releaseOnStop ?? true,
+      renewal: this.#options.renewal ?? "scheduled",
+      minimumHoldMs: this.#options.minimumHoldMs ?? 0,
+      releaseTimeoutMs: this.#options.releaseTimeoutMs ?? this.#timing.attemptTimeoutMs,
+      hooks: {
+        renewed: () => this.#listeners.emit("renewed", { election, term }),
+        renewFailed: (error) => this.#listeners.emit("renewFailed", { election, term, error }),
+        releaseFailed: (error) => this.#listeners.emit("releaseFailed", { election, term, error }),
+        ending: (reason) => {
+          this.#setState("ending", term, reason);
+          this.#listeners.emit("ending", { election, term, reason });
+        },
+        overrun: (sinceSignalMs) => this.#overrun(term, sinceSignalMs),
+        finished: (reason, released) => this.#finished({ election, term, reason, released }),
+      },
+    });
+  }
+
+  /**
+   * Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough.
+   * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
+   */
+  async #lead<T>(
+    lease: Lease,
+    task: LeaderTask<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly result: T | undefined } | undefined> {
+    const tenure = this.#makeTenure(lease);
+    const { leadership } = tenure;
+    const started = Promise.withResolvers<void>();
+    // The task starts after the tenure does, and settles the tenure even if it throws at once. What its rejection means
+    // is decided at that moment: the tenure's own end aborts the signal, too.
+    const work = started.promise
+      .then(async () => (tenure.mayWork ? { result: await task(leadership) } : undefined))
+      .catch((error: unknown): { readonly result: undefined } => {
+        if (!countsAsReturn(error, leadership.signal)) throw error;
+        return { result: undefined };
+      });
+    const held = this.#hold(tenure, work, signal);
+    started.resolve();
+    await Promise.race([held, tenure.stopOverran]);
+    return await work;
+  }
+
+  /** Keeps a term going until its work has settled and the lease is given up. */
+  async #hold(tenure: Tenure, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+    const { election, candidateId } = this;
+    const { term } = tenure;
+    this.#tenure = tenure;
+    this.#setState("leading", term);
+    tenure.start();
+    const value = this.#options.value;
+    this.#setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
+    this.#listeners.emit("startedLeading", { election, term });
+    this.#notify("onStartedLeading", () => this.#options.onStartedLeading?.({ election, term }));
+    const stop = (): void => tenure.end(signal?.reason as Error, true);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    await tenure.finish(work);
+    signal?.removeEventListener("abort", stop);
+  }
+
+  #finished(stopped: ElectorEvents["stoppedLeading"]): void {
+    const { term } = stopped;
+    this.#tenure = undefined;
+    this.#standingBack.ended(term);
+    if (this.#leader?.term === term) this.#setLeader(undefined);
+    this.#listeners.emit("stoppedLeading", stopped);
+    this.#notify("onStoppedLeading", () => this.#options.onStoppedLeading?.(stopped));
+  }
+
+  #overrun(term: number, sinceSignalMs: number): void {
+    const { election } = this;
+    this.#listeners.emit("overrun", { election, term, sinceSignalMs });
+    if (this.#options.onOverrun !== "exit") return;
+    process.stderr.write(
+      `leasehold: the task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`,
+    );
+    process.exit(OVERRUN_EXIT_CODE);
+  }
+
+  #setLeader(leader: Leader | undefined): void {
+    const before = this.#leader;
+    this.#leader = leader;
+    if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
+    this.#listeners.emit("newLeader", { election: this.election, leader });
+    this.#notify("onNewLeader", () => this.#options.onNewLeader?.(leader));
+  }
+
+  #notify(callback: string, notify: () => unknown): void {
+    this.#listeners.guard(callback, notify);
+  }
+
+  #setState(state: ElectorState, term?: number, reason?: Error): void {
+    publishState({
+      election: this.election,
+      candidateId: this.candidateId,
+      state,
+      ...(term === undefined ? {} : { term }),
+      ...(reason === undefined ? {} : { reason: String((reason as Partial<Error> | undefined)?.message ?? reason) }),
+      wallMs: this.#clock.wallMs(),
+    });
+  }
+}
+
+function checkTask(call: string, task: unknown): void {
+  if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
+}

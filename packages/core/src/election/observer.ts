@@ -1,0 +1,118 @@
+import type { Clock } from "../time/clock.ts";
+import { AlreadyAbortedError, ConfigurationError, isMisuse } from "../reporting/errors.ts";
+import type { Leader } from "./leadership.ts";
+import type { LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import { LookPace } from "./look-pace.ts";
+import { LookTimer, type Push } from "./look-timer.ts";
+import { checkName } from "../store/names.ts";
+import { sharedClock } from "../store/shared-clock.ts";
+import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
+
+export interface ObserverOptions {
+  readonly store: LeaseStore;
+  readonly election: string;
+  /** The longest wait between two looks where the store cannot push. @defaultValue 2_000 */
+  readonly retryPeriodMs?: number | undefined;
+  /** The longest that one look may take. @defaultValue 5_000 */
+  readonly attemptTimeoutMs?: number | undefined;
+  /** @defaultValue the store's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Reads who leads, and never competes: it needs read access only.
+ *
+ * @example
+ * ```ts
+ * const observer = new Observer({ store, election: "nightly-billing" });
+ * for await (const leader of observer.observe({ signal })) console.log(leader?.candidateId ?? "nobody");
+ * ```
+ */
+export class Observer {
+  readonly #store: LeaseStore;
+  readonly #election: string;
+  readonly #retryPeriodMs: number;
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+
+  /** @throws {ConfigurationError} for a bad name, duration or store. */
+  constructor(options: ObserverOptions) {
+    checkStore(options.store);
+    checkName("election", options.election);
+    this.#store = options.store;
+    this.#election = options.election;
+    this.#retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? 2_000);
+    this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
+    this.#clock = sharedClock(options.store, options.clock);
+  }
+
+  /**
+   * Yields who leads now, and again whenever the candidate, its term, its value or how sure one can be changes;
+   * `undefined` means nobody. While the store does not answer it yields nothing: what was yielded last is what is
+   * known. Ends when the signal aborts, or when the loop is left.
+   * @throws {AlreadyAbortedError} if the signal has aborted before. {ConfigurationError}, {UnsupportedError} if the store
+   *   can never hold this election.
+   */
+  async *observe(
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Leader | undefined, void, undefined> {
+    const { signal } = options;
+    if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
+    const retryPeriodMs = this.#retryPeriodMs;
+    const looks = new LookTimer({ store: this.#store, election: this.#election, clock: this.#clock, retryPeriodMs }, signal);
+    const pace = new LookPace(this.#clock, { retryPeriodMs, renewIntervalMs: retryPeriodMs });
+    let yielded: string | undefined;
+    try {
+      let seen: Push | undefined;
+      for (;;) {
+        if (!seen && pace.waitMs === 0) {
+          pace.spend();
+          seen = await this.#look(looks.signal);
+        }
+        if (seen) {
+          const leader = leaderOf(seen.snapshot);
+          const key = JSON.stringify(leader ?? null);
+          if (key !== yielded) yield leader;
+          yielded = key;
+        }
+        const nextMs = seen ? this.#store.nextLookMs(this.#election, this.#retryPeriodMs) : this.#retryPeriodMs;
+        seen = await looks.wait(Math.max(looks.watching ? nextMs : Math.min(nextMs, this.#retryPeriodMs), pace.waitMs));
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    } finally {
+      looks.stop();
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<Push | undefined> {
+    try {
+      return { snapshot: await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal }) };
+    } catch (error) {
+      if (isMisuse(error)) throw error;
+      // Published on the request channel; an observer outlives its store's outages.
+      return undefined;
+    }
+  }
+}
+
+/** The leader that a snapshot shows, if it shows one. */
+export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefined {
+  if (!snapshot || snapshot.holder === undefined) return undefined;
+  const { state, holder, term, value } = snapshot;
+  if (state === "vacant" || state === "expired") return undefined;
+  return { candidateId: holder, term, state, ...(value === undefined ? {} : { value }) };
+}
+
+/** @throws {ConfigurationError} unless `store` looks like a LeaseStore. */
+export function checkStore(store: unknown): asserts store is LeaseStore {
+  const candidate = store as Partial<LeaseStore> | undefined;
+  const complete = (["acquire", "renew", "release", "read", "nextLookMs"] as const).every(
+    (name) => typeof candidate?.[name] === "function",
+  );
+  if (!complete || typeof candidate?.capabilities !== "object" || candidate.capabilities === null) {
+    throw new ConfigurationError(
+      "store is not a LeaseStore. Make one first, for instance new MemoryLeaseStore() or new BlobLeaseStore({ container }).",
+    );
+  }
+}

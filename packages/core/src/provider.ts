@@ -1,0 +1,42 @@
+// For who writes a store: the contract, and what every store has to do in the same way.
+
+// The contract of a store.
+export type {
+  AcquireOutcome,
+  AcquireRequest,
+  Lease,
+  ReleaseOptions,
+  ReleaseOutcome,
+  RenewOutcome,
+  RequestLimits,
+  WatchOptions,
+} from "./store/lease-store.ts";
+export { barOf, mayAcquire, type Bar, type Claims } from "./store/bar.ts";
+export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";
+// A store of records, whose leases core looks after.
+export { RecordLeaseStore, type OccurrenceStoreOptions, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
+export { MemoryRecordStore } from "./records/memory-lease-store.ts";
+export {
+  LEASE_RECORD_FIELDS,
+  type Fence,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordRequestOptions,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "./records/record-store.ts";
+// Checks of what a caller gives.
+export { DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
+export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
+// Requests.
+export { shareLimits } from "./store/call-limits.ts";
+export { sendRequest, type RequestOptions } from "./store/request.ts";
+export { discreet } from "./reporting/discreet.ts";
+// Time.
+export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
+export type { Interval } from "./time/interval.ts";
+export { Recent } from "./time/recent.ts";
+export { ServiceClock } from "./time/service-clock.ts";

@@ -1,0 +1,83 @@
+import type { Instant } from "../time/clock.ts";
+import type { LeaseRecord } from "./record-store.ts";
+
+/** A record as it was last found in the store, or written there. */
+export interface Found {
+  readonly record: LeaseRecord;
+  readonly version: string;
+}
+
+/**
+ * What the holder of a lease remembers of it, beyond what it shows: the record as it was last known, and the writes whose
+ * outcome may still be unknown. Each of those was conditional on that record's version, so at most one of them arrives,
+ * and none once the version has passed.
+ */
+export class Holding implements Found {
+  #found: Found;
+  /** When each nonce was sent that may still be found in the store. */
+  readonly #sent: Map<string, Instant>;
+  /** The nonce whose send time the elector was last told. */
+  #toldNonce: string;
+  /** The nonces of releases whose outcome is not known: one of them in the store means that it has arrived. */
+  readonly #releases = new Set<string>();
+  #overtaken = false;
+
+  constructor(found: Found, grantedAt: Instant) {
+    this.#found = found;
+    this.#toldNonce = found.record.nonce;
+    this.#sent = new Map([[found.record.nonce, grantedAt]]);
+  }
+
+  get record(): LeaseRecord {
+    return this.#found.record;
+  }
+
+  get version(): string {
+    return this.#found.version;
+  }
+
+  /** A condition has failed: no write can succeed before it is known what is there now. */
+  get overtaken(): boolean {
+    return this.#overtaken;
+  }
+
+  overtake(): void {
+    this.#overtaken = true;
+  }
+
+  /** This is what the store holds, and it is ours. */
+  take(found: Found): void {
+    this.#found = found;
+    this.#overtaken = false;
+  }
+
+  /** A write with this nonce is about to be sent. */
+  sending(nonce: string, sentAt: Instant): void {
+    this.#sent.set(nonce, sentAt);
+  }
+
+  /** When the nonce in the store was sent, unless the elector was told already. */
+  get untold(): Instant | undefined {
+    const { nonce } = this.record;
+    return nonce === this.#toldNonce ? undefined : this.#sent.get(nonce);
+  }
+
+  /** The elector is told of the nonce in the store. Writes sent before it was made can no longer succeed. */
+  tell(): void {
+    const { nonce } = this.record;
+    this.#toldNonce = nonce;
+    for (const earlier of this.#sent.keys()) if (earlier !== nonce) this.#sent.delete(earlier);
+  }
+
+  /** A release with this nonce is about to be sent. */
+  releasing(nonce: string): void {
+    this.#releases.add(nonce);
+  }
+
+  /** Whether this record is what a release has left whose outcome was not known. From here on, what became of them all is. */
+  resolveRelease({ nonce }: LeaseRecord): boolean {
+    const arrived = this.#releases.has(nonce);
+    this.#releases.clear();
+    return arrived;
+  }
+}

@@ -1,0 +1,91 @@
+import { systemClock, type Clock } from "../time/clock.ts";
+import { checkName } from "../store/names.ts";
+import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
+import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
+
+/**
+ * A lease store in this process: a real one, with the same rules as every other, for elections among electors that
+ * share it. Nothing outlives the process and nothing is seen outside it, so it never elects among processes.
+ */
+export class MemoryLeaseStore extends RecordLeaseStore {
+  readonly #clock: Clock | undefined;
+  readonly #occurrences = new Map<string, MemoryRecordStore>();
+
+  constructor(options: RecordLeaseStoreOptions = {}) {
+    super(new MemoryRecordStore(options.clock), options);
+    this.#clock = options.clock;
+  }
+
+  /** Kept for as long as this store is. */
+  occurrences(election: string): RecordLeaseStore {
+    checkName("election", election);
+    const records = this.#occurrences.get(election) ?? new MemoryRecordStore(this.#clock);
+    this.#occurrences.set(election, records);
+    return new RecordLeaseStore(records, { clock: this.#clock, occurrences: true });
+  }
+}
+
+interface Entry {
+  readonly record: LeaseRecord;
+  readonly version: number;
+  readonly nonceWrittenMs: number;
+}
+
+/** Compare-and-swap on a map. It pushes changes, and tells ages exactly by the process's own monotonic clock. */
+export class MemoryRecordStore implements RecordStore {
+  readonly name: string = "memory";
+  readonly capabilities: RecordStoreCapabilities = {
+    maxValueBytes: 65_536,
+    fence: "none",
+    storeClock: { toleranceMs: 0, exact: true },
+  };
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #watchers = new Map<string, Set<() => void>>();
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  get(election: string): Promise<StoredRecord | undefined> {
+    return Promise.resolve(this.#stored(election));
+  }
+
+  put(election: string, record: LeaseRecord, { ifVersion, keepsNonce }: PutOptions): Promise<PutOutcome> {
+    const present = this.#entries.get(election);
+    if (ifVersion !== (present && String(present.version))) {
+      return Promise.resolve({ stored: false, current: this.#stored(election) });
+    }
+    const version = (present?.version ?? 0) + 1;
+    const nonceWrittenMs = keepsNonce && present ? present.nonceWrittenMs : this.#clock.monotonicMs();
+    this.#entries.set(election, { record: Object.freeze({ ...record }), version, nonceWrittenMs });
+    for (const wake of this.#watchers.get(election) ?? []) wake();
+    return Promise.resolve({ stored: true, version: String(version) });
+  }
+
+  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<StoredRecord | undefined> {
+    let changed = Promise.withResolvers<void>();
+    const wake = (): void => changed.resolve();
+    const watchers = this.#watchers.get(election) ?? new Set();
+    this.#watchers.set(election, watchers.add(wake));
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      while (!signal.aborted) {
+        yield this.#stored(election);
+        await changed.promise;
+        changed = Promise.withResolvers();
+      }
+    } finally {
+      signal.removeEventListener("abort", wake);
+      watchers.delete(wake);
+      if (watchers.size === 0) this.#watchers.delete(election);
+    }
+  }
+
+  #stored(election: string): StoredRecord | undefined {
+    const entry = this.#entries.get(election);
+    if (!entry) return undefined;
+    const ageMs = this.#clock.monotonicMs() - entry.nonceWrittenMs;
+    return { data: entry.record, version: String(entry.version), nonceAgeMs: [ageMs, ageMs] };
+  }
+}

@@ -1,0 +1,181 @@
+import type { LeaseStoreCapabilities, Reservation, StoreClock } from "../store/lease-store.ts";
+
+/**
+ * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
+ * enforce leases itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
+ *
+ * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost.
+ */
+export interface RecordStore {
+  /** For messages and telemetry, for instance `dynamodb`. */
+  readonly name: string;
+  readonly capabilities: RecordStoreCapabilities;
+
+  /** The election's record as it is, or `undefined`. `data` is handed over unchecked: the engine reads it. */
+  get(election: string, options: GetOptions): Promise<StoredRecord | undefined>;
+
+  /** Writes the record if its version is still `ifVersion` (`undefined`: if there is none). One request. */
+  put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
+
+  /** Yields the record at once and whenever it changes, where the service can push; see `capabilities.pushes`. */
+  watch?(election: string, options: { readonly signal: AbortSignal }): AsyncIterable<StoredRecord | undefined>;
+}
+
+export interface RecordStoreCapabilities {
+  readonly maxValueBytes: number;
+  readonly fence: "atomic" | "none";
+  /** A store whose clock may step tells {@link StoredRecord.nonceWallMs} with each age. */
+  readonly storeClock: StoreClock | undefined;
+  /** What `watch` tells of; see {@link LeaseStoreCapabilities}. */
+  readonly pushes?: LeaseStoreCapabilities["pushes"];
+}
+
+export interface RecordRequestOptions {
+  /** Aborts when the engine no longer waits for the reply. */
+  readonly signal: AbortSignal;
+}
+
+export interface GetOptions extends RecordRequestOptions {
+  /** False where a reply that lags behind the last write will do, which some services give at half the price. */
+  readonly consistent: boolean;
+}
+
+export interface PutOptions extends RecordRequestOptions {
+  readonly ifVersion: string | undefined;
+  /**
+   * Whether all that tells the age of the nonce stays as it is. Else the age counts from now: of a new nonce, or of one
+   * whose age nobody could tell any more.
+   */
+  readonly keepsNonce: boolean;
+  /**
+   * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it
+   * together with the lease record, or neither.
+   */
+  readonly fence?: Fence | undefined;
+}
+
+/** Whose guarded writes pass: the holder of this term and termId; nobody's while `termId` is null. */
+export interface Fence {
+  readonly term: number;
+  readonly termId: string | null;
+}
+
+export type PutOutcome =
+  | { readonly stored: true; readonly version: string }
+  /** The condition failed; `current` where the service's answer shows what it found. */
+  | { readonly stored: false; readonly current?: StoredRecord | undefined };
+
+export interface StoredRecord {
+  readonly data: unknown;
+  /** Changes at every write of any kind. */
+  readonly version: string;
+  /**
+   * Bounds, by the store's own clock, of the time since the present nonce was written: by one and the same clock. Absent
+   * where that cannot be told, as where another server wrote it.
+   */
+  readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
+  /**
+   * The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch. The age is believed to be
+   * no more than by the wall clocks; and see {@link StoreClock.mayStep}.
+   */
+  readonly nonceWallMs?: number | undefined;
+}
+
+/**
+ * The record of one election. It is never deleted, so that terms survive release, expiry and break.
+ * What administrators write (`broken`, `transfer`) never changes the nonce that rivals time. It has the `id` of the
+ * request that wrote it, by which an administrator whose reply was lost knows it again.
+ */
+export interface LeaseRecord {
+  readonly schema: 1;
+  /** The fencing token of the present or last leadership; 0 before the first. */
+  readonly term: number;
+  /** Random, one per acquisition; null once the lease is vacated. */
+  readonly termId: string | null;
+  /** The present or last holder. */
+  readonly candidateId: string | null;
+  readonly value?: string | undefined;
+  /** Random, new at each acquisition, renewal and release. */
+  readonly nonce: string;
+  /** How long rivals wait after seeing this nonce. */
+  readonly leaseDurationMs: number;
+  /** How often the holder renews, for standbys' aim. */
+  readonly renewIntervalMs: number;
+  /** Renewal is closed: an administrator has broken this term. */
+  readonly broken?: { readonly reason: string; readonly id: string } | undefined;
+  /** The holder of this term is asked to drain; afterwards only `candidateId` may acquire, for `timeoutMs`. */
+  readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number; readonly id: string } | undefined;
+  /** Vacated early: nobody may acquire before this long after the nonce. */
+  readonly holdMs?: number | undefined;
+  /** Whose turn it is until so long after the nonce, once nobody holds the lease. */
+  readonly reservation?: Reservation | undefined;
+  /** What this record stands for is done: nobody may acquire any more. Only ever set on an occurrence. */
+  readonly done?: true | undefined;
+}
+
+/** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
+export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
+  "schema",
+  "term",
+  "termId",
+  "candidateId",
+  "value",
+  "nonce",
+  "leaseDurationMs",
+  "renewIntervalMs",
+  "broken",
+  "transfer",
+  "holdMs",
+  "reservation",
+  "done",
+];
+
+/** The fence that belongs to a record: closed once the term is vacated or broken. */
+export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
+  return { term, termId: broken ? null : termId };
+}
+
+/** What is wrong with `data` as a lease record, or the record. */
+export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
+  if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
+  const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
+  if (record.schema !== 1) return { problem: `its schema is ${describeSchema(record.schema)}, and this version reads schema 1` };
+  const checks: ReadonlyArray<readonly [keyof LeaseRecord, boolean]> = [
+    ["term", Number.isSafeInteger(record.term) && (record.term as number) >= 0],
+    ["termId", record.termId === null || isText(record.termId)],
+    ["candidateId", record.candidateId === null || isText(record.candidateId)],
+    ["value", record.value === undefined || typeof record.value === "string"],
+    ["nonce", isText(record.nonce)],
+    ["leaseDurationMs", isDuration(record.leaseDurationMs)],
+    ["renewIntervalMs", isDuration(record.renewIntervalMs)],
+    ["broken", record.broken === undefined || isNote(record.broken, { reason: (v) => typeof v === "string", id: isText })],
+    [
+      "transfer",
+      record.transfer === undefined || isNote(record.transfer, { candidateId: isText, timeoutMs: isDuration, id: isText }),
+    ],
+    ["holdMs", record.holdMs === undefined || isDuration(record.holdMs)],
+    ["reservation", record.reservation === undefined || isNote(record.reservation, { group: isText, durationMs: isDuration })],
+    ["done", record.done === undefined || record.done === true],
+  ];
+  const bad = checks.find(([, good]) => !good);
+  return bad ? { problem: `its ${bad[0]} is not valid` } : (data as LeaseRecord);
+}
+
+/** Whatever a stranger may have put there. */
+function describeSchema(schema: unknown): string {
+  if (schema === undefined) return "missing";
+  return typeof schema === "object" ? "an object" : String(schema as string | number | bigint | boolean);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function isDuration(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value) && value > 0;
+}
+
+function isNote(value: unknown, fields: Readonly<Record<string, (field: unknown) => boolean>>): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+}

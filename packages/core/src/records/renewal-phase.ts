@@ -1,0 +1,68 @@
+import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "../time/interval.ts";
+
+/** How sure of the phase a standby wants to be before it looks just after it. */
+const SHARP_MS = 20;
+/** How long after the latest expected renewal to look. */
+const SETTLE_MS = 10;
+/** When an expected renewal is missing: two quick second looks, this long after one another. */
+const SECOND_LOOKS_MS: readonly number[] = [40, 120];
+
+/**
+ * Where in time a holder's renewals fall, as a standby learns it by looking: a holder renews on a fixed grid, so every
+ * renewal seen between two looks narrows the instant down, and the next look can be aimed just after it. By the
+ * standby's monotonic clock. Used to aim; no decision rests on it.
+ */
+export class RenewalPhase {
+  readonly #intervalMs: number;
+  /** When the last renewal that was seen reached the store. */
+  #last: Interval | undefined;
+  #lastLookSentMs: number | undefined;
+  #missed = 0;
+
+  constructor(renewIntervalMs: number) {
+    this.#intervalMs = renewIntervalMs;
+  }
+
+  /** Notes a look: sent and returned when, and whether it showed a renewal that the look before it did not. */
+  looked(sentMs: number, returnedMs: number, renewed: boolean): void {
+    if (renewed) this.#renewed({ lo: this.#lastLookSentMs ?? returnedMs - this.#intervalMs, hi: returnedMs });
+    else this.#notRenewed(sentMs);
+    this.#lastLookSentMs = sentMs;
+  }
+
+  /** How long from `nowMs` until the look that should find the next renewal. */
+  nextLookMs(nowMs: number): number {
+    if (!this.#last) return this.#intervalMs;
+    const periods = Math.max(1, Math.ceil((nowMs - this.#last.hi - SETTLE_MS) / this.#intervalMs));
+    if (periods > 1 && this.#missed <= SECOND_LOOKS_MS.length) {
+      const again = SECOND_LOOKS_MS[this.#missed - 1];
+      if (again !== undefined) return again;
+    }
+    const next = this.#expected(this.#last, periods);
+    // Half of the doubt falls away with each look at the middle; a sharp phase is looked at from just behind.
+    const aim = width(next) > SHARP_MS && middle(next) > nowMs ? middle(next) : next.hi + SETTLE_MS;
+    return Math.max(aim - nowMs, 1);
+  }
+
+  #renewed(seen: Interval): void {
+    this.#missed = 0;
+    if (!this.#last) {
+      this.#last = seen;
+      return;
+    }
+    const periods = Math.max(1, Math.round((seen.hi - this.#last.hi) / this.#intervalMs));
+    this.#last = intersect(this.#expected(this.#last, periods), seen) ?? seen;
+  }
+
+  #notRenewed(sentMs: number): void {
+    if (!this.#last) return;
+    const next = this.#expected(this.#last, 1);
+    // The renewal had not come by `sentMs`: it comes later, or the phase is wrong, or nobody renews any more.
+    if (sentMs > next.hi) this.#missed += 1;
+    else if (sentMs > next.lo) this.#last = { lo: Math.min(sentMs - this.#intervalMs, this.#last.hi), hi: this.#last.hi };
+  }
+
+  #expected(last: Interval, periods: number): Interval {
+    return widen(shift(last, periods * this.#intervalMs), periods * this.#intervalMs * AIM_DRIFT);
+  }
+}

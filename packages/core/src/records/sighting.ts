@@ -1,0 +1,158 @@
+import { holderElapsedMs, type Clock, type Instant } from "../time/clock.ts";
+import type { StoreClock } from "../store/lease-store.ts";
+import type { LeaseRecord, StoredRecord } from "./record-store.ts";
+import { RenewalPhase } from "./renewal-phase.ts";
+import { StoreAge, type Reading } from "./store-age.ts";
+
+/** How many versions that have passed are remembered, to know a replica that lags by what it shows. */
+const PAST_VERSIONS = 16;
+
+/**
+ * What this process has seen of one election's record: the memory that rule 3's *observed* expiry needs. The least
+ * age counts from after the reading that first showed the nonce returned, by the monotonic clock alone.
+ */
+export class Sighting {
+  readonly #clock: Clock;
+  readonly #storeClock: StoreClock | undefined;
+  #record: LeaseRecord;
+  #version: string;
+  #firstSeenMs: number;
+  /** The nonce was written after this: the last reading that showed another one was sent then. */
+  #writtenAfter: Instant | undefined;
+  #lastReadAt: Instant | undefined;
+  /** Whether the present version was pushed, rather than read. */
+  #wasPushed = false;
+  /** When a push was last taken in, by the monotonic clock. */
+  #pushedMs = -Infinity;
+  /** What the store's clock has told of the present nonce. */
+  #storeAge: StoreAge;
+  #phase: RenewalPhase;
+  #outdated = false;
+  /** What came before the present version, the latest last. */
+  #pastVersions: readonly string[] = [];
+
+  constructor(clock: Clock, storeClock: StoreClock | undefined, reading: Reading) {
+    this.#clock = clock;
+    this.#storeClock = storeClock;
+    this.#storeAge = new StoreAge(clock, storeClock);
+    this.#record = reading.record;
+    this.#version = reading.version;
+    this.#firstSeenMs = clock.monotonicMs();
+    this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
+    this.update(reading);
+  }
+
+  get record(): LeaseRecord {
+    return this.#record;
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  /** A conditional write on `version` failed: somebody has written since, though perhaps not renewed. */
+  get outdated(): boolean {
+    return this.#outdated;
+  }
+
+  outdate(): void {
+    this.#outdated = true;
+  }
+
+  /** Whether a reading, of whichever replica, shows less than this process has seen already. */
+  isPast(stored: StoredRecord | undefined): boolean {
+    if (!stored) return true;
+    const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
+    return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
+  }
+
+  /** Whether a push has come since `sentAt` that shows something else: then a reading asked for at that time may be older, or newer. */
+  isContested(sentAt: Instant, stored: StoredRecord | undefined): boolean {
+    return sentAt.monotonicMs <= this.#pushedMs && stored?.version !== this.#version;
+  }
+
+  /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
+  get wantsConfirmation(): boolean {
+    const toldMs = this.#storeAge.unconfirmedMs;
+    if (toldMs === undefined) return false;
+    const waitsMs = waitsOf(this.#record);
+    return waitsMs.length > 0 && (!this.#writtenAfter || toldMs >= Math.min(...waitsMs));
+  }
+
+  /**
+   * Somebody waits for an age that no process without a memory can tell, as after a failover that took the holder with it:
+   * no clock is believed. It has to be dated anew, or they would wait for ever.
+   */
+  get isUndated(): boolean {
+    const waitsMs = waitsOf(this.#record);
+    return waitsMs.length > 0 && this.#storeAge.isUndated(Math.min(...waitsMs));
+  }
+
+  /** Whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
+  overtook(sentAt: Instant | undefined): boolean {
+    return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
+  }
+
+  /** Takes in a reading that was not overtaken. */
+  update(reading: Reading): void {
+    const nowMs = this.#clock.monotonicMs();
+    const changed = reading.record.nonce !== this.#record.nonce;
+    const sameTerm = reading.record.termId === this.#record.termId;
+    if (changed) {
+      this.#firstSeenMs = nowMs;
+      this.#writtenAfter = this.#lastReadAt;
+    }
+    if (changed || this.#storeAge.isBefore(reading)) this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
+    if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
+      this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
+    }
+    if (reading.sentAt) {
+      this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
+      this.#lastReadAt = reading.sentAt;
+    } else {
+      this.#pushedMs = nowMs;
+    }
+    this.#notePast(reading);
+    this.#record = reading.record;
+    this.#version = reading.version;
+    this.#outdated = false;
+    this.#storeAge.note(reading);
+  }
+
+  /**
+   * Bounds of the present nonce's age. The lower one decides expiry, so it never counts time that may not have passed;
+   * the upper one is only reported.
+   */
+  ageMs(useStoreClock: boolean): [min: number, max: number] {
+    const nowMs = this.#clock.monotonicMs();
+    let min = nowMs - this.#firstSeenMs;
+    let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
+    const told = useStoreClock ? this.#storeAge.boundsMs : undefined;
+    if (told) {
+      min = Math.max(min, told[0]);
+      max = Math.min(max, told[1]);
+    }
+    return [min, Math.max(min, max)];
+  }
+
+  /** How long until the look that should find the next renewal. */
+  nextRenewalLookMs(): number {
+    return this.#phase.nextLookMs(this.#clock.monotonicMs());
+  }
+
+  /** What is read comes in order, and what is pushed does; between the two nobody can tell which is the older. */
+  #notePast({ version, sentAt }: Reading): void {
+    const isPushed = sentAt === undefined;
+    if (version !== this.#version) {
+      const past = this.#pastVersions.filter((one) => one !== version);
+      this.#pastVersions = isPushed === this.#wasPushed ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
+    }
+    this.#wasPushed = isPushed;
+  }
+}
+
+/** For what ages of a nonce somebody may wait: those at which it becomes another one's turn. */
+function waitsOf({ termId, leaseDurationMs, holdMs, reservation, transfer }: LeaseRecord): number[] {
+  const waits = [termId === null ? undefined : leaseDurationMs, holdMs, reservation?.durationMs, transfer?.timeoutMs];
+  return waits.filter((ms) => ms !== undefined);
+}

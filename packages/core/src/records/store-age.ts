@@ -1,0 +1,115 @@
+import { holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
+import type { StoreClock } from "../store/lease-store.ts";
+import type { LeaseRecord, StoredRecord } from "./record-store.ts";
+
+/** One reading of a record. */
+export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "nonceWallMs"> {
+  readonly record: LeaseRecord;
+  /** When the reading was asked for; absent where the store pushed it, since then nothing bounds its age from above. */
+  readonly sentAt?: Instant | undefined;
+}
+
+/** What one reading told. */
+interface Told {
+  /** What the store's clock said. */
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** What is believed of `minMs`: the lesser age, where the wall clocks tell one too. */
+  readonly leastMs: number;
+  readonly askedAt: Instant;
+  readonly inAt: Instant;
+}
+
+/**
+ * The age of one nonce by the store's own clock, and whether that may be believed. A clock that is not exact needs a
+ * second opinion. Where it may be set, reading it twice tells nothing of a step since the nonce was written: there the
+ * wall clocks of writer and reader must not say less. They can only make a reader wait longer: of both ages the lesser
+ * counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not.
+ */
+export class StoreAge {
+  readonly #clock: Clock;
+  readonly #trust: StoreClock | undefined;
+  #told: Told | undefined;
+  /** Clocks have contradicted each other: until the next nonce only what this process has observed counts. */
+  #doubted = false;
+  #confirmed: boolean;
+  /** The writer's wall clock at the time that the store counts the age from. */
+  #wallMs: number | undefined;
+  /** The greatest age that any clock has told or allows, believed or not, where one may have been set. */
+  #saidMs: number | undefined;
+
+  constructor(clock: Clock, trust: StoreClock | undefined) {
+    this.#clock = clock;
+    this.#trust = trust;
+    this.#confirmed = trust?.exact ?? false;
+  }
+
+  note(reading: Reading): void {
+    if (!this.#trust) return;
+    const inAt = instantOf(this.#clock);
+    if (this.#trust.mayStep && reading.nonceWallMs !== undefined) {
+      this.#wallMs = reading.nonceWallMs;
+      const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
+      // What is of the future tells nothing of the age: it may be any.
+      const mayBeMs = wallAgeMs < -this.#trust.toleranceMs ? Infinity : wallAgeMs;
+      this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
+    }
+    if (!reading.nonceAgeMs) return;
+    const [minMs, maxMs] = reading.nonceAgeMs;
+    // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
+    const askedAt = reading.sentAt ?? inAt;
+    const { nonceWallMs = -Infinity } = reading;
+    const told = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
+    if (minMs < 0) this.#doubted = true;
+    if (this.#trust.mayStep) this.#told = this.#askWallClocks(told, reading.nonceWallMs);
+    else {
+      // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
+      if (this.#told && !this.#trust.exact) this.#compare(told, this.#told);
+      this.#told = told;
+    }
+  }
+
+  /** Bounds of the age at present, the lower one safe to decide by; `undefined` where there is nothing to believe. */
+  get boundsMs(): readonly [min: number, max: number] | undefined {
+    if (!this.#told || this.#doubted || !this.#confirmed) return undefined;
+    const { leastMs, maxMs, askedAt, inAt } = this.#told;
+    return [leastMs + this.#clock.monotonicMs() - inAt.monotonicMs, maxMs + holderElapsedMs(this.#clock, askedAt)];
+  }
+
+  /** The age that another reading has to confirm before it counts. */
+  get unconfirmedMs(): number | undefined {
+    return this.#confirmed || this.#doubted ? undefined : this.#told?.leastMs;
+  }
+
+  /** Whether a reading is of a later time than the store has told so far: somebody has dated the nonce anew. */
+  isBefore({ nonceWallMs }: Reading): boolean {
+    return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
+  }
+
+  /** Whether no age is believed, and some clock says that it is `waitMs` at least. The others may be wrong for years. */
+  isUndated(waitMs: number): boolean {
+    return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
+  }
+
+  /**
+   * The least age, unless the store's exceeds what the wall clocks say. One that is less is believed: no clock says that it
+   * is too much, and a write that was under way for long is younger than the time at which its writer had sent it.
+   */
+  #askWallClocks(told: Told, nonceWallMs: number | undefined): Told | undefined {
+    if (nonceWallMs === undefined) return undefined;
+    const { toleranceMs = 0 } = this.#trust ?? {};
+    const mostMs = told.inAt.wallMs - nonceWallMs;
+    if (told.minMs > mostMs + toleranceMs) this.#doubted = true;
+    else this.#confirmed = true;
+    return told;
+  }
+
+  /** Whether two readings agree with the time between them. */
+  #compare(told: Told, before: Told): void {
+    const { toleranceMs = 0 } = this.#trust ?? {};
+    const leastMs = before.minMs + told.askedAt.monotonicMs - before.inAt.monotonicMs - toleranceMs;
+    const mostMs = before.maxMs + holderElapsedMs(this.#clock, before.askedAt) + toleranceMs;
+    if (told.maxMs < leastMs || told.minMs > mostMs) this.#doubted = true;
+    else this.#confirmed = true;
+  }
+}

@@ -1,0 +1,51 @@
+import { ConfigurationError } from "../reporting/errors.ts";
+import { MAX_TIMER_MS } from "../time/clock.ts";
+import type { LeaseStoreCapabilities, StoreClock } from "./lease-store.ts";
+
+/**
+ * The part of the lease that a holder leaves unused: it counts itself out after 0.9 of the lease, while rivals wait for
+ * the whole of it. So two clocks may run at rates that differ by a tenth before two leaders could be valid at once.
+ */
+export const SAFETY_MARGIN = 0.1;
+/** The longest lease that an elector takes: what the timers of Node can wait for, about 24 days. */
+export const MAX_LEASE_MS: number = MAX_TIMER_MS;
+/** How long a request outside an election waits for its reply. */
+export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
+
+/** The shortest lease, in whole milliseconds, whose margin covers what a store's clock may be off by unnoticed. */
+export function shortestLeaseMs(storeClock: StoreClock | undefined): number {
+  return storeClock?.mayStep ? Math.max(1, Math.ceil(storeClock.toleranceMs / SAFETY_MARGIN)) : 1;
+}
+
+/** @throws {ConfigurationError} unless it is a duration that the store takes for a lease. */
+export function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
+  duration("leaseDurationMs", leaseDurationMs);
+  if (!capabilities) return;
+  const { minLeaseMs, maxLeaseMs, leaseGranularityMs, storeClock } = capabilities;
+  if (leaseDurationMs < minLeaseMs || leaseDurationMs > maxLeaseMs) {
+    const why =
+      storeClock?.mayStep && leaseDurationMs < minLeaseMs
+        ? ` Its clock may be off by ${storeClock.toleranceMs} ms, and a margin of ${SAFETY_MARGIN * 100}% of the lease has to cover that.`
+        : "";
+    throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes ${minLeaseMs} to ${maxLeaseMs}.${why}`);
+  }
+  if (leaseDurationMs % leaseGranularityMs !== 0) {
+    throw new ConfigurationError(`leaseDurationMs is ${leaseDurationMs}; this store takes multiples of ${leaseGranularityMs}.`);
+  }
+}
+
+/** @throws {ConfigurationError} unless `value` is a finite number of milliseconds, from `min` to 2^31 - 1. */
+export function duration(name: string, value: unknown, min = 1): number {
+  if (typeof value !== "number" || Number.isNaN(value)) {
+    throw new ConfigurationError(`${name} must be a number of milliseconds, not ${String(value)}.`);
+  }
+  if (value === Infinity && name === "leaseDurationMs") {
+    throw new ConfigurationError(
+      "leaseDurationMs is Infinity; a leader that crashed could then never be replaced. Give it an end.",
+    );
+  }
+  if (value < min || value > MAX_TIMER_MS) {
+    throw new ConfigurationError(`${name} is ${value} ms; it must be from ${min} to ${MAX_TIMER_MS}.`);
+  }
+  return value;
+}

@@ -1,0 +1,295 @@
+import type { Bar } from "./bar.ts";
+import type { Clock, Instant } from "../time/clock.ts";
+import type { LossReason } from "../reporting/errors.ts";
+
+/**
+ * A store that can hold one lease per election: the contract between the elector and a provider.
+ *
+ * "Held by someone else" is a return value. What throws is a `StoreError` (nothing is known, or nothing happened), a
+ * `ForeignRecordError` or a `TermRegressedError`. A store never retries by itself: one call is one attempt, bounded by
+ * `timeoutMs`.
+ */
+export interface LeaseStore {
+  /** For messages and telemetry, for instance `azure-blob`. */
+  readonly name: string;
+  /** What this store can and cannot do, as data. */
+  readonly capabilities: LeaseStoreCapabilities;
+  /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
+  readonly clock?: Clock | undefined;
+
+  /**
+   * One attempt to take the lease where it is vacant or has expired. A win raises the term above every earlier one of
+   * this election. A win whose reply was lost is recognised, or released as soon as it is seen: it is never left to
+   * bar everyone until it expires.
+   * @throws {TermRegressedError} when the new term would not be above `aboveTerm`; nothing was written.
+   */
+  acquire(request: AcquireRequest): Promise<AcquireOutcome>;
+
+  /**
+   * One attempt to renew. Sends one request, and more only where that one meets another write: a read, and the renewal
+   * anew. What an earlier call has learnt is not asked for again.
+   */
+  renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome>;
+
+  /** Changes what observers read as the leader's value, without changing the term. */
+  publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome>;
+
+  /** Frees this very term and no other. Doing it twice, or late, harms nobody. */
+  release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome>;
+
+  /** Called when a term is over without having been released: what the store does for it may stop. Sends nothing. */
+  forget?(lease: Lease): void;
+
+  /** Who holds the lease, as far as the store and what this process has seen can tell; `undefined` if there never was a record. */
+  read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
+
+  /**
+   * How long a standby should wait before its next look: no longer than `retryPeriodMs` where the store cannot push,
+   * and aimed just after the next instant at which the lease can be found renewed or expired. An aim, never a proof.
+   */
+  nextLookMs(election: string, retryPeriodMs: number): number;
+
+  /** Yields the lease whenever it changes; only on stores whose `capabilities.watch` is `push`. Ends when the signal aborts. */
+  watch?(election: string, options: WatchOptions): AsyncIterable<LeaseSnapshot | undefined>;
+
+  /**
+   * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has
+   * passed, so that there are never two valid leaders. The next acquisition raises the term, not the break. Whatever else
+   * bars candidates is lifted, whoever holds the lease or nobody: a hand-over, a hold, a reservation.
+   *
+   * A lost reply is resolved by reading, and never becomes a second break of the successor.
+   * @throws {StoreError} if it is not known in the end whether the term is broken; the message tells how to try again.
+   */
+  break(election: string, options: BreakOptions): Promise<BreakOutcome>;
+
+  /**
+   * Asks the present leader to drain and hand over to one candidate; settles when it is known how that went. Failures on
+   * the way are waited out, for as long as the hand-over may still be under way.
+   * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
+   */
+  transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
+
+  /**
+   * Where this service keeps the occurrences of a schedule, if it can: a store whose elections are the occurrences of
+   * `election`. Each can be claimed like any lease, its term being the number of the attempt, and be completed, once and
+   * for good. Unlike an election's record, an occurrence's may be deleted `retentionMs` after its last write.
+   *
+   * A new store each time, which remembers what it has seen for as long as it is used: a process that lives long does
+   * not gather every occurrence there ever was.
+   */
+  occurrences?(election: string, options: OccurrenceOptions): LeaseStore;
+}
+
+/** What a store can do. Where a rule depends on it, the elector reads it here. */
+export interface LeaseStoreCapabilities {
+  /** Who judges that a lease has expired: the service itself, or contenders by the rules of `RecordLeaseStore`. */
+  readonly expiry: "native" | "observed";
+  /** Whether the store tells of changes by itself, or must be looked at. */
+  readonly watch: "push" | "poll";
+  /**
+   * What a store that pushes tells of: every write, or every one but renewals. Then a standby goes on looking for those,
+   * and may learn of a leader's last one up to a renewal interval late. @defaultValue 'every-write'
+   */
+  readonly pushes?: "every-write" | "all-but-renewals" | undefined;
+  /** The shortest lease, in milliseconds. */
+  readonly minLeaseMs: number;
+  /** The longest lease, in milliseconds. */
+  readonly maxLeaseMs: number;
+  /** Leases must be a multiple of this. */
+  readonly leaseGranularityMs: number;
+  /** The longest value a leader can publish, in bytes of UTF-8. */
+  readonly maxValueBytes: number;
+  /** `atomic`: a stale leader's guarded write always fails. `after-seal`: once the newer leader has sealed the target. */
+  readonly fence: "atomic" | "after-seal" | "none";
+  /** What a leader asked to hand over has to drain: all the time it needs, or what remains of the lease. */
+  readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
+  /** The store's own clock as a judge of age, where it has one. */
+  readonly storeClock: StoreClock | undefined;
+  /** How late the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to judge it. */
+  readonly reservation?: { readonly toleranceMs: number } | undefined;
+  /** Whether terms can end with {@link ReleaseOptions.done}: true for a store of occurrences, false for one of elections. */
+  readonly completion?: boolean | undefined;
+}
+
+/** How far a store's own clock is trusted to tell how old a lease is. */
+export interface StoreClock {
+  /** How late an expiry may be found by it; and, where it may step, by how much it may be off unnoticed. */
+  readonly toleranceMs: number;
+  /** Whether it is exact enough for electors too. */
+  readonly exact: boolean;
+  /**
+   * Whether it can be set, or be another machine's after a failover. It is then believed only where the wall clocks of
+   * writer and reader agree with it to `toleranceMs`, and the margin of the shortest lease covers as much.
+   * @defaultValue false
+   */
+  readonly mayStep?: boolean | undefined;
+}
+
+/** Bounds of one call. */
+export interface RequestLimits {
+  /**
+   * The longest that a renewal, a publication or a release may take, all its requests together; see `shareLimits`. Of any
+   * other call, the longest that each of its requests may take.
+   */
+  readonly timeoutMs: number;
+}
+
+/** What an acquisition needs. */
+export interface AcquireRequest extends RequestLimits {
+  readonly election: string;
+  readonly candidateId: string;
+  readonly value?: string | undefined;
+  readonly leaseDurationMs: number;
+  /** The grid on which the holder will renew; published, so that standbys know when to look. */
+  readonly renewIntervalMs: number;
+  /** The new term is at least this. */
+  readonly minTerm?: number | undefined;
+  /** The highest term this process has seen: the new one must be above it, else the store's record has gone back. */
+  readonly aboveTerm?: number | undefined;
+  /** Which of the two ways to know that a lease has expired may be used; see {@link ReadOptions}. */
+  readonly expiry?: "observed" | "store-clock" | undefined;
+  /** The candidate's group, and for how long it keeps the election to its own members. */
+  readonly reservation?: Reservation | undefined;
+}
+
+/**
+ * Keeps an election, while nobody holds its lease, to the candidates of one group. It counts from the last sign of life
+ * of a holder of that group (its acquisition; where renewals and releases change the record, those too), by the store's
+ * clock. It decides whose turn it is; what keeps two from leading at once is the lease.
+ */
+export interface Reservation {
+  /** Named like an election. */
+  readonly group: string;
+  readonly durationMs: number;
+}
+
+export interface ReleaseOptions extends RequestLimits {
+  /** Nobody may acquire for so long after the release. */
+  readonly holdMs?: number | undefined;
+  /** What was led is done, and nobody may lead it again; see {@link LeaseStoreCapabilities.completion}. */
+  readonly done?: boolean | undefined;
+}
+
+export interface OccurrenceOptions {
+  /** How long an occurrence is kept after its last write, at least. */
+  readonly retentionMs: number;
+}
+
+/** A lease as its holder knows it. Only the store that gave it out can renew or release it. */
+export interface Lease {
+  readonly election: string;
+  readonly candidateId: string;
+  /** The fencing token: above every earlier term of this election. */
+  readonly term: number;
+  /** Random, one per acquisition; what a fence compares beside the term. */
+  readonly termId: string;
+  readonly leaseDurationMs: number;
+  /** From before the request that won was sent: what the holder counts its lease from. */
+  readonly grantedAt: Instant;
+}
+
+export type AcquireOutcome =
+  | { readonly acquired: true; readonly lease: Lease }
+  | { readonly acquired: false; readonly current?: LeaseSnapshot | undefined };
+
+export type RenewOutcome =
+  | {
+      readonly held: true;
+      /** From before the request that extended the lease was sent; absent where the call did not extend it. */
+      readonly extendedAt?: Instant | undefined;
+      /** Set when an administrator asks for a hand-over: drain, then release. */
+      readonly transferTo?: string | undefined;
+    }
+  | {
+      readonly held: false;
+      readonly reason: Extract<LossReason, "taken" | "broken" | "missing">;
+      /** Whether rivals still wait until the lease runs out, so that what remains of it can be used to drain. */
+      readonly barredUntilExpiry: boolean;
+      /** For people: who took it, or why it was broken. */
+      readonly explanation: string;
+    };
+
+/** `not-held`: the lease was no longer ours; nothing was changed. */
+export type ReleaseOutcome = "released" | "not-held";
+
+export interface ReadOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * `observed` (default): a lease has expired once this process has seen the same nonce for its whole duration.
+   * `store-clock`: the store's own clock may tell as well, where it has one, so that a process with no memory can tell.
+   */
+  readonly expiry?: "observed" | "store-clock" | undefined;
+}
+
+/**
+ * What a read tells.
+ * - `held`: somebody leads.
+ * - `ending`: somebody leads, and an administrator has asked for an end.
+ * - `expired`: nobody renewed in time; anyone may acquire.
+ * - `vacant`: released, or never acquired; anyone may acquire.
+ * - `unknown`: this reader cannot tell yet; `holder` is the last one known.
+ */
+export type LeaseState = "held" | "ending" | "expired" | "vacant" | "unknown";
+
+export interface LeaseSnapshot {
+  readonly election: string;
+  readonly state: LeaseState;
+  /** The last term given out; 0 if none was. */
+  readonly term: number;
+  /** The candidateId of the present leader or, where the state is `unknown` or `expired`, of the last one known. */
+  readonly holder?: string | undefined;
+  /** What that leader published. */
+  readonly value?: string | undefined;
+  /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
+  readonly ageMs?: readonly [min: number, max: number] | undefined;
+  /** The duration of that lease. */
+  readonly leaseDurationMs?: number | undefined;
+  /**
+   * How old the lease is can be told by nobody who has no memory of it, and it may have run out. An attempt to acquire it
+   * by the store's clock fails, and has the store count its age from then on.
+   */
+  readonly undated?: true | undefined;
+  /** What keeps candidates from acquiring at present; absent where anyone may try. */
+  readonly bar?: Bar | undefined;
+  /** Why an administrator broke it. */
+  readonly endingReason?: string | undefined;
+}
+
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+}
+
+export interface BreakOptions {
+  /** Why; recorded for people who ask later. */
+  readonly reason: string;
+  /** Break only this term, and never a successor by mistake. Default: the term found by reading first. */
+  readonly ifTerm?: number | undefined;
+  /** Do not wait for the lease to run out. The old leader may still believe in itself: then only fencing protects. */
+  readonly immediate?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * `broken`: the term is closed, or what barred candidates is lifted; or the reply was lost, and the term has ended since.
+ * `current` is what was found where there was nothing to break.
+ */
+export type BreakOutcome =
+  | { readonly broken: true; readonly term: number }
+  | { readonly broken: false; readonly current?: LeaseSnapshot | undefined };
+
+export interface TransferOptions {
+  /** Ask only this term to end. Default: the term found by reading first. */
+  readonly ifTerm?: number | undefined;
+  /** How long only the named candidate may acquire, once the lease is free; ten minutes at most. @defaultValue 30_000 */
+  readonly transferTimeoutMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * - `accepted`: the named candidate leads.
+ * - `expired`: it did not acquire in time; anyone may.
+ * - `lost`: the term was no longer the one to end, or somebody else leads.
+ */
+export type TransferOutcome = "accepted" | "expired" | "lost";

@@ -1,0 +1,83 @@
+import { ConfigurationError } from "../reporting/errors.ts";
+
+/** The longest election name and candidateId, in bytes of UTF-8; every store can hold that much. */
+export const MAX_NAME_BYTES: number = 255;
+
+/** The longest reason of a break, in bytes of UTF-8. */
+const MAX_REASON_BYTES = 500;
+
+/**
+ * Checks the name of an election or a candidate: 1 to 255 bytes of UTF-8, no control characters, no lone surrogates.
+ * Names are compared by code point, never normalized.
+ * @throws {ConfigurationError} saying what is wrong with it.
+ */
+export function checkName(what: "election" | "candidateId" | "group", name: unknown): asserts name is string {
+  if (typeof name !== "string") throw new ConfigurationError(`${what} must be a string, not ${describe(name)}.`);
+  if (name === "") throw new ConfigurationError(`${what} is empty; give it 1 to ${MAX_NAME_BYTES} bytes.`);
+  checkText(what, name, MAX_NAME_BYTES);
+  const control = /\p{Cc}/u.exec(name);
+  if (control) {
+    throw new ConfigurationError(
+      `${what} has the control character U+${hex(control[0])} at index ${control.index}; use printable characters only.`,
+    );
+  }
+}
+
+/**
+ * Checks a value that a leader publishes: any text without lone surrogates, at most `maxBytes` of UTF-8.
+ * @throws {ConfigurationError} saying what is wrong with it.
+ */
+export function checkValue(value: unknown, maxBytes: number): asserts value is string {
+  if (typeof value !== "string") throw new ConfigurationError(`value must be a string, not ${describe(value)}.`);
+  checkText("value", value, maxBytes);
+}
+
+/**
+ * Checks a term that a caller gives: a whole number from 1, or nothing.
+ * @throws {ConfigurationError} saying what is wrong with it.
+ */
+export function checkTerm(what: string, term: number | undefined): void {
+  if (term === undefined || (Number.isSafeInteger(term) && term >= 1)) return;
+  throw new ConfigurationError(`${what} is ${String(term)}; it must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
+}
+
+/**
+ * Checks what an administrator gives with a break: a reason of at most 500 bytes, and a term or nothing.
+ * @throws {ConfigurationError} saying what is wrong with it.
+ */
+export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
+  const { reason, ifTerm } = options;
+  if (typeof reason !== "string")
+    throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
+  checkText("reason", reason, MAX_REASON_BYTES);
+  checkTerm("ifTerm", ifTerm);
+}
+
+/** @throws {ConfigurationError} unless the group has a name and the duration is one. */
+export function checkReservation({ group, durationMs }: { readonly group: unknown; readonly durationMs: unknown }): void {
+  checkName("group", group);
+  // No timer waits for it, so that it may be months.
+  if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs >= 1) return;
+  throw new ConfigurationError(`reservation.durationMs is ${String(durationMs)}; it must be a number of milliseconds from 1.`);
+}
+
+/** The number of bytes of `text` in UTF-8. */
+export function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+function checkText(what: string, text: string, maxBytes: number): void {
+  if (!text.isWellFormed()) {
+    throw new ConfigurationError(`${what} has a lone surrogate, which no store can hold; it must be well-formed Unicode.`);
+  }
+  const bytes = utf8Bytes(text);
+  if (bytes > maxBytes) throw new ConfigurationError(`${what} has ${bytes} bytes of UTF-8; at most ${maxBytes} fit.`);
+}
+
+function describe(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}
+
+function hex(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+}

@@ -1,0 +1,84 @@
+import type { Clock } from "../time/clock.ts";
+import { publishRequest } from "../reporting/diagnostics.ts";
+import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
+
+/** One request to a service. */
+export interface RequestOptions {
+  readonly clock: Clock;
+  readonly store: string;
+  readonly election: string;
+  /** The request's name in errors and telemetry. */
+  readonly operation: string;
+  readonly timeoutMs: number;
+  /** Whether the service changes anything: then a request without a reply may have been applied. */
+  readonly writes: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends one request and waits for it no longer than `timeoutMs`, whether or not the SDK heeds the signal it is given;
+ * a reply that comes later is dropped. Publishes the request on the diagnostics channel.
+ *
+ * @throws {StoreError} `STORE_TIMEOUT` when time ran out; the caller's own reason when its signal aborted; else what `send` threw.
+ */
+export async function sendRequest<T>(options: RequestOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, signal } = options;
+  signal?.throwIfAborted();
+  // What the requests before it in the same call have left it no time for is not sent.
+  if (options.timeoutMs <= 0) throw timedOut({ ...options, writes: false });
+  const sentMs = clock.monotonicMs();
+  const abandon = new AbortController();
+  let outcome = "ok";
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      const timer = clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs);
+      const onAbort = (): void => giveUp(signal?.reason);
+      const settle = (): void => {
+        timer.cancel();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      // Rejecting first keeps our own error: aborting makes most SDKs throw theirs.
+      const giveUp = (error: unknown): void => {
+        settle();
+        reject(error as Error);
+        abandon.abort(error);
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      // An async arrow, so that a send that throws at once is settled like one that rejects.
+      (async () => send(abandon.signal))().then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error as Error);
+        },
+      );
+    });
+  } catch (error) {
+    outcome = isLeaseholdError(error) ? error.code : signal?.aborted ? "ABORTED" : "ERROR";
+    throw error;
+  } finally {
+    publishRequest({
+      store: options.store,
+      election: options.election,
+      operation: options.operation,
+      durationMs: clock.monotonicMs() - sentMs,
+      outcome,
+    });
+  }
+}
+
+function timedOut({ store, operation, election, timeoutMs, writes }: RequestOptions): StoreError {
+  return new StoreError(
+    "STORE_TIMEOUT",
+    `${store} did not answer '${operation}' of '${election}' within ${Math.round(timeoutMs)} ms.`,
+    {
+      store,
+      operation,
+      election,
+      mayHaveBeenApplied: writes,
+    },
+  );
+}

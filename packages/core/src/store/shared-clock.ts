@@ -1,0 +1,18 @@
+import { systemClock, type Clock } from "../time/clock.ts";
+import { ConfigurationError } from "../reporting/errors.ts";
+import type { LeaseStore } from "./lease-store.ts";
+
+/**
+ * The one clock of a store and of what uses it. A store says by its clock when a lease was granted, and an elector counts
+ * from there: by another one, a lease might never seem to end.
+ *
+ * @throws {ConfigurationError} where both were given one, and not the same.
+ */
+export function sharedClock(store: LeaseStore, given: Clock | undefined): Clock {
+  if (given && store.clock && given !== store.clock) {
+    throw new ConfigurationError(
+      `The ${store.name} store goes by another clock than the one given here. Give the clock to the store alone: an elector or observer takes its store's.`,
+    );
+  }
+  return given ?? store.clock ?? systemClock;
+}
