@@ -146,8 +146,7 @@ describe("pushes that lag behind what is read", () => {
     });
     const service = { present: stored(1), putReply: Promise.withResolvers<PutOutcome>() };
     const sent: LeaseRecord[] = [];
-    const queue: StoredRecord[] = [];
-    let wake = Promise.withResolvers<void>();
+    const streams: Array<(next: StoredRecord) => void> = [];
     const records: RecordStore = {
       name: "scripted",
       capabilities: { maxValueBytes: 100, fence: "none", storeClock: undefined, pushes: "every-write" },
@@ -157,10 +156,12 @@ describe("pushes that lag behind what is read", () => {
         return service.putReply.promise;
       },
       async *watch() {
+        let next = Promise.withResolvers<StoredRecord>();
+        streams.push((one) => next.resolve(one));
         for (;;) {
-          await wake.promise;
-          wake = Promise.withResolvers();
-          for (let next = queue.shift(); next; next = queue.shift()) yield next;
+          const one = await next.promise;
+          next = Promise.withResolvers();
+          yield one;
         }
       },
     };
@@ -170,14 +171,13 @@ describe("pushes that lag behind what is read", () => {
       for await (const snapshot of store.watch!(ELECTION, { signal: new AbortController().signal })) states.push(snapshot?.state);
     };
     void watch();
-    const push = async (next: StoredRecord): Promise<void> => {
-      queue.push(next);
-      wake.resolve();
+    const push = async (next: StoredRecord, stream = 0): Promise<void> => {
+      streams[stream]?.(next);
       await clock.advance(10);
     };
     const asking = { candidateId: "b", leaseDurationMs: LEASE_MS, renewIntervalMs: RENEW_INTERVAL_MS, timeoutMs: 2_000 };
     const acquire = async (): Promise<unknown> => store.acquire({ election: ELECTION, ...asking });
-    return { clock, service, store, stored, states, push, sent, acquire };
+    return { clock, service, store, stored, states, watch, push, sent, acquire };
   }
 
   test("the newest one counts, although a look has shown it before one that is older", async () => {
@@ -191,6 +191,30 @@ describe("pushes that lag behind what is read", () => {
 
     expect(states.at(-1)).toBe("vacant");
     expect(store.nextLookMs(ELECTION, 2_000)).toBeLessThanOrEqual(2_000);
+  });
+
+  test("the newest one counts, although another watch has shown it before this one shows an older one", async () => {
+    const { store, stored, states, watch, push } = scripted();
+    void watch();
+    const released = stored(3, { termId: null });
+    await push(stored(1), 0);
+    await push(stored(1), 1);
+    await push(released, 1);
+    await push(stored(2), 0);
+    await push(released, 0);
+
+    expect(states.at(-1)).toBe("vacant");
+    expect(store.nextLookMs(ELECTION, 2_000)).toBeLessThanOrEqual(2_000);
+  });
+
+  test("a version that any of the watches has shown to have passed is known as past", async () => {
+    const { stored, states, watch, push } = scripted();
+    void watch();
+    for (const stream of [0, 1]) await push(stored(1), stream);
+    await push(stored(2, { termId: null }), 0);
+    await push(stored(1), 1);
+
+    expect(states).toEqual(["unknown", "unknown", "vacant"]);
   });
 
   test("a version is known as past, however many came after it", async () => {

@@ -37,6 +37,7 @@ import { Recent } from "../time/recent.ts";
 import { ordered, vacate } from "./record-orders.ts";
 import { sendRequest } from "../store/request.ts";
 import { Sighting } from "./sighting.ts";
+import type { Reading } from "./store-age.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
 
 /** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
@@ -372,10 +373,11 @@ export class RecordLeaseStore implements LeaseStore {
 
   async *#watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
     checkName("election", election);
-    for await (const stored of this.#records.watch?.(election, options) ?? []) {
-      // What is pushed may be older than what a reply has shown meanwhile.
+    const watch = this.#records.watch?.(election, options) ?? [];
+    for await (const stored of watch) {
+      // What is pushed may be older than what a reply, or another watch, has shown meanwhile.
       if (this.#sightings.get(election)?.isPast(stored)) continue;
-      const sighting = this.#saw(election, stored);
+      const sighting = this.#saw(election, stored, { watch });
       yield sighting && this.#snapshot(election, sighting, this.#clockIsExact);
     }
   }
@@ -397,7 +399,7 @@ export class RecordLeaseStore implements LeaseStore {
     // A push overtook this reply, or the other way round. What is asked for only now is newer than either.
     const isContested = known?.isContested(sentAt, stored) ?? false;
     if (isContested && settles) return await this.#look(election, limits, true, false);
-    const sighting = this.#saw(election, stored, sentAt);
+    const sighting = this.#saw(election, stored, { sentAt });
     // Again: what was pushed may be the latest, so that no acquisition is to be turned down for what the reply says.
     if (isContested) sighting?.outdate();
     return sighting;
@@ -421,13 +423,13 @@ export class RecordLeaseStore implements LeaseStore {
       this.#records.put(election, record, { ...put, signal }),
     );
     if (outcome.stored) {
-      this.#saw(election, { data: record, version: outcome.version }, sentAt);
+      this.#saw(election, { data: record, version: outcome.version }, { sentAt });
       return outcome.version;
     }
     this.#absent.delete(election);
     const sighting = this.#sightings.get(election);
     const isContested = sighting?.isContested(sentAt, outcome.current) ?? false;
-    if (outcome.current && !isContested) this.#saw(election, outcome.current, sentAt);
+    if (outcome.current && !isContested) this.#saw(election, outcome.current, { sentAt });
     // The service did not say what took the place of what we remember, or nobody can tell whether that is the latest.
     else if (isContested || sighting?.version === ifVersion) sighting?.outdate();
     return undefined;
@@ -469,9 +471,9 @@ export class RecordLeaseStore implements LeaseStore {
     return await sendRequest({ clock: this.#clock, store: this.name, election, operation, timeoutMs, writes, signal }, send);
   }
 
-  #saw(election: string, stored: StoredRecord | undefined, sentAt?: Instant): Sighting | undefined {
+  #saw(election: string, stored: StoredRecord | undefined, how: Pick<Reading, "sentAt" | "watch">): Sighting | undefined {
     const known = this.#sightings.get(election);
-    if (known?.overtook(sentAt)) return known;
+    if (known?.overtook(how.sentAt)) return known;
     this.#absent.delete(election);
     if (!stored) {
       this.#sightings.delete(election);
@@ -490,7 +492,7 @@ export class RecordLeaseStore implements LeaseStore {
     }
     if (abandoned?.size === 0) this.#abandoned.delete(election);
     const { version, nonceAgeMs, nonceWallMs } = stored;
-    const reading = { record, version, sentAt, nonceAgeMs, nonceWallMs };
+    const reading = { record, version, nonceAgeMs, nonceWallMs, ...how };
     if (known) {
       known.update(reading);
       return known;

@@ -20,8 +20,8 @@ export class Sighting {
   /** The nonce was written after this: the last reading that showed another one was sent then. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
-  /** Whether the present version was pushed, rather than read. */
-  #wasPushed = false;
+  /** The watches that have shown the present version; `undefined` among them where it was read. */
+  readonly #shownBy = new Set<object | undefined>();
   /** When a push was last taken in, by the monotonic clock. */
   #pushedMs = -Infinity;
   /** What the store's clock has told of the present nonce. */
@@ -140,14 +140,14 @@ export class Sighting {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
   }
 
-  /** What is read comes in order, and what is pushed does; between the two nobody can tell which is the older. */
-  #notePast({ version, sentAt }: Reading): void {
-    const isPushed = sentAt === undefined;
+  /** What is read comes in order, and what one watch pushes does; between any two of them nobody can tell which is the older. */
+  #notePast({ version, watch }: Reading): void {
     if (version !== this.#version) {
       const past = this.#pastVersions.filter((one) => one !== version);
-      this.#pastVersions = isPushed === this.#wasPushed ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
+      this.#pastVersions = this.#shownBy.has(watch) ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
+      this.#shownBy.clear();
     }
-    this.#wasPushed = isPushed;
+    this.#shownBy.add(watch);
   }
 }
 

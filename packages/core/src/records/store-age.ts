@@ -7,6 +7,8 @@ export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "
   readonly record: LeaseRecord;
   /** When the reading was asked for; absent where the store pushed it, since then nothing bounds its age from above. */
   readonly sentAt?: Instant | undefined;
+  /** The watch that pushed it; absent where the reading was asked for. */
+  readonly watch?: object | undefined;
 }
 
 /** What one reading told. */
