@@ -258,30 +258,41 @@ describe("an administrator's request whose outcome is unknown", () => {
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
   });
 
-  test("is found by reading where it was delivered twice, and the second one's answer came first: a break", async () => {
+  /** The next write arrives twice, the answer is the second one's, and the look after it fails. */
+  function deliverTwice(): void {
     const put = adminRecords.put.bind(adminRecords);
     adminRecords.put = async (...request) => {
+      adminRecords.put = put;
       await put(...request);
       adminRecords.failNext("get", { kind: "unavailable" });
       return await put(...request);
     };
+  }
+
+  test("is found by reading where it was delivered twice, and the second one's answer came first: a break", async () => {
+    deliverTwice();
 
     await expect(clock.runUntil(admin.break(ELECTION, { reason: "why" }))).resolves.toEqual({ broken: true, term: 1 });
   });
 
   test("is found so even once the term that it ended has been released: a break", async () => {
-    const put = adminRecords.put.bind(adminRecords);
-    adminRecords.put = async (...request) => {
-      await put(...request);
-      adminRecords.failNext("get", { kind: "unavailable" });
-      return await put(...request);
-    };
+    deliverTwice();
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();
     await holder.release(lease, LIMITS);
 
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
     expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", endingReason: "why" });
+  });
+
+  test("is found so even once another administrator's break of that term has taken its place: a break", async () => {
+    deliverTwice();
+    const outcome = admin.break(ELECTION, { reason: "why" });
+    await clock.settle();
+    await holder.break(ELECTION, { reason: "at once", immediate: true });
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+    expect(service.record(ELECTION)).toMatchObject({ termId: null, broken: { reason: "at once" } });
   });
 
   test("is an error in the end, which tells how to try again without hitting a successor", async () => {

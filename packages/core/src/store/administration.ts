@@ -53,7 +53,7 @@ export interface Administered {
 }
 
 interface Given {
-  /** Whether the order stands, or its reply was lost and what it was to end has ended since. */
+  /** Whether the order stands, or no reply tells and what it was to end has ended since, or was broken by another. */
   readonly carriedOut: boolean;
   readonly term: number;
   readonly current: LeaseSnapshot | undefined;
@@ -103,7 +103,10 @@ export class Administration {
         term ??= current?.term;
         if (standing?.isCarriedOut(order)) return { carriedOut: true, term: standing.snapshot.term, current };
         if (!standing || standing.snapshot.term !== term || !isDue(order, standing.snapshot)) {
-          return { carriedOut: unanswered !== undefined && isUnknown(unanswered), term: term ?? 0, current };
+          // Another's break of that term takes the place of ours in the record: the term is broken, as was ordered.
+          const isBroken = order.kind === "break" && current?.term === term && current?.endingReason !== undefined;
+          const isOver = isUnknown(unanswered) || isBroken;
+          return { carriedOut: unanswered !== undefined && isOver, term: term ?? 0, current };
         }
         // It has met another write, and this is what that has left.
         if (!isUnknown(unanswered)) unanswered = undefined;
