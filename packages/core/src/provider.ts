@@ -34,9 +34,10 @@ export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } fr
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";
-export { discreet } from "./reporting/discreet.ts";
+export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
+export { asSentence, discreet } from "./reporting/discreet.ts";
 // Time.
 export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
 export type { Interval } from "./time/interval.ts";
 export { Recent } from "./time/recent.ts";
-export { ServiceClock } from "./time/service-clock.ts";
+export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";

@@ -1,4 +1,4 @@
-import { discreet } from "@leasehold/core/provider";
+import { asSentence, discreet } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 
 describe("what others say is repeated without what may be secret", () => {
@@ -33,4 +33,9 @@ describe("what others say is repeated without what may be secret", () => {
     expect(discreet("one\ntwo")).toBe("one");
     expect(discreet("x".repeat(301))).toBe("x".repeat(300));
   });
+});
+
+test("what others say ends as a sentence does", () => {
+  expect(asSentence("no such table")).toBe("no such table.");
+  expect(["Gone.", "Gone!", "Gone?"].map(asSentence)).toEqual(["Gone.", "Gone!", "Gone?"]);
 });

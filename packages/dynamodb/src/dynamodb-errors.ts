@@ -1,10 +1,8 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { discreet } from "@leasehold/core/provider";
+import { asSentence, discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "dynamodb";
 
-/** Socket errors after which the request cannot have reached the service. */
-const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 /** A closed connection, which the SDK calls a TimeoutError although nobody has waited. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -67,18 +65,18 @@ export function toStoreError(error: unknown, operation: string, election: string
   const code = (closed ? undefined : CODES[name]) ?? byStatus(status, name);
   // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
-  const notSent = name === "CredentialsProviderError" || (socketCode !== undefined && NEVER_SENT.has(socketCode));
+  const notSent = name === "CredentialsProviderError" || wasNeverSent(socketCode);
   const rights = election === undefined && code === "STORE_DENIED" ? CREATION_RIGHTS : ADVICE[code];
   const advice = name === "ValidationException" && /\bkeys?\b/i.test(message) ? KEY_ADVICE : (rights ?? "");
   const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
   return new StoreError(
     code,
-    `${STORE_NAME}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${sentence(message)}${advice}`,
+    `${STORE_NAME}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${asSentence(discreet(message))}${advice}`,
     {
       store: STORE_NAME,
       operation,
       election,
-      retryAfterMs: retryAfter($response?.headers?.["retry-after"]),
+      retryAfterMs: retryAfterMs($response?.headers?.["retry-after"]),
       mayHaveBeenApplied: writes && !refused && !notSent,
       cause: withoutRequest(error),
     },
@@ -97,21 +95,10 @@ function byStatus(status: number, name: string): StoreErrorCode {
 function withoutRequest(error: unknown): Error {
   const { name = "Error", message = "", code, $metadata } = (error ?? {}) as Failure;
   const { httpStatusCode, requestId } = $metadata ?? {};
-  const cause = new Error(sentence(message));
+  const cause = new Error(asSentence(discreet(message)));
   return Object.assign(cause, {
     name,
     ...(code === undefined ? {} : { code }),
     ...(httpStatusCode === undefined ? {} : { $metadata: { httpStatusCode, requestId } }),
   });
-}
-
-function sentence(message: string): string {
-  const line = discreet(message);
-  return /[.!?]$/.test(line) ? line : `${line}.`;
-}
-
-/** `Retry-After` in seconds; a date would have to be judged by this process's clock. */
-function retryAfter(header: string | undefined): number | undefined {
-  const seconds = Number(header);
-  return header !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
 }

@@ -1,18 +1,19 @@
 import type { Clock } from "@leasehold/core";
-import { holderElapsedMs, type Instant, type Interval } from "@leasehold/core/provider";
+import { DATE_GRAIN_MS, holderElapsedMs, SAFETY_MARGIN, type Instant, type Interval } from "@leasehold/core/provider";
 
-/** A `Date` header names a second: the service's clock was anywhere in it. */
-const DATE_GRAIN_MS = 1_000;
 /** How far the clocks of the service's own machines are trusted to agree with one another. */
 export const TOLERANCE_MS = 1_000;
-/** How much the rate of this process's clock may differ from the service's: what the elector's margin assumes as well. */
-const DRIFT = 0.1;
+/** The bound on how much the rates of this process's clock and the service's differ: the elector's margin assumes the same. */
+const DRIFT = SAFETY_MARGIN;
 
 /**
  * DynamoDB's own clock, in milliseconds since the Unix epoch, as far as the `Date` headers of its replies bound it. The
  * lower bound counts from when a reply was in, by the monotonic clock; the upper one from when its request was sent, by
  * the larger of both clocks: each errs to its own side while this process is suspended or its wall clock is set. What
  * this process's clocks show never enters, only how far they move.
+ *
+ * Core's `ServiceClock` cannot serve here: it aims requests, and so allows for little drift and for no suspension; an
+ * expiry by these bounds is a proof.
  */
 export class StoreTime {
   readonly #clock: Clock;

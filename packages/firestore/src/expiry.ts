@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from "@leasehold/core";
-import { holderElapsedMs, instantOf, type Instant } from "@leasehold/core/provider";
+import { holderElapsedMs, instantOf, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
 
-/** How much the rate of this process's clock may differ from Firestore's: what the elector's margin assumes as well. */
-const DRIFT = 0.1;
+/** The bound on how much the rates of this process's clock and Firestore's differ: the elector's margin assumes the same. */
+const DRIFT = SAFETY_MARGIN;
 /** Longer than a commit is under way; what deletes expired documents takes up to a day anyway. */
 const GRACE_MS = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { discreet } from "@leasehold/core/provider";
+import { asSentence, discreet } from "@leasehold/core/provider";
 
 export const STORE_NAME = "firestore";
 
@@ -75,7 +75,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const cause = Object.assign(new Error(text), known === undefined ? {} : { code: known });
   return new StoreError(
     storeCode,
-    `${STORE_NAME}: '${operation}' of '${election}' failed${known === undefined ? "" : ` with gRPC code ${known}`}: ${text}${/[.!?]$/.test(text) ? "" : "."}${ADVICE[storeCode] ?? ""}`,
+    `${STORE_NAME}: '${operation}' of '${election}' failed${known === undefined ? "" : ` with gRPC code ${known}`}: ${asSentence(text)}${ADVICE[storeCode] ?? ""}`,
     {
       store: STORE_NAME,
       operation,

@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { discreet } from "@leasehold/core/provider";
+import { asSentence, discreet, wasNeverSent } from "@leasehold/core/provider";
 
 /** What a driver's error means. */
 export interface Meaning {
@@ -17,9 +17,6 @@ export interface RequestLabel {
   readonly election: string | undefined;
   readonly writes: boolean;
 }
-
-/** Socket errors after which the statement cannot have reached the server. */
-const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_DENIED:
@@ -58,15 +55,14 @@ export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (er
   if (isLeaseholdError(error)) return error;
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
   const { store, operation, election, writes } = label;
-  const neverSent = typeof code === "string" && NEVER_SENT.has(code);
-  const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: neverSent };
+  const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: wasNeverSent(code) };
   const line = discreet(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
   // Drivers hang the statement and its values on their errors, the nonce among them.
   const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
   return new StoreError(
     meaning.code,
-    `${store}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${/[.!?]$/.test(what) ? "" : "."}${meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
+    `${store}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${asSentence(what)}${meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
     { store, operation, election, mayHaveBeenApplied: writes && !meaning.notApplied, cause },
   );
 }

@@ -21,8 +21,13 @@ const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   [/".*" is not valid JSON/g, "… is not valid JSON"],
 ];
 
-/** The first line of somebody else's message, cut to a readable length, without what may be secret in it. */
+/** Returns the first line of somebody else's message, cut to a readable length, without what may be secret in it. */
 export function discreet(message: string): string {
   const [line = ""] = message.split("\n", 1);
   return SECRETS.reduce((text, [secret, replacement]) => text.replace(secret, replacement), line).slice(0, MAX_CHARACTERS);
+}
+
+/** Returns the text with a full stop, unless it ends like a sentence. */
+export function asSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

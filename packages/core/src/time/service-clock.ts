@@ -1,12 +1,16 @@
 import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "./interval.ts";
 
-/** An HTTP `Date` header names a second: the service's clock was anywhere in it. */
-const DATE_GRAIN_MS = 1_000;
+/** A date in an HTTP header names a second: the service's clock was anywhere in it. */
+export const DATE_GRAIN_MS = 1_000;
 
 /**
  * A service's own clock, as a process learns it from the `Date` headers of replies: an interval for the difference
  * between that clock and this process's monotonic one, narrowed by every reply and widened by drift as time passes.
  * Replies that contradict each other start it anew. No wall clock takes part.
+ *
+ * It aims requests and proves nothing: it allows for what clocks really drift. A proof of expiry needs bounds that hold
+ * while this process is suspended and its clock runs a tenth wrong, as DynamoDB's record store has them; by those, ten
+ * seconds after a reply, no request could be aimed any more.
  */
 export class ServiceClock {
   /** Service time minus monotonic time. */
