@@ -64,7 +64,7 @@ export type CandidateEvent =
   | {
       readonly event: "standby" | "startedLeading" | "renewed" | "storeFailed" | "renewFailed" | "releaseFailed";
     }
-  | { readonly event: "callbackFailed" | "unhandled" | "runRejected"; readonly error: string }
+  | { readonly event: "listenerFailed" | "unhandled" | "runRejected"; readonly error: string }
   | { readonly event: "overrun"; readonly sinceSignalMs: number }
   /** The term is over; `released`: and the store has said that it knows. */
   | { readonly event: "stoppedLeading"; readonly term: number; readonly released: boolean }
@@ -136,7 +136,7 @@ subscribe(REQUEST_CHANNEL, (message) => {
 for (const event of EVENTS) elector.on(event, () => say({ event } as CandidateEvent));
 elector.on("stoppedLeading", ({ term, released }) => say({ event: "stoppedLeading", term, released }));
 elector.on("overrun", ({ sinceSignalMs }) => say({ event: "overrun", sinceSignalMs }));
-elector.on("callbackFailed", ({ error }) => say({ event: "callbackFailed", error: String(error) }));
+elector.on("listenerFailed", ({ error }) => say({ event: "listenerFailed", error: String(error) }));
 process.on("unhandledRejection", (error) => say({ event: "unhandled", error: String(error) }));
 process.on("SIGTERM", () => stopping.abort(new Error("SIGTERM")));
 process.on("message", obey);

@@ -35,7 +35,7 @@ const EVENTS = [
   "releaseFailed",
   "storeFailed",
   "overrun",
-  "callbackFailed",
+  "listenerFailed",
 ] as const satisfies readonly (keyof ElectorEvents)[];
 
 /** One elector in a process, from its start to its end. */
@@ -102,7 +102,7 @@ export class Candidate {
       if (this.pending > 0) referee.stoppedEarly(this);
       this.#stoppedMs = this.clock.monotonicMs();
     });
-    this.elector.on("callbackFailed", ({ error }) => referee.gaveUp(this, error));
+    this.elector.on("listenerFailed", ({ error }) => referee.gaveUp(this, error));
   }
 
   get clock(): ProcessClock {

@@ -11,8 +11,10 @@ const elector = new Elector({
   drainTimeoutMs: Number(DRAIN_TIMEOUT_MS),
   // A task that does not stop is killed soon anyway: let others know now.
   onOverrun: "exit",
-  onNewLeader: (leader) => console.log(JSON.stringify({ election, leader: leader?.candidateId, term: leader?.term })),
 });
+elector.on("newLeader", ({ leader }) =>
+  console.log(JSON.stringify({ election, leader: leader?.candidateId, term: leader?.term })),
+);
 
 const stopping = new AbortController();
 process.once("SIGTERM", () => stopping.abort());

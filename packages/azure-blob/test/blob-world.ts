@@ -31,7 +31,7 @@ const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "releaseFailed",
   "overrun",
   "storeFailed",
-  "callbackFailed",
+  "listenerFailed",
 ];
 
 /** How far the clock of each service has been moved, by all tests that it has served. */

@@ -1,4 +1,4 @@
-import { LeadershipEndedError, type ElectorEvents, type Leader } from "@leasehold/core";
+import { LeadershipEndedError, type ElectorEvents } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld, RENEW_INTERVAL_MS } from "./election-world.ts";
 import { StubbornTask } from "./leader-tasks.ts";
@@ -75,14 +75,13 @@ describe("events", () => {
   });
 });
 
-describe("callbacks", () => {
-  test("onStartedLeading comes before the task, onStoppedLeading after it has settled", async () => {
+describe("listeners", () => {
+  test("hear startedLeading before the task, and stoppedLeading after it has settled", async () => {
     const order: string[] = [];
     const task = new StubbornTask();
-    const a = world.candidate("a", {
-      onStartedLeading: ({ term }) => order.push(`started ${term}`),
-      onStoppedLeading: ({ term, reason }) => order.push(`stopped ${term} ${String(reason?.message)}`),
-    });
+    const a = world.candidate("a");
+    a.elector.on("startedLeading", ({ term }) => order.push(`started ${term}`));
+    a.elector.on("stoppedLeading", ({ term, reason }) => order.push(`stopped ${term} ${String(reason?.message)}`));
     const run = a.run((leadership) => {
       order.push("task");
       leadership.signal.addEventListener("abort", () => order.push("signal"));
@@ -99,10 +98,9 @@ describe("callbacks", () => {
     expect(order).toEqual(["started 1", "task", "signal", "stopped 1 shutting down"]);
   });
 
-  test("onNewLeader tells of every change that is seen, of others and of oneself", async () => {
-    const seen: Array<Leader | undefined> = [];
+  test("hear of every new leader that is seen, of others and of oneself", async () => {
     const a = world.candidate("a");
-    const b = world.candidate("b", { onNewLeader: (leader) => seen.push(leader) });
+    const b = world.candidate("b");
     const runA = a.run();
     await world.clock.advance(1_000);
     const runB = b.run();
@@ -113,12 +111,13 @@ describe("callbacks", () => {
     runB.stop();
     await runB.settled;
 
-    expect(seen.map((leader) => leader && `${leader.candidateId} ${leader.term}`)).toEqual(["a 1", undefined, "b 2", undefined]);
+    const seen = b.events.all("newLeader").map(({ leader }) => leader && `${leader.candidateId} ${leader.term}`);
+    expect(seen).toEqual(["a 1", undefined, "b 2", undefined]);
   });
 
-  test.each(["onStartedLeading", "onStoppedLeading", "onNewLeader"] as const)(
-    "%s that throws, at once or later, is an event and never a change of leadership",
-    async (callback) => {
+  test.each<keyof ElectorEvents>(["standby", "startedLeading", "renewed", "ending", "stoppedLeading", "newLeader"])(
+    "one for %s that throws, at once or later, is an event and never a change of leadership",
+    async (event) => {
       for (const fail of [
         () => {
           throw new Error("mine");
@@ -126,7 +125,8 @@ describe("callbacks", () => {
         () => Promise.reject(new Error("mine")),
       ]) {
         const calm = new ElectionWorld();
-        const a = calm.candidate("a", { [callback]: fail });
+        const a = calm.candidate("a");
+        a.elector.on(event, fail);
         const run = a.run();
         await calm.clock.advance(60_000);
         expect(a.elector.isLeader).toBe(true);
@@ -135,41 +135,34 @@ describe("callbacks", () => {
         await run.settled;
         await calm.clock.settle();
 
-        const failures = a.events.all("callbackFailed");
+        const failures = a.events.all("listenerFailed");
         expect(failures.length).toBeGreaterThan(0);
-        for (const failure of failures) expect(failure).toEqual({ election: ELECTION, callback, error: new Error("mine") });
+        for (const failure of failures) expect(failure).toEqual({ election: ELECTION, event, error: new Error("mine") });
       }
     },
   );
 
-  test.each<keyof ElectorEvents>([
-    "standby",
-    "startedLeading",
-    "renewed",
-    "ending",
-    "stoppedLeading",
-    "newLeader",
-    "callbackFailed",
-  ])("a listener for %s that throws changes nothing", async (name) => {
-    const a = world.candidate("a", {
-      onStartedLeading: () => {
-        throw new Error("first");
-      },
+  test("one for listenerFailed that throws itself changes nothing", async () => {
+    const a = world.candidate("a");
+    a.elector.on("startedLeading", () => {
+      throw new Error("first");
     });
-    a.elector.on(name, () => {
+    a.elector.on("listenerFailed", () => {
       throw new Error("mine");
     });
     const run = a.run();
     await world.clock.advance(60_000);
 
     expect(a.elector.isLeader).toBe(true);
+    expect(a.events.all("listenerFailed")).toHaveLength(1);
     run.stop();
     await expect(run.settled).resolves.toBeUndefined();
   });
 
   test("may resign, or stop the elector", async () => {
     const stopping = new AbortController();
-    const a = world.candidate("a", { onStartedLeading: () => stopping.abort("enough") });
+    const a = world.candidate("a");
+    a.elector.on("startedLeading", () => stopping.abort("enough"));
 
     await a.elector.run(
       async ({ signal }) => {

@@ -11,7 +11,7 @@ const NAMES: ReadonlyArray<keyof ElectorEvents> = [
   "releaseFailed",
   "overrun",
   "storeFailed",
-  "callbackFailed",
+  "listenerFailed",
 ];
 
 interface LoggedEvent {

@@ -234,7 +234,7 @@ test("what cannot be written is one warning, and neither the end of a leadership
     },
   });
   const failed = vi.fn<() => void>();
-  elector.on("callbackFailed", failed);
+  elector.on("listenerFailed", failed);
   const stop = await leading(elector);
   await clock.advance(2 * MINUTE_MS);
   expect(warned.mock.calls.map(([message]) => message)).toEqual([expect.stringContaining("The pipe is closed.")]);

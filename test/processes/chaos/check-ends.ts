@@ -15,7 +15,7 @@ export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): read
     const stoppedMs = lines.find(({ event }) => event === "runSettled" || event === "runRejected")?.atMs ?? Infinity;
     const problems = lines.flatMap((line) => {
       if (line.event === "unhandled" && line.atMs > stoppedMs && CLOSED_TOO_SOON.test(line.error)) return [];
-      if (line.event === "unhandled" || line.event === "callbackFailed") return [`${worker}: ${line.event}: ${line.error}`];
+      if (line.event === "unhandled" || line.event === "listenerFailed") return [`${worker}: ${line.event}: ${line.error}`];
       if (line.event === "runRejected" && !line.error.startsWith("DeliberateFailure"))
         return [`${worker}'s run rejected: ${line.error}`];
       return [];

@@ -191,7 +191,7 @@ describe("it is found that", () => {
     [{ atMs: 800, event: "exited", code: null, signal: "SIGSEGV" }, "b1 was ended by SIGSEGV"],
     [{ atMs: 800, event: "exited", code: null, signal: "SIGKILL" }, "b1 was ended by SIGKILL"],
     [{ atMs: 800, event: "unhandled", error: "Error: lost" }, "b1: unhandled: Error: lost"],
-    [{ atMs: 800, event: "callbackFailed", error: "Error: lost" }, "b1: callbackFailed: Error: lost"],
+    [{ atMs: 800, event: "listenerFailed", error: "Error: lost" }, "b1: listenerFailed: Error: lost"],
     [{ atMs: 800, event: "runRejected", error: "TypeError: no" }, "b1's run rejected: TypeError: no"],
   ] satisfies Array<[Line, string]>)("a process does what it never should: %j", (line, problem) => {
     const log = good({ b: [...leads(2, 700, 790), ...writes(2, 1, "ok", 750), line] });

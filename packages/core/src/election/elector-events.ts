@@ -1,6 +1,6 @@
 import type { Leader } from "./leadership.ts";
 
-/** The events of an Elector, by name, with what each carries. They are notifications: a listener that throws becomes a `callbackFailed` event and changes nothing else. */
+/** The events of an Elector, by name, with what each carries. They are notifications: a listener that throws becomes a `listenerFailed` event and changes nothing else. */
 export interface ElectorEvents {
   /** This candidate has begun to wait. */
   readonly standby: { readonly election: string };
@@ -27,6 +27,6 @@ export interface ElectorEvents {
   readonly overrun: { readonly election: string; readonly term: number; readonly sinceSignalMs: number };
   /** A look or an attempt failed; the elector goes on. */
   readonly storeFailed: { readonly election: string; readonly error: unknown };
-  /** A listener or a callback of the user's threw. */
-  readonly callbackFailed: { readonly election: string; readonly callback: string; readonly error: unknown };
+  /** A listener for `event` threw. */
+  readonly listenerFailed: { readonly election: string; readonly event: string; readonly error: unknown };
 }

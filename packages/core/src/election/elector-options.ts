@@ -1,7 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import type { ElectorEvents } from "./elector-events.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
-import type { Leader } from "./leadership.ts";
 import type { LeaseStore, LeaseStoreCapabilities, Reservation } from "../store/lease-store.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
@@ -52,12 +50,6 @@ export interface ElectorOptions extends TimingOptions {
   readonly reservation?: Reservation | undefined;
   /** The least term that this candidate may lead: how an administrator heals a record that was lost or restored. */
   readonly minTerm?: number | undefined;
-  /** Called when this candidate starts to lead, right before the task, which is not called if the term has ended by then. */
-  readonly onStartedLeading?: ((event: ElectorEvents["startedLeading"]) => unknown) | undefined;
-  /** Called after the task has settled; `leadership.signal` is the early word. */
-  readonly onStoppedLeading?: ((event: ElectorEvents["stoppedLeading"]) => unknown) | undefined;
-  /** Called whenever another leader is seen, or this candidate becomes it. */
-  readonly onNewLeader?: ((leader: Leader | undefined) => unknown) | undefined;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }

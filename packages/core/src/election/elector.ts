@@ -70,8 +70,8 @@ export class Elector {
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     this.#expiry = options.expiry ?? (this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed");
     this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);
-    this.#listeners = new Listeners((callback, error) => {
-      if (callback !== "callbackFailed") this.#listeners.emit("callbackFailed", { election: this.election, callback, error });
+    this.#listeners = new Listeners((event, error) => {
+      if (event !== "listenerFailed") this.#listeners.emit("listenerFailed", { election: this.election, event, error });
     });
     const { election } = this;
     this.#candidacy = new Candidacy({
@@ -328,7 +328,6 @@ export class Elector {
     const value = this.#options.value;
     this.#setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
     this.#listeners.emit("startedLeading", { election, term });
-    this.#notify("onStartedLeading", () => this.#options.onStartedLeading?.({ election, term }));
     const stop = (): void => tenure.end(signal?.reason as Error, true);
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
@@ -342,7 +341,6 @@ export class Elector {
     this.#standingBack.ended(term);
     if (this.#leader?.term === term) this.#setLeader(undefined);
     this.#listeners.emit("stoppedLeading", stopped);
-    this.#notify("onStoppedLeading", () => this.#options.onStoppedLeading?.(stopped));
   }
 
   #overrun(term: number, sinceSignalMs: number): void {
@@ -360,11 +358,6 @@ export class Elector {
     this.#leader = leader;
     if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
     this.#listeners.emit("newLeader", { election: this.election, leader });
-    this.#notify("onNewLeader", () => this.#options.onNewLeader?.(leader));
-  }
-
-  #notify(callback: string, notify: () => unknown): void {
-    this.#listeners.guard(callback, notify);
   }
 
   #setState(state: ElectorState, term?: number, reason?: Error): void {

@@ -1,5 +1,5 @@
-/** What went wrong in a listener or callback of the user's, and in which. */
-export type ListenerFailed = (where: string, error: unknown) => void;
+/** Is called with what a listener for `event` threw. */
+export type ListenerFailed = (event: string, error: unknown) => void;
 
 /** Listeners by event name, typed by a map from name to what the event carries. A listener that throws never disturbs who calls it. */
 export class Listeners<Events extends object> {
@@ -21,18 +21,14 @@ export class Listeners<Events extends object> {
   }
 
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    const failed = (error: unknown): void => this.#failed(String(name), error);
     for (const listener of [...(this.#byName.get(name) ?? [])]) {
-      this.guard(String(name), () => (listener as (event: Events[Name]) => unknown)(event));
-    }
-  }
-
-  /** Runs a notification of the user's; what it throws, at once or later, is reported and goes no further. */
-  guard(where: string, notify: () => unknown): void {
-    try {
-      const result = notify();
-      if (result instanceof Promise) result.catch((error: unknown) => this.#failed(where, error));
-    } catch (error) {
-      this.#failed(where, error);
+      try {
+        const result = (listener as (event: Events[Name]) => unknown)(event);
+        if (result instanceof Promise) result.catch(failed);
+      } catch (error) {
+        failed(error);
+      }
     }
   }
 }
