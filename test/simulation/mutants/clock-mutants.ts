@@ -10,7 +10,7 @@ const STORE_AGE = "packages/core/src/records/store-age.ts";
 export const CLOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "veto-not-applied",
-    rule: "3",
+    rule: "two proofs of expiry",
     bug: "two readings of a store's clock that agree are believed, whatever the wall clocks of writer and reader say",
     within: 2_000,
     patches: [
@@ -29,7 +29,7 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "clock-step-believed",
-    rule: "3",
+    rule: "two proofs of expiry",
     bug: "where the wall clocks contradict the store's, its age counts all the same",
     within: 2_000,
     patches: [
@@ -48,7 +48,7 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "wall-clocks-prove",
-    rule: "3",
+    rule: "two proofs of expiry",
     bug: "the wall clocks of writer and reader tell how old a lease is, instead of only casting doubt on the store's",
     within: 2_000,
     patches: [

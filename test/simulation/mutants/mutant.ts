@@ -11,7 +11,7 @@ export interface Patch {
 /** A bug that the simulation has to catch. */
 export interface Mutant {
   readonly name: string;
-  /** Which of the rules that must always hold it breaks; see the design's numbers. */
+  /** The invariant that it breaks, by its name in ARCHITECTURE.md. */
   readonly rule: string;
   /** What the bug is, for people. */
   readonly bug: string;

@@ -24,7 +24,7 @@ const BLOB = "packages/azure-blob/src/blob-lease-store.ts";
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "counts-from-the-reply",
-    rule: "1",
+    rule: "the holder counts from before the send",
     bug: "a holder counts its lease from the reply to a renewal, not from before its send",
     within: 2_000,
     patches: [
@@ -37,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "holder-trusts-monotonic-clock",
-    rule: "1",
+    rule: "the holder counts from before the send",
     bug: "a holder goes by its monotonic clock alone, which stands still while the machine is suspended",
     within: 1_000,
     patches: [
@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "holder-trusts-wall-clock",
-    rule: "1",
+    rule: "the holder counts from before the send",
     bug: "a holder goes by its wall clock alone, which can be set back",
     within: 1_000,
     patches: [
@@ -62,9 +62,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: "contender-trusts-wall-clock",
-    rule: "2",
-    bug: "a contender times what it has seen by its wall clock",
+    name: "rival-trusts-wall-clock",
+    rule: "a rival counts from after its read",
+    bug: "a rival times what it has seen by its wall clock",
     within: 2_000,
     patches: [
       { file: SIGHTING, find: "      this.#firstSeenMs = nowMs;", replace: "      this.#firstSeenMs = this.#clock.wallMs();" },
@@ -81,9 +81,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: "contender-counts-from-its-send",
-    rule: "2",
-    bug: "a contender counts from before it asked, when the renewal that it then saw may not have been made yet",
+    name: "rival-counts-from-its-send",
+    rule: "a rival counts from after its read",
+    bug: "a rival counts from before it asked, when the renewal that it then saw may not have been made yet",
     within: 2_000,
     patches: [
       {
@@ -95,9 +95,9 @@ export const MUTANTS: readonly Mutant[] = [
     stores: ["records"],
   },
   {
-    name: "contender-uses-its-own-lease",
-    rule: "2",
-    bug: "a contender waits for the duration of its own options, not for the one in the record",
+    name: "rival-uses-its-own-lease",
+    rule: "a rival counts from after its read",
+    bug: "a rival waits for the duration of its own options, not for the one in the record",
     within: 1_000,
     patches: [
       {
@@ -116,8 +116,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "nonce-ignored",
-    rule: "3",
-    bug: "a contender times the term, and takes no notice of renewals",
+    rule: "two proofs of expiry",
+    bug: "a rival times the term, and takes no notice of renewals",
     within: 200,
     patches: [
       {
@@ -129,7 +129,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "no-margin",
-    rule: "4",
+    rule: "three instants",
     bug: "a holder uses its lease to the last, and clocks drift",
     within: 1_000,
     patches: [
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "stored-is-leader",
-    rule: "4",
+    rule: "three instants",
     bug: "isValid() is a flag that a timer sets, and a frozen process has no timers",
     within: 500,
     patches: [
@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "no-deadline-timer",
-    rule: "4",
+    rule: "three instants",
     bug: "nothing aborts the signal while the store does not answer",
     within: 200,
     patches: [
@@ -168,7 +168,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "attempt-outlives-deadline",
-    rule: "5",
+    rule: "one attempt, one request",
     bug: "a request has no time limit, as with an SDK that goes on retrying by itself",
     within: 200,
     patches: [
@@ -181,7 +181,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unknown-counts-as-renewed",
-    rule: "6",
+    rule: "an unknown outcome is read",
     bug: "a renewal without a reply counts as one that was made",
     within: 200,
     patches: [
@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "found-nonce-counts-from-now",
-    rule: "6",
+    rule: "an unknown outcome is read",
     bug: "a renewal that is found to have arrived counts from when it was found",
     within: 4_000,
     patches: [
@@ -208,7 +208,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "win-after-abort-kept",
-    rule: "6",
+    rule: "an unknown outcome is read",
     bug: "a lease that is won after the caller aborted is not released",
     within: 3_000,
     patches: [
@@ -226,7 +226,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "blind-retry-of-acquisition",
-    rule: "6",
+    rule: "an unknown outcome is read",
     bug: "an acquisition that lost its race is sent again on whatever it finds",
     within: 500,
     patches: [
@@ -244,7 +244,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "adopts-by-candidate-id",
-    rule: "termId",
+    rule: "the termId alone proves ownership",
     bug: "a candidate takes a lease that bears its own candidateId for its own",
     within: 500,
     patches: [
@@ -265,7 +265,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "release-without-condition",
-    rule: "7",
+    rule: "release frees only its own term",
     bug: "a release frees whatever lease it finds",
     within: 1_000,
     patches: [
@@ -289,7 +289,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "renewal-after-release",
-    rule: "7",
+    rule: "release frees only its own term",
     bug: "a renewal under way is not waited for, and brings a released lease back",
     within: 3_000,
     patches: [
@@ -312,7 +312,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "term-reset-on-release",
-    rule: "7",
+    rule: "release frees only its own term",
     bug: "a release forgets the term, as deleting the record would",
     within: 200,
     patches: [
@@ -325,7 +325,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "task-not-awaited",
-    rule: "8",
+    rule: "work is awaited",
     bug: "the next term does not wait for a task that goes on after its signal has aborted",
     within: 500,
     patches: [
@@ -345,7 +345,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "break-does-not-wait",
-    rule: "15",
+    rule: "break never makes two leaders",
     bug: "after a break anyone may acquire at once, though the old leader is still valid",
     within: 1_000,
     patches: [
@@ -358,7 +358,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "counts-from-the-term-write",
-    rule: "18",
+    rule: "a blob is won in two steps",
     bug: "on a blob, the lease is counted from the second step, not from the first",
     within: 1_000,
     patches: [
@@ -372,7 +372,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "blob-fence-open",
-    rule: "fence",
+    rule: "a fence lets one leadership pass",
     bug: "on a blob, a guarded write does not look at the term that wrote last",
     within: 1_500,
     patches: [
@@ -386,7 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "late-win-leads",
-    rule: "6",
+    rule: "an unknown outcome is read",
     bug: "a lease that is won after its renew deadline is led on",
     within: 4_000,
     patches: [
@@ -404,7 +404,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "renewal-undoes-what-administrators-write",
-    rule: "6, 15",
+    rule: "break never makes two leaders",
     bug: "a renewal that met another write is sent again over it",
     within: 500,
     patches: [
@@ -418,7 +418,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "stall-ignored",
-    rule: "8",
+    rule: "work is awaited",
     bug: "a silent task keeps its leadership",
     within: 1_500,
     patches: [
@@ -431,7 +431,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "loss-while-ending-unwatched",
-    rule: "8",
+    rule: "work is awaited",
     bug: "a lease that is lost while its task drains leaves the task all of its drain, beside a successor",
     within: 1_500,
     patches: [
@@ -444,7 +444,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "taken-is-not-over",
-    rule: "10",
+    rule: "an outage is not the end",
     bug: "a holder that is told that its lease is another's goes on until it would have run out",
     within: 1_000,
     patches: [
@@ -457,7 +457,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "fence-survives-release",
-    rule: "fence",
+    rule: "a fence lets one leadership pass",
     bug: "the fence stays open for a term that was released",
     within: 1_000,
     patches: [
@@ -471,7 +471,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "reservation-ignored",
-    rule: "16",
+    rule: "a transfer is for one candidate",
     bug: "anybody acquires while only the candidate of a transfer may",
     within: 500,
     patches: [

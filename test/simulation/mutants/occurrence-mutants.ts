@@ -11,7 +11,7 @@ const COMPLETING = "packages/functions/src/complete-in-time.ts";
 export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
   {
     name: "done-is-open",
-    rule: "done",
+    rule: "done is done once",
     bug: "an occurrence that is done is claimed again",
     within: 1_000,
     patches: [
@@ -25,7 +25,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "completes-what-another-has",
-    rule: "done",
+    rule: "done is done once",
     bug: "a completion whose reply was lost is sent again over the claim of whoever has taken over",
     within: 4_000,
     patches: [
@@ -42,7 +42,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "completion-that-arrived-is-lost",
-    rule: "done",
+    rule: "done is done once",
     bug: "a completion whose reply was lost is not recognised in what is found",
     within: 2_000,
     patches: [
@@ -56,7 +56,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "completion-unconfirmed-counts",
-    rule: "done",
+    rule: "done is done once",
     bug: "a completion without a reply counts as one that was made",
     within: 2_000,
     patches: [
@@ -70,7 +70,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "completion-retried-at-once",
-    rule: "done",
+    rule: "done is done once",
     bug: "a completion is tried again and again without a wait in between",
     within: 4_000,
     patches: [

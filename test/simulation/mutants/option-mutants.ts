@@ -6,7 +6,7 @@ const TABLE_CHECK = "packages/dynamodb/src/table-check.ts";
 export const OPTION_MUTANTS: readonly Mutant[] = [
   {
     name: "looks-as-the-holder-says",
-    rule: "13",
+    rule: "standbys are cheap",
     bug: "a standby looks as often as the holder publishes that it renews",
     within: 2_000,
     patches: [
@@ -20,7 +20,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "no-pause-between-terms",
-    rule: "17",
+    rule: "no bounce, no spin",
     bug: "with a cooldown of nothing, an elector leads again at once, again and again",
     within: 2_000,
     patches: [
@@ -34,7 +34,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "waits-for-the-control-plane",
-    rule: "10",
+    rule: "an outage is not the end",
     bug: "nobody takes over while DynamoDB does not say what its table is",
     within: 200,
     patches: [
@@ -49,7 +49,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "anothers-term-is-abandoned",
-    rule: "7",
+    rule: "release frees only its own term",
     bug: "what one elector has, every other one on its store object takes for abandoned",
     within: 2_000,
     patches: [

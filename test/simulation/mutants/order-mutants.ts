@@ -10,7 +10,7 @@ const ORDERS = "packages/core/src/records/record-orders.ts";
 export const ORDER_MUTANTS: readonly Mutant[] = [
   {
     name: "order-not-looked-for",
-    rule: "6, 15",
+    rule: "an unknown outcome is read",
     bug: "a break whose reply was lost fails, and is not looked for",
     within: 1_000,
     patches: [
@@ -24,7 +24,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "order-again-at-the-successor",
-    rule: "6, 15",
+    rule: "an unknown outcome is read",
     bug: "a break whose reply was lost is sent again at whoever leads by then",
     within: 4_000,
     patches: [
@@ -38,7 +38,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hand-over-given-up-at-one-look",
-    rule: "16",
+    rule: "an unknown outcome is read",
     bug: "a transfer fails because one look at what has become of it does",
     within: 1_000,
     patches: [
@@ -52,7 +52,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "break-leaves-a-hand-over",
-    rule: "15",
+    rule: "break never makes two leaders",
     bug: "a break does not lift a hand-over to somebody who never comes",
     within: 500,
     patches: [
@@ -66,7 +66,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "break-leaves-a-hold",
-    rule: "15",
+    rule: "break never makes two leaders",
     bug: "a break does not lift a minimum hold",
     within: 5_000,
     patches: [
@@ -80,7 +80,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "break-leaves-a-turn",
-    rule: "15",
+    rule: "break never makes two leaders",
     bug: "a break does not lift what a term has reserved for its group",
     within: 2_000,
     patches: [
@@ -99,7 +99,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hand-over-drops-a-hold",
-    rule: "hold",
+    rule: "a bar holds, and ends",
     bug: "a transfer of a lease that is free drops what is left of a minimum hold",
     within: 4_000,
     patches: [

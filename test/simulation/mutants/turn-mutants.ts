@@ -14,7 +14,7 @@ const TENURE = "packages/core/src/election/tenure.ts";
 export const TURN_MUTANTS: readonly Mutant[] = [
   {
     name: "hold-ignored",
-    rule: "hold",
+    rule: "a bar holds, and ends",
     bug: "somebody acquires while a lease that was released early is held back",
     within: 500,
     patches: [{ file: BAR, find: 'if (holdMs > 0) return { kind: "hold"', replace: 'if (holdMs > 1e12) return { kind: "hold"' }],
@@ -22,7 +22,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hold-lost-with-a-reply",
-    rule: "hold",
+    rule: "a bar holds, and ends",
     bug: "a release that is tried again holds nothing back any more",
     within: 4_000,
     patches: [
@@ -36,7 +36,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "anybody's-turn",
-    rule: "turn",
+    rule: "a bar holds, and ends",
     bug: "anybody acquires while only the group of the last term may",
     within: 500,
     patches: [
@@ -50,7 +50,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "turn-for-ever",
-    rule: "turn",
+    rule: "a bar holds, and ends",
     bug: "a reservation never ends",
     within: 1_000,
     patches: [
@@ -64,7 +64,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "turn-lost-at-release",
-    rule: "turn",
+    rule: "a bar holds, and ends",
     bug: "a release drops what the term has reserved for its group",
     within: 500,
     patches: [
@@ -78,7 +78,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hand-renewal-from-its-reply",
-    rule: "1",
+    rule: "the holder counts from before the send",
     bug: "a renewal that the task asks for counts from its reply, not from before its send",
     within: 2_000,
     patches: [
@@ -95,7 +95,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hand-renewal-has-no-deadline",
-    rule: "4",
+    rule: "three instants",
     bug: "nothing aborts the signal of a task that does not renew in time",
     within: 500,
     patches: [
@@ -108,7 +108,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "late-hand-renewal-is-not-told",
-    rule: "14",
+    rule: "a late success proves nothing",
     bug: "a renewal that the task asks for resolves although the leadership is over by then",
     within: 4_000,
     patches: [
