@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { asking, ELECTION, LAPSE_MS, LIMITS, someLeaseId, win } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
-describe("rule 15: a break", () => {
+describe("a break", () => {
   test("closes renewal at once, and nobody may acquire before the old lease has run out", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);

@@ -102,7 +102,7 @@ describe("electors on blobs", () => {
     await world.settled(running);
   });
 
-  test("rule 14: a renewal that succeeds after the lease has run out proves nothing: the term is over", async ({ world }) => {
+  test("a renewal that succeeds after the lease has run out proves nothing: the term is over", async ({ world }) => {
     const { elector } = world.candidate("a");
     const leadership = await world.settled(elector.campaign());
     const startMs = world.clock.monotonicMs();

@@ -94,7 +94,7 @@ describe("how many requests a step takes", () => {
   });
 });
 
-describe("rule 5: one attempt, one request, whatever the user's client does by itself", () => {
+describe("one attempt, one request, whatever the user's client does by itself", () => {
   const faults: Readonly<Record<string, Fault>> = {
     "a 503": { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } },
     "a 500": { kind: "answer", status: 500, headers: { "x-ms-error-code": "InternalError" } },

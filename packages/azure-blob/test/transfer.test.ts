@@ -5,7 +5,7 @@ import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
 
-describe("rule 16: a transfer", () => {
+describe("a transfer", () => {
   test("ends the leader's term, and only the named candidate may acquire: accepted", async ({ world }) => {
     const [a, b, c, admin] = [world.store(), world.store(), world.store(), world.store()];
     const lease = await win(a);

@@ -6,7 +6,7 @@ import { test } from "./world-test.ts";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const SERVER_BUSY: Fault = { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } };
 
-describe("rule 18: a crash between acquiring the lease and naming its term", () => {
+describe("a crash between acquiring the lease and naming its term", () => {
   test("reads as unknown for who comes new to it", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
@@ -71,7 +71,7 @@ describe("rule 18: a crash between acquiring the lease and naming its term", () 
   });
 });
 
-describe("rule 18: every acquisition", () => {
+describe("every acquisition", () => {
   test("has a lease id of its own, and every metadata write carries that id and the blob's ETag", async ({ world }) => {
     const store = world.store();
     const sent = await world.requestsDuring(async () => {
@@ -131,7 +131,7 @@ describe("rule 18: every acquisition", () => {
   });
 });
 
-describe("rule 18: the term write", () => {
+describe("the term write", () => {
   test.for([
     ["refused", SERVER_BUSY],
     ["lost on its way", { kind: "cut", side: "before" }],
@@ -287,7 +287,7 @@ describe("rule 18: the term write", () => {
   });
 });
 
-describe("rule 6: an acquisition whose outcome is unknown", () => {
+describe("an acquisition whose outcome is unknown", () => {
   test.for([
     ["whose reply is lost", { kind: "cut", side: "after" }],
     ["whose reply is half lost", { kind: "cut", side: "mid-reply" }],
@@ -377,7 +377,7 @@ describe("the time limit of a call", () => {
   });
 });
 
-describe("rule 7: a release", () => {
+describe("a release", () => {
   test("frees its own term and no other: late, it leaves the successor alone", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const old = await win(a);

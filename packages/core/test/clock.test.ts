@@ -4,7 +4,7 @@ import { holderElapsedMs, instantOf, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test, vi } from "vitest";
 
-describe("holderElapsedMs (rule 1: holder's clock)", () => {
+describe("holderElapsedMs: the holder counts from before the send", () => {
   test("is what both clocks say when they agree", () => {
     const clock = new VirtualClock();
     const since = instantOf(clock);

@@ -41,7 +41,7 @@ async function stop(): Promise<void> {
   await Promise.allSettled([runA.settled, runB.settled]);
 }
 
-describe("rule 15: a leader that is broken", () => {
+describe("a leader that is broken", () => {
   test("is told at its next renewal, and uses what remains of its lease to drain", async () => {
     await admin.store.break(ELECTION, { reason: "maintenance" });
     await nextRenewal();
@@ -113,7 +113,7 @@ describe("rule 15: a leader that is broken", () => {
   });
 });
 
-describe("rule 16: a leader that is asked to hand over", () => {
+describe("a leader that is asked to hand over", () => {
   test("drains in full, renewing as long as it takes, then the named candidate leads", async () => {
     const c = world.candidate("c");
     const runC = c.run();

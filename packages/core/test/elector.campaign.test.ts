@@ -58,7 +58,7 @@ describe("campaign", () => {
     expect(await a.elector.tryRun(() => "ran")).toMatchObject({ elected: true, result: "ran" });
   });
 
-  test("is pending, and nothing else starts, even when the lease is lost (rule 8)", async () => {
+  test("is pending, and nothing else starts, even when the lease is lost", async () => {
     const leadership = await a.elector.campaign();
     a.records.failAll({ kind: "unavailable" });
     await world.clock.advance(LEASE_MS);
@@ -103,7 +103,7 @@ describe("campaign", () => {
   );
 });
 
-describe("rule 6: a win that comes too late is released before the call settles", () => {
+describe("a win that comes too late is released before the call settles", () => {
   test("after the caller aborted: campaign", async () => {
     a.records.latencyMs = 1_000;
     const controller = new AbortController();

@@ -79,7 +79,7 @@ describe("what an adversarial review found", () => {
   });
 });
 
-describe("rule 4: three instants, whatever the store is doing", () => {
+describe("three instants, whatever the store is doing", () => {
   test.each(["lost", "unanswered", "unavailable"] as const)(
     "renewals that are %s: the signal aborts at the renew deadline exactly, and validity ends at 0.9 of the lease",
     async (kind) => {
@@ -148,7 +148,7 @@ describe("rule 4: three instants, whatever the store is doing", () => {
   });
 });
 
-describe("rule 1: holder's clock", () => {
+describe("the holder counts from before the send", () => {
   test("the lease counts from before the winning request was sent, not from its reply", async () => {
     a.records.latencyMs = 1_500;
     const { leadership, wonMs } = await lead();
@@ -225,7 +225,7 @@ describe("rule 1: holder's clock", () => {
   });
 });
 
-describe("rule 14: a success may be late", () => {
+describe("a late success proves nothing", () => {
   test.each([true, false])(
     "after a freeze the very first statement knows that the term is over (store reachable: %s)",
     async (reachable) => {
@@ -271,7 +271,7 @@ describe("rule 14: a success may be late", () => {
   });
 });
 
-describe("rule 5: attempts", () => {
+describe("attempts", () => {
   test("a leader renews on a fixed grid, with exactly one put each time, however slow the replies are", async () => {
     a.records.latencyMs = 700;
     const { wonMs } = await lead();

@@ -45,7 +45,7 @@ function released(): boolean {
   return world.service.record(ELECTION)!.termId === null;
 }
 
-describe("rule 8: work is awaited", () => {
+describe("work is awaited", () => {
   test("a stopping leader renews while its task drains, releases when it has settled, and resolves only then", async () => {
     await lead();
     let stopped = false;
@@ -303,7 +303,7 @@ describe("rule 8: work is awaited", () => {
   });
 });
 
-describe("rule 7: the release", () => {
+describe("the release", () => {
   test("has a time limit of its own, though the caller's signal has aborted", async () => {
     await lead();
     a.records.latencyMs = 1_500;

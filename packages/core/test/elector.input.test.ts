@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { ELECTION, ElectionWorld } from "./election-world.ts";
 import { untilAborted } from "./leader-tasks.ts";
 
-describe("rule 11: misconfiguration is an error at construction, with the numbers and without a request", () => {
+describe("misconfiguration is an error at construction, with the numbers and without a request", () => {
   const refused: ReadonlyArray<readonly [string, Partial<Record<keyof ElectorOptions, unknown>>, message: string]> = [
     ["an empty election", { election: "" }, "election is empty; give it 1 to 255 bytes."],
     ["an election that is too long", { election: "x".repeat(256) }, "election has 256 bytes of UTF-8; at most 255 fit."],
@@ -137,7 +137,7 @@ describe("candidates", () => {
   });
 
   test.each(["夜間バッチ-🧾", "naïve", "nai\u0308ve", "a/b\\c?d#e%20 f", "👩‍👩‍👧‍👦", "\u2028"])(
-    "%j round-trips as election, candidateId and value (rule 12)",
+    "%j round-trips as election, candidateId and value",
     async (text) => {
       const world = new ElectionWorld();
       const { elector, store } = world.candidate(text, { election: text, value: text });

@@ -12,7 +12,7 @@ function leaders(...candidates: readonly Candidate[]): Elector[] {
   return candidates.map(({ elector }) => elector).filter(({ isLeader }) => isLeader);
 }
 
-describe("rule 10: an outage is not the end", () => {
+describe("an outage is not the end", () => {
   test.each<Fault["kind"]>(["unavailable", "lost", "unanswered"])(
     "ten minutes of a store whose requests are %s: nobody leads, nobody gives up, and afterwards exactly one leads",
     async (kind) => {
@@ -111,7 +111,7 @@ describe("rule 10: an outage is not the end", () => {
   });
 });
 
-describe("rule 11: fail closed", () => {
+describe("fail closed", () => {
   test("a record that goes missing while leading is a loss, and nobody leads on a new one with an old term", async () => {
     const a = world.candidate("a");
     const run = a.run();

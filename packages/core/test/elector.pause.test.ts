@@ -28,7 +28,7 @@ function gapsMs(starts: readonly number[]): number[] {
   return starts.slice(1).map((ms, at) => ms - starts[at]!);
 }
 
-describe("rule 17: between two terms of one elector a short time passes, whatever the options", () => {
+describe("between two terms of one elector a short time passes, whatever the options", () => {
   test("where campaign hands out none of the first terms, since each is resigned before it could", async () => {
     const starts: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });

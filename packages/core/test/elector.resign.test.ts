@@ -75,7 +75,7 @@ describe("resign", () => {
   });
 });
 
-describe("rule 17: no bounce", () => {
+describe("no bounce, no spin", () => {
   /** How long after its term has ended a leads again, if it does within a minute. */
   async function absenceMs(): Promise<number> {
     const [endedMs] = a.events.timesMs("stoppedLeading");

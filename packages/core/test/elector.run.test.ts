@@ -67,7 +67,7 @@ describe("run", () => {
   });
 });
 
-describe("rule 9: a task that ends, ends its term", () => {
+describe("a task that ends, ends its term", () => {
   test("by returning: the lease is released, and the next term is another one", async () => {
     const terms: number[] = [];
     const run = a.run(({ term }) => void terms.push(term));
@@ -169,7 +169,7 @@ describe("rule 9: a task that ends, ends its term", () => {
     await expect(run.settled).rejects.toThrow("could not save");
   });
 
-  test("a task that stops by what assertValid throws does not end run: an outage is not the end (rule 10)", async () => {
+  test("a task that stops by what assertValid throws does not end run: an outage is not the end", async () => {
     // It heeds not the signal but `assertValid`, which throws only some seconds after the signal has aborted.
     const run = a.run(async (leadership) => {
       for (;;) {
@@ -225,7 +225,7 @@ describe("one thing at a time", () => {
     await second.settled;
   });
 
-  test("a second task is never started while the first is pending, though the lease is long lost (rule 8)", async () => {
+  test("a second task is never started while the first is pending, though the lease is long lost", async () => {
     const task = new StubbornTask();
     const run = a.run(task.run);
     await world.clock.advance(1_000);

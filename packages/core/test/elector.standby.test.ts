@@ -33,7 +33,7 @@ async function stop(...runs: readonly Run[]): Promise<void> {
   await world.clock.runUntil(Promise.all(runs.map(({ settled }) => settled)));
 }
 
-describe("rule 13: standbys are cheap", () => {
+describe("standbys are cheap", () => {
   test(
     "for hours on end they never write while the lease is visibly held, and the leader sends one put per interval",
     { timeout: 30_000 },

@@ -23,7 +23,7 @@ async function crash(): Promise<number> {
   return world.service.log.findLast(({ candidate, operation }) => candidate === "leader" && operation === "put")!.sentMs;
 }
 
-describe("rule 2: rival's clock", () => {
+describe("a rival counts from after its read", () => {
   test("a standby takes over when the lease has run out, and not before", async () => {
     const standby = world.candidate("b");
     standby.run();
@@ -77,7 +77,7 @@ describe("rule 2: rival's clock", () => {
   });
 });
 
-describe("rule 4: the margin is for clocks that differ", () => {
+describe("the margin is for clocks that differ", () => {
   test.each([
     [0.95, 1.04],
     [1.04, 0.95],

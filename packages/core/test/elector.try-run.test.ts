@@ -52,7 +52,7 @@ describe("tryRun", () => {
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("rejects where the store fails: nobody leads (rule 11)", async () => {
+  test("rejects where the store fails: nobody leads", async () => {
     b.records.failNext("get", { kind: "unavailable" });
     await expect(b.elector.tryRun(untilAborted)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 

@@ -102,7 +102,7 @@ function median(samples: readonly number[]): number {
   return samples.toSorted((one, other) => one - other)[Math.floor(samples.length / 2)]!;
 }
 
-describe("rule 13: a hand-over that is pushed to everybody at once", () => {
+describe("a hand-over that is pushed to everybody at once", () => {
   test("takes one standby at most five round trips, in the median", async () => {
     const tookMs: number[] = [];
     for (const seed of SEEDS) {

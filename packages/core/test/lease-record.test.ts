@@ -11,7 +11,7 @@ const good = {
   renewIntervalMs: 5_000,
 };
 
-describe("rule 12: what can be read as a lease", () => {
+describe("what can be read as a lease", () => {
   test.each([
     good,
     { ...good, value: "http://a" },

@@ -90,7 +90,7 @@ class Neighbourhood {
   }
 }
 
-describe("rule 13: whatever others publish, no more is asked than the own options allow", () => {
+describe("whatever others publish, no more is asked than the own options allow", () => {
   const MINUTES_MS = 300_000;
 
   test.prop([foreign, own, fc.constantFrom("every-write", "all-but-renewals", undefined)], SEEDED)(

@@ -12,7 +12,7 @@ const goodName = fc
   .filter((name) => !/\p{Cc}/u.test(name) && utf8Bytes(name) <= MAX_NAME_BYTES);
 const FAMILY = "👩‍👩‍👧‍👦";
 
-describe("rule 12: names", () => {
+describe("names", () => {
   test.prop([goodName], SEEDED)("any printable Unicode of at most 255 bytes is a name", (name) => {
     expect(() => checkName("election", name)).not.toThrow();
   });

@@ -71,7 +71,7 @@ describe("acquire", () => {
     expect(service.log.slice(-1)).toMatchObject([{ candidate: "b", operation: "get" }]);
   });
 
-  test("counts the lease from before the request was sent (rule 1)", async () => {
+  test("counts the lease from before the request was sent", async () => {
     recordsA.latencyMs = 800;
     const sentMs = clock.monotonicMs() + 800;
 
@@ -90,7 +90,7 @@ describe("acquire", () => {
   }
 });
 
-describe("rule 7: terms survive", () => {
+describe("terms survive", () => {
   test("each acquisition raises the term by one and has a termId of its own, by whomever", async () => {
     const first = await win(a, "same");
     await a.release(first, LIMITS);
@@ -112,7 +112,7 @@ describe("rule 7: terms survive", () => {
   });
 });
 
-describe("rule 11: terms that go back", () => {
+describe("terms that go back", () => {
   test("a term that would not be above the highest seen is an error, and nothing is written", async () => {
     await a.release(await win(a, "a"), LIMITS);
 
@@ -138,7 +138,7 @@ describe("rule 11: terms that go back", () => {
   });
 });
 
-describe("rule 6: an acquisition whose outcome is unknown", () => {
+describe("an acquisition whose outcome is unknown", () => {
   test("that arrived is found by reading, and counts from its own send", async () => {
     recordsA.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
@@ -300,7 +300,7 @@ describe("acquire refuses before any request", () => {
     expect(service.log).toHaveLength(0);
   });
 
-  // What could not be read back would never be overwritten: it would end the election for good (rule 12).
+  // What could not be read back would never be overwritten: it would end the election for good: foreign data is not ours.
   test.each([
     ["a lease that is not a number", { leaseDurationMs: NaN }],
     ["an infinite lease", { leaseDurationMs: Infinity }],

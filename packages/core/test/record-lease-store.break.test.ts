@@ -25,7 +25,7 @@ beforeEach(async () => {
   await rival.read(ELECTION);
 });
 
-describe("rule 15: break", () => {
+describe("a break", () => {
   test("closes renewal at once", async () => {
     expect(await admin.break(ELECTION, { reason: "maintenance" })).toEqual({ broken: true, term: 1 });
 
@@ -141,7 +141,7 @@ describe("rule 15: break", () => {
     expect(service.log).toHaveLength(sent);
   });
 
-  // A record that nobody can read would be left untouched for good (rule 12).
+  // A record that nobody can read would be left untouched for good: foreign data is not ours.
   test.each([undefined, 7, null, "\ud800", "x".repeat(501)])(
     "with %j for a reason is refused, and the record stays readable",
     async (reason) => {

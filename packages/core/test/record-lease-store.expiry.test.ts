@@ -27,7 +27,7 @@ async function state(store: RecordLeaseStore = contender): Promise<string | unde
   return (await clock.runUntil(store.read(ELECTION)))?.state;
 }
 
-describe("rule 2: rival's clock", () => {
+describe("a rival counts from after its read", () => {
   test("a lease has expired once its nonce was seen unchanged for the whole duration, and not a moment before", async () => {
     await win(holder, "a");
     await contender.read(ELECTION);
@@ -153,7 +153,7 @@ describe("rule 2: rival's clock", () => {
   });
 });
 
-describe("rule 3: two ways to know that a lease has expired", () => {
+describe("two proofs of expiry", () => {
   /** A contender whose service tells ages, on a lease that is held. */
   async function clocked(exact: boolean): Promise<{ readonly records: ClockedRecordStore; readonly store: RecordLeaseStore }> {
     const records = new ClockedRecordStore(recordsB, { toleranceMs: 1_000, exact });

@@ -18,7 +18,7 @@ beforeEach(() => {
   store = new RecordLeaseStore(service.connect("a"), { clock });
 });
 
-describe("rule 12: foreign data is not ours", () => {
+describe("foreign data is not ours", () => {
   test.each(FOREIGN)("%j is never overwritten, and the error names it", async (data) => {
     service.overwrite(ELECTION, data);
     const calls = [

@@ -43,7 +43,7 @@ describe("release", () => {
   });
 });
 
-describe("rule 7: release frees only our own term", () => {
+describe("release frees only its own term", () => {
   test("not that of a successor", async () => {
     const successor = await overtake();
 

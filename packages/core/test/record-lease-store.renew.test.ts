@@ -50,7 +50,7 @@ describe("renew", () => {
     expect({ ...rest, nonce: before.nonce }).toEqual(before);
   });
 
-  test("counts from before it was sent, not from the reply (rule 1)", async () => {
+  test("counts from before it was sent, not from the reply", async () => {
     records.latencyMs = 900;
     await clock.advance(5_000);
     const sentAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
@@ -66,7 +66,7 @@ describe("renew", () => {
   });
 });
 
-describe("rule 6: a renewal whose outcome is unknown", () => {
+describe("a renewal whose outcome is unknown", () => {
   test("that arrived makes the next one's condition fail, is found by reading, and counts from its own send", async () => {
     records.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
@@ -268,7 +268,7 @@ describe("the time limit of a call", () => {
   });
 });
 
-describe("rule 10: a lease that is gone is told from a store that fails", () => {
+describe("a lease that is gone is told from a store that fails", () => {
   test("taken by another candidate", async () => {
     await admin.read(ELECTION);
     await clock.advance(15_000);
@@ -360,7 +360,7 @@ describe("publish", () => {
   });
 });
 
-describe("rule 15: a broken term is never extended", () => {
+describe("a broken term is never extended", () => {
   test("by publishing after the holder has heard of it", async () => {
     await admin.break(ELECTION, { reason: "maintenance" });
     await tryRenew();

@@ -62,7 +62,7 @@ class Contestant {
     this.#store = new RecordLeaseStore(this.records, { clock });
   }
 
-  /** Whether it may believe that it leads, by rules 1 and 4. */
+  /** It may believe that it leads: the holder counts from before the send, up to its `validUntil`. */
   get valid(): boolean {
     return this.#grantedAt !== undefined && holderElapsedMs(this.#clock, this.#grantedAt) < LEASE_MS * 0.9;
   }
@@ -99,7 +99,7 @@ class Contestant {
     if (!this.valid) return;
     const outcome = await this.#store.renew(lease, LIMITS);
     if (!outcome.held) this.#grantedAt = undefined;
-    // A success that comes when validity had ended proves nothing about the time between (rule 14).
+    // A success that comes when validity had ended proves nothing about the time between.
     else if (this.valid && outcome.extendedAt) this.#grantedAt = outcome.extendedAt;
   }
 

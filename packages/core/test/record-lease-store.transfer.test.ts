@@ -33,7 +33,7 @@ async function transferring(
   return { outcome };
 }
 
-describe("rule 16: transfer", () => {
+describe("a transfer", () => {
   test("leaves a holder whose release has failed waiting for the named candidate like everybody else", async () => {
     await holder.release(lease, LIMITS);
     const records = service.connect("d");
@@ -166,7 +166,7 @@ describe("rule 16: transfer", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  // A record that nobody can read would be left untouched for good (rule 12).
+  // A record that nobody can read would be left untouched for good: foreign data is not ours.
   test.each([NaN, Infinity, 0, -1])(
     "with a timeout of %d is refused, and the record stays readable",
     async (transferTimeoutMs) => {

@@ -41,7 +41,7 @@ class Look {
   }
 }
 
-describe("rule 13: the phase of a holder's renewals", () => {
+describe("the phase of a holder's renewals", () => {
   test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
     "within a minute a standby sees each renewal a few dozen milliseconds after it was made",
     (offsetMs) => {

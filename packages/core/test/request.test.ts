@@ -20,7 +20,7 @@ function options(overrides: Partial<RequestOptions> = {}): RequestOptions {
   return { clock, store: "memory", election: "e", operation: "put", timeoutMs: 1_000, writes: true, ...overrides };
 }
 
-describe("rule 5: one attempt, one request, with a time limit", () => {
+describe("one attempt, one request, with a time limit", () => {
   test("gives the reply, and leaves no timer behind", async () => {
     await expect(sendRequest(options(), () => Promise.resolve("reply"))).resolves.toBe("reply");
     expect(clock.pendingTimers).toBe(0);

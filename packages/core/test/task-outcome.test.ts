@@ -10,7 +10,7 @@ const aborted = AbortSignal.abort(reason);
 const nested = (depth: number, innermost: unknown): Error =>
   depth === 0 ? (innermost as Error) : new Error(`level ${depth}`, { cause: nested(depth - 1, innermost) });
 
-describe("rule 9: which rejections count as a return", () => {
+describe("which rejections count as a return", () => {
   test.each([
     ["the signal's reason", reason],
     ["the reason as a cause", new Error("query failed", { cause: reason })],

@@ -66,7 +66,7 @@ describe("timing", () => {
   });
 });
 
-describe("rule 4: three instants in order, or an error with the numbers", () => {
+describe("three instants, in order, or an error with the numbers", () => {
   const anyDuration = fc.option(
     fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 1, max: 100_000, noNaN: true })),
     {
@@ -106,7 +106,7 @@ describe("rule 4: three instants in order, or an error with the numbers", () => 
   });
 });
 
-describe("rule 11: durations that cannot work", () => {
+describe("durations that cannot work", () => {
   const names = [
     "leaseDurationMs",
     "renewIntervalMs",

@@ -208,7 +208,7 @@ test("attributes that are not ours are left alone, whatever is in them", async (
   await expect(world.item()).resolves.toMatchObject({ ...foreign, term: { N: "2" } });
 });
 
-describe("rule 12: an item that is no lease of ours", () => {
+describe("an item that is no lease of ours", () => {
   test.for(
     Object.entries({
       "has nothing but its key": {},

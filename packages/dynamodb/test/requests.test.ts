@@ -102,7 +102,7 @@ test("a write asks for what it found if its condition fails, and names the table
   });
 });
 
-describe("rule 5: one attempt, one request, whatever the user's client does by itself", () => {
+describe("one attempt, one request, whatever the user's client does by itself", () => {
   const faults: Readonly<Record<string, Fault>> = {
     "a 500": refusal(500, "InternalServerError"),
     "a 503": refusal(503, "ServiceUnavailable"),

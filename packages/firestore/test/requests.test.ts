@@ -96,7 +96,7 @@ describe("how many requests a step takes", () => {
   });
 });
 
-describe("rule 5: one attempt, one request, whatever the SDK does by itself", () => {
+describe("one attempt, one request, whatever the SDK does by itself", () => {
   test.for(Object.entries(RETRIED_BY_THE_SDK))("%s", async ([name, code], { world }) => {
     const store = world.store({ clock: systemClock });
     const lease = await win(store);
