@@ -1,4 +1,4 @@
-/** The deployments of the top-level README, compiled. */
+/** The first deployments of the READMEs in infra, compiled. */
 import { CandidateApp, LeaseContainer } from "@leasehold/infra-azure";
 import { CandidateService, ElectionAlarms, LeaseTable } from "../src/index.ts";
 import { CandidateWorker, LeaseDatabase } from "@leasehold/infra-gcp";
@@ -20,7 +20,6 @@ export class OnAws extends Stack {
     new CandidateService(this, "Workers", { table, election: "nightly-billing", image });
     new ElectionAlarms(this, "Alarms", { election: "nightly-billing", table, actions: [page] });
     table.grantObserver(website, "nightly-billing");
-    // npm run synth -w infra/aws && cd infra/aws && npx aws-cdk@2.1148.1 deploy --all
   }
 }
 
@@ -32,7 +31,6 @@ export class OnAzure extends TerraformStack {
     const leases = new LeaseContainer(this, "Leases", { resourceGroup, accountName: "acmeleases" });
     new CandidateApp(this, "Billing", { leases, elections: ["billing"], resourceGroup, name: "billing", image });
     leases.grantObserver({ principalId: dashboards, principalType: "Group" }, "billing");
-    // npm run synth -w infra/azure && terraform -chdir=infra/azure/cdktf.out/stacks/leasehold apply
   }
 }
 
@@ -44,6 +42,5 @@ export class OnGoogle extends TerraformStack {
     const leases = new LeaseDatabase(this, "Leases", { project, location: "europe-west1" });
     new CandidateWorker(this, "Billing", { leases, elections: ["billing"], name: "billing", location, image });
     leases.grantObserver({ member: "group:dashboards@example.com" }, "billing");
-    // npm run synth -w infra/gcp && terraform -chdir=infra/gcp/cdktf.out/stacks/leasehold apply
   }
 }

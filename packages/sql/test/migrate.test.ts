@@ -130,8 +130,8 @@ await describeDatabases(SERVERS, (test, kind) => {
     }
   });
 
-  test("the README prints the SQL that it runs", async ({ world }) => {
-    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-    for (const statement of world.store().migration) expect(readme).toContain(statement);
+  test("schema.md prints the SQL that it runs", async ({ world }) => {
+    const schema = await readFile(new URL("../schema.md", import.meta.url), "utf8");
+    for (const statement of world.store().migration) expect(schema).toContain(statement);
   });
 });
