@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { nodeExecutable } from "../../../test/backends/owned-process.ts";
+import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 
 /** A template, as far as tests look into it. */
 export interface Template {

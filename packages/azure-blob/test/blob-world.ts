@@ -4,14 +4,14 @@ import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector, type ElectorEvents, type ElectorOptions, type StoreError } from "@leasehold/core";
 import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { expect } from "vitest";
-import type { Azurite } from "../../../test/backends/azurite.ts";
-import type { Fault } from "../../../test/backends/fault.ts";
-import type { FaultProxy, FaultRule } from "../../../test/backends/fault-proxy.ts";
-import { containerClient } from "../../../test/backends/fresh-container.ts";
-import type { ProxiedRequest } from "../../../test/backends/request-log.ts";
+import type { Azurite } from "@leasehold/test-kit/backends/azurite";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
+import type { FaultProxy, FaultRule } from "@leasehold/test-kit/faults/fault-proxy";
+import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
+import type { ProxiedRequest } from "@leasehold/test-kit/faults/request-log";
 import { HttpTraffic } from "./http-traffic.ts";
-import { MovableClock } from "./movable-clock.ts";
-import { Witness } from "./witness.ts";
+import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
+import { Witness } from "@leasehold/test-kit/witness";
 
 /** The election that every candidate of a {@link BlobWorld} competes in. */
 export const ELECTION = "nightly-billing";
@@ -266,7 +266,7 @@ export class BlobWorld {
     this.partition(false);
     this.witness[Symbol.dispose]();
     this.#traffic[Symbol.dispose]();
-    this.witness.keepSecretsOf(this.proxy.requests);
+    this.witness.keep(...secretsOf(this.proxy.requests));
     this.proxy.clear();
     this.witness.expectDiscreet();
   }
@@ -325,4 +325,14 @@ export function someLeaseId(): string {
 
 function idOf(request: ProxiedRequest): string {
   return String(request.headers["x-ms-client-request-id"]);
+}
+
+/** The keys of leases and accounts that requests carried. */
+function secretsOf(requests: readonly ProxiedRequest[]): string[] {
+  return requests.flatMap(({ headers, query }) => {
+    const { authorization } = headers;
+    const signature = authorization?.slice(authorization.indexOf(":") + 1);
+    const values = [headers["x-ms-lease-id"], headers["x-ms-proposed-lease-id"], signature, query.get("sig")];
+    return values.filter((value) => typeof value === "string");
+  });
 }

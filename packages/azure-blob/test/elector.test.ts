@@ -1,7 +1,7 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, Elector, LeaseLostError, Observer, type Leader, type Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import type { ProxiedRequest } from "../../../test/backends/request-log.ts";
+import type { ProxiedRequest } from "@leasehold/test-kit/faults/request-log";
 import { ELECTION, LEASE_MS, onlyFor, win } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

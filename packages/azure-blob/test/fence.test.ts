@@ -2,7 +2,7 @@ import type { BlockBlobClient } from "@azure/storage-blob";
 import type { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, FencedError, type Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { containerClient } from "../../../test/backends/fresh-container.ts";
+import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
 import { ELECTION, LAPSE_MS, onlyFor, win, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

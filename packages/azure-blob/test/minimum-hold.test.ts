@@ -1,7 +1,7 @@
 import { UnsupportedError } from "@leasehold/core";
 import { mayAcquire, type Bar } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, win } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

@@ -2,8 +2,8 @@ import { AnonymousCredential, BlobClient, BlobServiceClient, ContainerClient } f
 import { BlobLeaseStore, type BlobLeaseStoreOptions } from "@leasehold/azure-blob";
 import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
 import { beforeEach, describe, expect, vi } from "vitest";
-import { azuriteConnectionString } from "../../../test/backends/azurite.ts";
-import { containerClient } from "../../../test/backends/fresh-container.ts";
+import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
+import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
 import { asking, ELECTION, LIMITS, win, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

@@ -2,8 +2,8 @@ import { inspect } from "node:util";
 import { BlobServiceClient } from "@azure/storage-blob";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { describe, expect } from "vitest";
-import { azuriteConnectionString } from "../../../test/backends/azurite.ts";
-import type { Fault } from "../../../test/backends/fault.ts";
+import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { asking, ELECTION, LAPSE_MS, LIMITS, win, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

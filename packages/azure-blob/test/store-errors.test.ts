@@ -6,8 +6,8 @@ import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
-import { containerClient } from "../../../test/backends/fresh-container.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
+import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
 import { asking, ELECTION, LIMITS, win, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

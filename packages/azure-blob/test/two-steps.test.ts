@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { asking, ELECTION, LAPSE_MS, LIMITS, onlyFor, someLeaseId, win } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 

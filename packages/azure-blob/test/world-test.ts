@@ -1,7 +1,7 @@
 import { test as base } from "vitest";
-import { startAzurite } from "../../../test/backends/azurite.ts";
-import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
-import { freshBlob } from "../../../test/backends/fresh-container.ts";
+import { startAzurite } from "@leasehold/test-kit/backends/azurite";
+import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
+import { freshBlob } from "@leasehold/test-kit/backends/fresh-container";
 import { BlobWorld } from "./blob-world.ts";
 
 /** A test in a world of its own: one Azurite for the file, and a container, a clock and a network for each test. */

@@ -1,7 +1,7 @@
 import { Elector } from "@leasehold/core";
 import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testing";
 import { beforeAll, expect, test } from "vitest";
-import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { ELECTION } from "./table-world.ts";
 
 beforeAll(warmUp);

@@ -1,6 +1,6 @@
 import { Elector } from "@leasehold/core";
 import { describe, expect, onTestFinished } from "vitest";
-import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
+import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { asking, ELECTION, LEASE_MS, LIMITS, win } from "./table-world.ts";
 import { test } from "./world-test.ts";
 

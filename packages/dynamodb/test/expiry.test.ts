@@ -5,7 +5,7 @@ import { ProcessClock, promptNetwork, VirtualClock, type Network, type Passage }
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";
 import { TOLERANCE_MS } from "../src/store-time.ts";
-import { SimulatedService, warmUp, type Line } from "./simulated-service.ts";
+import { SimulatedService, warmUp, type Line } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { asking, ELECTION, LEASE_MS, LIMITS } from "./table-world.ts";
 
 const HOUR_MS = 3_600_000;

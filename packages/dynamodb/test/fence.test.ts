@@ -4,10 +4,10 @@ import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-s
 import type { Lease } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore, type DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { describe, expect, test as base } from "vitest";
-import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
-import { isMissing } from "../../../test/backends/missing-backend.ts";
-import { motoMissing, startMoto } from "../../../test/backends/moto.ts";
-import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
+import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
+import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { asking, clientOf, ELECTION, LEASE_MS, LIMITS, operationOf, refusal, win } from "./table-world.ts";
 
 /** What only the leader may write: an item of the same table. */

@@ -2,7 +2,7 @@ import { Elector } from "@leasehold/core";
 import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore, DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { asking, ELECTION, LEASE_MS, LIMITS, win } from "./table-world.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";

@@ -3,7 +3,7 @@ import type { ClientRequest } from "node:http";
 import { ListTablesCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { describe, expect, onTestFinished } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { clientOf, ELECTION, inputOf, LEASE_MS, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
 import { test } from "./world-test.ts";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { answer, asking, clientOf, ELECTION, LIMITS, refusal, win } from "./table-world.ts";
 import { test } from "./world-test.ts";
 

@@ -2,7 +2,7 @@ import { Elector, type Leadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { SimulatedService, warmUp } from "./simulated-service.ts";
+import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { ELECTION } from "./table-world.ts";
 
 beforeAll(warmUp);

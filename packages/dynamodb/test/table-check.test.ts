@@ -3,8 +3,8 @@ import { sleep, type AcquireOutcome } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, beforeEach, describe, expect, vi, type MockInstance } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
-import { SimulatedService, warmUp } from "./simulated-service.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
+import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { answer, asking, ELECTION, LEASE_MS, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
 import { test } from "./world-test.ts";
 

@@ -11,11 +11,11 @@ import { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "@leasehold/d
 import type { LeaseStore, StoreError } from "@leasehold/core";
 import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { expect } from "vitest";
-import type { Fault } from "../../../test/backends/fault.ts";
-import type { FaultProxy, FaultRule } from "../../../test/backends/fault-proxy.ts";
-import type { ProxiedRequest, ReceivedRequest } from "../../../test/backends/request-log.ts";
-import { MovableClock } from "../../azure-blob/test/movable-clock.ts";
-import { Witness } from "../../azure-blob/test/witness.ts";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
+import type { FaultProxy, FaultRule } from "@leasehold/test-kit/faults/fault-proxy";
+import type { ProxiedRequest, ReceivedRequest } from "@leasehold/test-kit/faults/request-log";
+import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
+import { Witness } from "@leasehold/test-kit/witness";
 
 /** The election that every candidate of a {@link TableWorld} competes in. */
 export const ELECTION = "nightly-billing";

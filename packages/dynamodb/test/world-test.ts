@@ -1,6 +1,6 @@
 import { test as base } from "vitest";
-import { startDynalite } from "../../../test/backends/dynalite.ts";
-import { startFaultProxy } from "../../../test/backends/fault-proxy.ts";
+import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
+import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { operationOf, TableWorld } from "./table-world.ts";
 
 /** A test in a world of its own: one dynalite for the file, and a table and a clock for each test. */

@@ -1,6 +1,6 @@
 import type { Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { startTcpFaultProxy } from "../../../test/backends/tcp-fault-proxy.ts";
+import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { ELECTION, untilAborted, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 

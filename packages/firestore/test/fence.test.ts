@@ -2,9 +2,9 @@ import { Firestore } from "@google-cloud/firestore";
 import { Elector, FencedError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
-import { startFirestoreServer } from "@leasehold/firestore-server";
+import { startFirestoreServer } from "@leasehold/test-kit/firestore-server";
 import { afterAll, beforeAll, describe, expect, test as plainTest } from "vitest";
-import { officialFirestoreMissing, startOfficialFirestore } from "../../../test/backends/official-firestore.ts";
+import { officialFirestoreMissing, startOfficialFirestore } from "@leasehold/test-kit/backends/official-firestore";
 import { asking, ELECTION, FENCE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 

@@ -9,9 +9,9 @@ import {
   type FirestoreServer,
   type Intercept,
   type InterceptedCall,
-} from "@leasehold/firestore-server";
+} from "@leasehold/test-kit/firestore-server";
 import { expect } from "vitest";
-import { Witness } from "./witness.ts";
+import { Witness } from "@leasehold/test-kit/witness";
 
 /** The election that every candidate of a {@link FirestoreWorld} competes in. */
 export const ELECTION = "nightly-billing";
@@ -63,7 +63,7 @@ export class FirestoreWorld implements AsyncDisposable {
       databases: ["(default)", "second"],
       intercept: async (call) => {
         this.calls.push(call);
-        this.witness.keepSecretsOf(call);
+        this.witness.keep(...secretsOf(call));
         return await this.rule?.(call);
       },
     });
@@ -251,3 +251,16 @@ export async function win(store: LeaseStore, options: Partial<AcquireRequest> = 
 export async function untilAborted({ signal }: Pick<Leadership, "signal">): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
+
+/** The fields of a lease document that prove who holds it, or that rivals time. */
+const SECRET_FIELDS = ["nonce", "termId"];
+
+/** The secrets that a request carries. */
+function secretsOf({ method, request }: InterceptedCall): string[] {
+  if (method !== "Commit") return [];
+  const { writes } = request as { readonly writes: ReadonlyArray<{ readonly update?: { readonly fields: Fields } }> };
+  const secrets = writes.flatMap(({ update }) => SECRET_FIELDS.map((name) => update?.fields[name]?.stringValue));
+  return secrets.filter((secret): secret is string => secret !== undefined && secret !== "");
+}
+
+type Fields = Readonly<Record<string, { readonly stringValue?: string }>>;

@@ -1,6 +1,6 @@
 import type { Firestore } from "@google-cloud/firestore";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
-import type { InterceptedCall } from "@leasehold/firestore-server";
+import type { InterceptedCall } from "@leasehold/test-kit/firestore-server";
 import { FencedError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";

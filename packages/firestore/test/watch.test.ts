@@ -5,8 +5,8 @@ import type { DocumentReference, DocumentSnapshot, Firestore } from "@google-clo
 import type { LeaseSnapshot } from "@leasehold/core";
 import type { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
-import { nodeArguments, nodeExecutable } from "../../../test/backends/owned-process.ts";
-import { startTcpFaultProxy } from "../../../test/backends/tcp-fault-proxy.ts";
+import { nodeArguments, nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
+import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { asking, ELECTION, LEASE_MS, LEASE_PATH, LIMITS, listenersOf, untilAborted, win } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 

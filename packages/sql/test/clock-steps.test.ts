@@ -1,8 +1,8 @@
 import { Elector, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { expect } from "vitest";
-import { startMariaDb } from "../../../test/backends/mariadb.ts";
-import { startPostgres } from "../../../test/backends/postgres.ts";
+import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
+import { startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { hostClock } from "../src/sqlite/host-clock.ts";
 import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
 import { ALL, describeDatabases, failOver, LEASE_MS, LIMITS, letPass, SERVERS, SqlWorld, stepClock, win } from "./sql-world.ts";

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { ConfigurationError, Elector } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { expect } from "vitest";
-import { nodeArguments, nodeExecutable, OwnedProcess } from "../../../test/backends/owned-process.ts";
+import { nodeArguments, nodeExecutable, OwnedProcess } from "@leasehold/test-kit/processes/owned-process";
 import { asking, describeDatabases, failureOf, LIMITS, win, type SqlWorld } from "./sql-world.ts";
 import { disagreement } from "./two-rows.ts";
 

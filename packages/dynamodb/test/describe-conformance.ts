@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Subject } from "@leasehold/conformance";
+import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
+import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
+import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
+
+const LEASE_MS = 15_000;
+const LIMITS = { timeoutMs: 5_000 };
+
+/** Registers the suite for DynamoDB as an emulator gives it, and a test of what is on the wire. */
+export function describeDynamoDb(
+  name: string,
+  start: () => Promise<ServiceProcess>,
+  { transacts, leaderships }: Pick<DynamoDB, "transacts"> & Pick<Subject, "leaderships">,
+): void {
+  let dynamoDb: DynamoDB;
+
+  beforeAll(async () => {
+    dynamoDb = await withProxy(await start(), { transacts });
+  });
+
+  afterAll(async () => {
+    await dynamoDb[Symbol.asyncDispose]();
+  });
+
+  const subject: Subject = {
+    name,
+    leaseMs: LEASE_MS,
+    leaderships,
+    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+    lacks: { watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
+    open: () => DynamoDBPlace.open(dynamoDb),
+  };
+  runConformance(subject);
+
+  test(`${name}: what is counted as one request is one on the wire, but for the question about the table in the background`, async () => {
+    await using place = await DynamoDBPlace.open(dynamoDb);
+    // Where there has never been a record, an acquisition looks for one itself.
+    await warmUp(await place.connect(), "election");
+    const store = place.connectThroughProxy();
+    const namesDuring = async (act: () => Promise<unknown>): Promise<string[]> => {
+      const before = dynamoDb.proxy.requests.length;
+      await act();
+      const operations = dynamoDb.proxy.requests.slice(before).map((request) => request.name);
+      return operations.filter((operation) => operation !== "DescribeTable");
+    };
+    for (let term = 1; term <= 2; term += 1) {
+      await store.read("election", LIMITS);
+      let lease: Parameters<typeof store.renew>[0] | undefined;
+      const acquire = await namesDuring(async () => {
+        const outcome = await store.acquire({
+          election: "election",
+          candidateId: "a",
+          leaseDurationMs: LEASE_MS,
+          renewIntervalMs: LEASE_MS / 3,
+          ...LIMITS,
+        });
+        if (!outcome.acquired) expect.fail("Nobody else competes for it.");
+        ({ lease } = outcome);
+      });
+      const held = lease as unknown as Parameters<typeof store.renew>[0];
+      const rest: string[][] = [];
+      for (let count = 0; count < 2; count += 1) {
+        await place.pass(LEASE_MS / 3);
+        rest.push(await namesDuring(() => store.renew(held, LIMITS)));
+        rest.push(await namesDuring(() => store.read("election", LIMITS)));
+      }
+      rest.push(await namesDuring(() => store.release(held, LIMITS)));
+      expect({ acquire, rest }).toEqual({
+        acquire: ["UpdateItem"],
+        rest: [["UpdateItem"], ["GetItem"], ["UpdateItem"], ["GetItem"], ["UpdateItem"]],
+      });
+    }
+  });
+}

@@ -1,0 +1,66 @@
+import { systemClock, type Clock } from "@leasehold/core";
+import { SqlLeaseStore } from "@leasehold/sql";
+import { Pool } from "pg";
+import { afterAll, beforeAll } from "vitest";
+import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
+import { postgres } from "@leasehold/test-kit/stores/postgres";
+import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
+import { runConformance, runConformanceUnless } from "@leasehold/test-kit/conformance/run-conformance";
+import { SqlPlace, type Database } from "./sql-place.ts";
+
+const NAME = "postgres";
+
+await runConformanceUnless(postgresMissing(), NAME, () => {
+  let server: Postgres;
+  let admin: Pool;
+  let schemas = 0;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    admin = new Pool({ connectionString: server.url });
+  });
+
+  afterAll(async () => {
+    await admin.end();
+    await server.stop();
+  });
+
+  runConformance(
+    {
+      name: NAME,
+      leaseMs: 3_000,
+      outageMs: LONG_OUTAGE_MS,
+      requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+      lacks: { duplicates: "requests go over a connection, and TCP delivers nothing twice" },
+      async open() {
+        schemas += 1;
+        return new SqlPlace(await openSchema(server, admin, `conformance_${schemas}`));
+      },
+    },
+    { concurrently: true },
+  );
+});
+
+/** A schema: a database of its own takes longer to make. */
+async function openSchema({ port }: Postgres, admin: Pool, name: string): Promise<Database> {
+  const urlVia = (viaPort: number): string =>
+    `postgresql://postgres@127.0.0.1:${viaPort}/postgres?options=${encodeURIComponent(`-c search_path=${name}`)}`;
+  const store = (viaPort: number, clock: Clock): SqlLeaseStore => new SqlLeaseStore({ postgres: urlVia(viaPort), clock });
+  await admin.query(`CREATE SCHEMA ${name}`);
+  await using owner = store(port, systemClock);
+  await owner.migrate();
+  return {
+    port,
+    store,
+    documents: async () => {
+      await admin.query(`CREATE TABLE ${name}.documents (name text PRIMARY KEY, content text NOT NULL)`);
+      return await postgres.open({ store: "postgres", url: urlVia(port) });
+    },
+    run: async (sql, values) => {
+      let count = 0;
+      const numbered = sql.replaceAll("?", () => `$${(count += 1)}`).replace(/leasehold_\w+/, `${name}.$&`);
+      return (await admin.query<Record<string, unknown>>(numbered, [...values])).rows;
+    },
+    [Symbol.asyncDispose]: async () => void (await admin.query(`DROP SCHEMA ${name} CASCADE`)),
+  };
+}

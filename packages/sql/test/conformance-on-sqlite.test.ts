@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import type { GuardedText, Place } from "@leasehold/conformance";
+import { systemClock, type Clock } from "@leasehold/core";
+import { SqlLeaseStore } from "@leasehold/sql";
+import { afterAll, beforeAll } from "vitest";
+import { sqlite } from "@leasehold/test-kit/stores/sqlite";
+import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
+import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
+import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
+import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+
+const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "conformance-sqlite-"));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+runConformance(
+  {
+    name: "sqlite",
+    leaseMs: 3_000,
+    outageMs: LONG_OUTAGE_MS,
+    // One takes 40 ms: each of its two writes reaches the disk several times, in two files.
+    leaderships: 250,
+    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+    lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
+    open: () => Promise.resolve(new SqlitePlace(join(folder, `${randomUUID()}.db`))),
+  },
+  { concurrently: true },
+);
+
+/** Two files of its own, which each store opens for itself. */
+class SqlitePlace implements Place {
+  readonly #path: string;
+  readonly #stores: SqlLeaseStore[] = [];
+  #guarding: OpenStore | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  connect(): Promise<SqlLeaseStore> {
+    return this.connectWith(systemClock);
+  }
+
+  connectWith(clock: Clock): Promise<SqlLeaseStore> {
+    const store = new SqlLeaseStore({ sqlite: this.#path, clock });
+    this.#stores.push(store);
+    return Promise.resolve(store);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await delay(ms);
+  }
+
+  /** Another process locks the leases, for all the others: to them they are there, and cannot be read. */
+  interrupt(): Promise<AsyncDisposable> {
+    const leases = new DatabaseSync(this.#leasesPath);
+    leases.exec("BEGIN EXCLUSIVE");
+    return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve(leases.close()) });
+  }
+
+  async guard(): Promise<GuardedText> {
+    using documents = new DatabaseSync(this.#path);
+    documents.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT");
+    this.#guarding = await sqlite.open({ store: "sqlite", path: this.#path });
+    return guardedText(this.#guarding);
+  }
+
+  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+    await using store = new SqlLeaseStore({ sqlite: this.#path });
+    await store.migrate();
+    const version = what === "foreign" ? null : 2;
+    this.#inLeases((leases) =>
+      leases
+        .prepare(
+          "INSERT INTO leasehold_leases (election, version, schema_version, value) VALUES (?, 'theirs', ?, 'do not touch')",
+        )
+        .run(election, version),
+    );
+  }
+
+  dig(election: string): Promise<unknown> {
+    const lease = this.#inLeases((leases) => leases.prepare("SELECT * FROM leasehold_leases WHERE election = ?").get(election));
+    using fences = new DatabaseSync(this.#path);
+    const fence = fences.prepare("SELECT * FROM leasehold_fences WHERE election = ?").get(election);
+    return Promise.resolve(lease && { lease, fence });
+  }
+
+  remove(election: string): Promise<void> {
+    this.#inLeases((leases) => leases.prepare("DELETE FROM leasehold_leases WHERE election = ?").run(election));
+    return Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#guarding?.close();
+    for (const store of this.#stores) await store.close();
+  }
+
+  get #leasesPath(): string {
+    return `${this.#path}-leasehold`;
+  }
+
+  #inLeases<T>(act: (leases: DatabaseSync) => T): T {
+    using leases = new DatabaseSync(this.#leasesPath);
+    return act(leases);
+  }
+}

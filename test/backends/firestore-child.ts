@@ -1,8 +1,0 @@
-/** Our own Firestore server, for the process that `startFirestore` starts. Its clock is `Date`, and so the movable one. */
-import { startFirestoreServer } from "@leasehold/firestore-server";
-
-/** Serves on the port that is the first argument; 0 is a free one. */
-export async function serve([port]: readonly string[]): Promise<string> {
-  const { url } = await startFirestoreServer({ port: Number(port) });
-  return `http://${url}`;
-}

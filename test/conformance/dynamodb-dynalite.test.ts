@@ -1,4 +1,0 @@
-import { startDynalite } from "../backends/dynalite.ts";
-import { describeDynamoDb } from "./describe-dynamodb.ts";
-
-describeDynamoDb("dynamodb (dynalite)", () => startDynalite(), { transacts: false });

@@ -1,0 +1,80 @@
+import { fileURLToPath } from "node:url";
+import type { DaemonPlan, DaemonServes } from "./daemon-keeper.ts";
+import { nodeArguments, nodeExecutable, OwnedProcess } from "../processes/owned-process.ts";
+import { processState } from "../processes/process-state.ts";
+import { pauseTree, signalAll } from "../processes/process-tree.ts";
+
+/**
+ * A service that is a program of its own, with processes and a data directory of its own. None of them outlives this
+ * process, however this process ends.
+ */
+export interface Daemon extends AsyncDisposable {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  /** The process that serves, or the first of several. */
+  readonly pid: number;
+  /**
+   * Stops all its processes where they stand (SIGSTOP): connections stay open, and nobody answers. Resolves once they
+   * have stopped.
+   * @throws if it has ended.
+   */
+  pause(): Promise<void>;
+  /** Lets paused processes go on (SIGCONT), with the requests that have arrived meanwhile. */
+  resume(): void;
+  /** Kills all its processes, waits for their end, and removes its data. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** How to start a daemon. */
+export interface DaemonOptions {
+  /** How long the start may take before it fails, in milliseconds. @defaultValue 60000 */
+  readonly startTimeoutMs?: number | undefined;
+}
+
+/**
+ * Starts the daemon of `plan`, on a free port and with a fresh data directory.
+ * @throws an error with what its programs wrote to stderr, if one of them ends or takes too long before it serves.
+ */
+export async function startDaemon(name: string, plan: DaemonPlan, { startTimeoutMs = 60_000 }: DaemonOptions): Promise<Daemon> {
+  const script = fileURLToPath(new URL("./daemon-keeper.ts", import.meta.url));
+  const keeper = new OwnedProcess({
+    name,
+    command: nodeExecutable(),
+    args: nodeArguments(script, [JSON.stringify(plan)]),
+    startTimeoutMs,
+    cleansUp: true,
+  });
+  return new KeptDaemon(keeper, await keeper.firstMessage<DaemonServes>());
+}
+
+class KeptDaemon implements Daemon {
+  readonly port: number;
+  readonly pid: number;
+  readonly #keeper: OwnedProcess;
+  #paused: readonly number[] = [];
+
+  constructor(keeper: OwnedProcess, { port, pid }: DaemonServes) {
+    this.#keeper = keeper;
+    this.port = port;
+    this.pid = pid;
+  }
+
+  async pause(): Promise<void> {
+    if (this.#keeper.hasEnded) throw this.#keeper.ended();
+    this.#paused = await pauseTree(this.pid);
+    if ((await processState(this.pid)) === "gone") throw this.#keeper.ended();
+  }
+
+  resume(): void {
+    if (!this.#keeper.hasEnded) signalAll(this.#paused, "SIGCONT");
+    this.#paused = [];
+  }
+
+  async stop(): Promise<void> {
+    await this.#keeper.end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

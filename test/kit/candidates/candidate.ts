@@ -1,0 +1,293 @@
+/**
+ * A candidate in a process of its own, for the tests that kill, freeze and cut off real processes. It says what happens
+ * to it as lines of JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has
+ * stopped, nothing here keeps the process alive. It is an entry point: import nothing but types from here.
+ */
+import { subscribe } from "node:diagnostics_channel";
+import { setTimeout as delay } from "node:timers/promises";
+import { Elector, isLeaseholdError, REQUEST_CHANNEL } from "@leasehold/core";
+import type { ElectorEvents, ElectorOptions, Leadership, StoreRequest } from "@leasehold/core";
+import { openStore } from "../stores/stores.ts";
+import type { StoreSettings } from "../stores/test-store.ts";
+import { keepRegister, type RegisterEvent, type RegisterHabits } from "./keep-register.ts";
+import { hostMs } from "../clocks/host-clock.ts";
+
+/** What a candidate is told at its start. */
+export interface CandidateSettings {
+  readonly store: StoreSettings;
+  /** Also the name of the document that its leaders guard. */
+  readonly election: string;
+  readonly candidateId: string;
+  readonly elector: CandidateTiming & Pick<ElectorOptions, "expiry" | "onOverrun" | "drainTimeoutMs">;
+  /** Set: it does not campaign, but tries, as a scheduled function does: again so long after each attempt, until it leads. */
+  readonly triesEveryMs?: number | undefined;
+  /**
+   * Whether it asks `isValid()` every few milliseconds while it leads. Asking makes a term that is over end at once, so a
+   * test of the timers that end it must not. @defaultValue true
+   */
+  readonly asks?: boolean | undefined;
+  /** What its task does once its signal aborts: settle after `drainMs`, or go on until it is told to `settle`. */
+  readonly task?: { readonly drainMs: number } | "ignores-its-signal" | undefined;
+  /** Whether each of its leaderships writes its name into the guarded document, before all else. */
+  readonly guards?: boolean | undefined;
+  /** Set: its task keeps a register in the guarded document, in place of all that is said of the task above. */
+  readonly register?: RegisterHabits | undefined;
+}
+
+export interface CandidateTiming {
+  readonly leaseDurationMs: number;
+  readonly retryPeriodMs?: number | undefined;
+}
+
+export type Command =
+  /** Stop the elector, as SIGTERM does. */
+  | { readonly kind: "stop" }
+  | { readonly kind: "resign" }
+  /** Block the event loop, as a task might. */
+  | { readonly kind: "block"; readonly ms: number }
+  /** End the task that ignores its signal. */
+  | { readonly kind: "settle" }
+  /** Write into the guarded document once more, as the leadership that it had last. */
+  | { readonly kind: "write" }
+  /** The same in a transaction that stays open for so long. */
+  | { readonly kind: "write-slowly"; readonly ms: number }
+  /**
+   * Inside the task, say so and stand still, for at most `ms`, for the parent to freeze this process; the very next
+   * statement writes into the guarded document.
+   */
+  | { readonly kind: "freeze-before-write"; readonly ms: number };
+
+/** What a candidate says. Every time is by the host's clock, see {@link hostMs}. */
+export type CandidateEvent =
+  /** It has connected, and is about to compete. */
+  | { readonly event: "ready" }
+  | {
+      readonly event: "standby" | "startedLeading" | "renewed" | "storeFailed" | "renewFailed" | "releaseFailed";
+    }
+  | { readonly event: "listenerFailed" | "unhandled" | "runRejected"; readonly error: string }
+  | { readonly event: "overrun"; readonly sinceSignalMs: number }
+  /** The term is over; `released`: and the store has said that it knows. */
+  | { readonly event: "stoppedLeading"; readonly term: number; readonly released: boolean }
+  /** The store has confirmed a request that extends the lease; it was sent at `sentMs`. */
+  | { readonly event: "granted"; readonly operation: string; readonly sentMs: number }
+  /** A look has been answered. */
+  | { readonly event: "looked" }
+  | { readonly event: "taskStarted" | "taskSettled"; readonly term: number; readonly valid: boolean }
+  /** The first answer of `isValid()` that was true. */
+  | { readonly event: "valid"; readonly term: number }
+  /** The first that was false, and when the last true one had been asked for. */
+  | { readonly event: "invalid"; readonly term: number; readonly lastValidMs: number }
+  /** The task's signal has aborted; at `lastUnabortedMs` it was last seen not to have. */
+  | { readonly event: "aborted"; readonly term: number; readonly code: string; readonly lastUnabortedMs: number }
+  /** This process did not run for a while. What it saw in its first statement after that. */
+  | { readonly event: "thawed"; readonly frozenMs: number; readonly valid: boolean | undefined; readonly aborted: boolean }
+  /** What was to be seen in the first statement after the event loop had been blocked; `false` without a leadership. */
+  | { readonly event: "unblocked"; readonly valid: boolean; readonly aborted: boolean }
+  /** It stands still, with no statement between this and its write. */
+  | { readonly event: "about-to-write" }
+  /** How a guarded write ended: `ok`, `refused` by the service, or the error; and whether its leadership was valid then. */
+  | { readonly event: "wrote"; readonly outcome: string; readonly valid: boolean }
+  | RegisterEvent
+  /** How an attempt of `tryRun` went that did not lead to a leadership; nothing is said of the one that did. */
+  | { readonly event: "tried"; readonly elected: false }
+  /** The elector's `run` has resolved, and this process has nothing left to do. */
+  | { readonly event: "runSettled" };
+
+const HEARTBEAT_MS = 4;
+/** A heartbeat that is late by so many leases shows that the process was frozen. */
+const FROZEN_LEASES = 0.4;
+const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
+  "standby",
+  "startedLeading",
+  "renewed",
+  "renewFailed",
+  "releaseFailed",
+  "storeFailed",
+];
+/** Requests whose success extends the lease, and those that look, by the names that the stores give them. */
+const GRANTS = new Set(["acquire", "renew", "put"]);
+const LOOKS = new Set(["head", "get"]);
+
+// A parent that dies takes its candidates with it.
+process.on("disconnect", () => process.exit());
+if (!process.connected) process.exit();
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
+const { election, candidateId, asks = true, task = { drainMs: 0 }, triesEveryMs } = settings;
+const { store, document, isRefusal, close } = await openStore(settings.store);
+const guarded = document(election);
+// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
+await guarded.read().catch(() => undefined);
+const elector = new Elector({ store, election, candidateId, ...settings.elector });
+const stopping = new AbortController();
+/** The last leadership of this candidate. */
+let watched: Watched | undefined;
+let heartbeat: NodeJS.Timeout | undefined;
+let lastBeatMs = hostMs();
+let settled = Promise.withResolvers<void>();
+let frozen = Promise.withResolvers<number>();
+
+subscribe(REQUEST_CHANNEL, (message) => {
+  const { operation, outcome, durationMs } = message as StoreRequest;
+  if (outcome !== "ok") return;
+  if (GRANTS.has(operation)) say({ event: "granted", operation, sentMs: hostMs() - durationMs });
+  if (LOOKS.has(operation)) say({ event: "looked" });
+});
+for (const event of EVENTS) elector.on(event, () => say({ event } as CandidateEvent));
+elector.on("stoppedLeading", ({ term, released }) => say({ event: "stoppedLeading", term, released }));
+elector.on("overrun", ({ sinceSignalMs }) => say({ event: "overrun", sinceSignalMs }));
+elector.on("listenerFailed", ({ error }) => say({ event: "listenerFailed", error: String(error) }));
+process.on("unhandledRejection", (error) => say({ event: "unhandled", error: String(error) }));
+process.on("SIGTERM", () => stopping.abort(new Error("SIGTERM")));
+process.on("message", obey);
+
+say({ event: "ready" });
+try {
+  if (triesEveryMs === undefined) await elector.run(lead, { signal: stopping.signal });
+  else await tryUntilElected(triesEveryMs);
+  say({ event: "runSettled" });
+} catch (error) {
+  say({ event: "runRejected", error: String(error) });
+}
+clearInterval(heartbeat);
+// The last term has ended since it was last asked for.
+beat();
+await close();
+process.removeAllListeners("disconnect");
+process.off("message", obey);
+process.disconnect();
+
+async function tryUntilElected(everyMs: number): Promise<void> {
+  while (!stopping.signal.aborted) {
+    const { elected } = await elector.tryRun(lead, { signal: stopping.signal });
+    if (elected) return;
+    say({ event: "tried", elected });
+    await delay(everyMs);
+  }
+}
+
+async function lead(leadership: Leadership): Promise<void> {
+  const { signal, term } = leadership;
+  watched = watch(leadership);
+  heartbeat ??= startHeartbeat();
+  const aborted = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => aborted.resolve(), { once: true });
+  settled = Promise.withResolvers();
+  say({ event: "taskStarted", term, valid: leadership.isValid() });
+  if (settings.guards) await write(leadership);
+  frozen = Promise.withResolvers();
+  void frozen.promise.then(async (ms) => {
+    say({ event: "about-to-write" });
+    standStill(ms);
+    await write(leadership);
+  });
+  if (settings.register) await keepRegister({ leadership, register: guarded, isRefusal, habits: settings.register, say });
+  else if (task === "ignores-its-signal") await settled.promise;
+  else {
+    await aborted.promise;
+    await delay(task.drainMs);
+  }
+  say({ event: "taskSettled", term, valid: leadership.isValid() });
+}
+
+function obey(command: Command): void {
+  switch (command.kind) {
+    case "stop":
+      return stopping.abort(new Error("told to stop"));
+    case "resign":
+      return void elector.resign();
+    case "block":
+      return block(command.ms);
+    case "settle":
+      return settled.resolve();
+    case "write":
+      if (watched) void write(watched.leadership);
+      return;
+    case "write-slowly":
+      if (watched) void write(watched.leadership, command.ms);
+      return;
+    case "freeze-before-write":
+      return frozen.resolve(command.ms);
+  }
+}
+
+function block(ms: number): void {
+  standStill(ms);
+  const { leadership } = watched ?? {};
+  const valid = leadership?.isValid() ?? false;
+  say({ event: "unblocked", valid, aborted: leadership?.signal.aborted ?? false });
+}
+
+/** Nothing else happens in this process meanwhile, and it takes no time of the other ones. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Asks nothing before it writes. */
+async function write(by: Leadership, slowlyMs?: number): Promise<void> {
+  let outcome = "ok";
+  try {
+    if (slowlyMs === undefined) await guarded.write(by, candidateId);
+    else await guarded.writeSlowly?.(by, candidateId, slowlyMs);
+  } catch (error) {
+    outcome = isRefusal(error) ? "refused" : isLeaseholdError(error) ? error.code : String(error);
+  }
+  say({ event: "wrote", outcome, valid: by.isValid() });
+}
+
+/**
+ * Looks at the clock and at the leadership every few milliseconds, and says what has changed. Whether the signal has
+ * aborted it asks only after all the timers that were due, so that a process that the system let wait is not blamed.
+ */
+function startHeartbeat(): NodeJS.Timeout {
+  lastBeatMs = hostMs();
+  return setInterval(beat, HEARTBEAT_MS);
+}
+
+function beat(): void {
+  // The very first thing, before any timer of the elector's has its turn: this one is due the earliest.
+  const beatMs = hostMs();
+  const valid = asks ? watched?.leadership.isValid() : undefined;
+  const frozenMs = beatMs - lastBeatMs;
+  lastBeatMs = beatMs;
+  const aborted = watched?.leadership.signal.aborted ?? false;
+  if (frozenMs >= FROZEN_LEASES * settings.elector.leaseDurationMs) say({ event: "thawed", frozenMs, valid, aborted }, beatMs);
+  if (valid === true) watched!.lastValidMs = beatMs;
+  else if (valid === false && watched?.lastValidMs !== undefined) {
+    say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
+    watched.lastValidMs = undefined;
+  }
+  setImmediate(noteSignal, watched, beatMs);
+}
+
+/** What the heartbeat knows of the last leadership. */
+interface Watched {
+  readonly leadership: Leadership;
+  /** When `isValid()` was last asked for with a true answer; undefined from the first false one on. */
+  lastValidMs: number | undefined;
+  /** When the signal was last seen not to have aborted. */
+  lastUnabortedMs: number;
+}
+
+function watch(leadership: Leadership): Watched {
+  const { signal, term } = leadership;
+  const nowMs = hostMs();
+  // It may have been frozen since it won.
+  const valid = asks && leadership.isValid();
+  const begun: Watched = { leadership, lastValidMs: valid ? nowMs : undefined, lastUnabortedMs: nowMs };
+  if (valid) say({ event: "valid", term }, nowMs);
+  signal.addEventListener("abort", () => {
+    const { code } = signal.reason as { code?: string };
+    say({ event: "aborted", term, code: code ?? String(signal.reason), lastUnabortedMs: begun.lastUnabortedMs });
+  });
+  return begun;
+}
+
+/** @param atMs when the timers were looked at: this process may have been frozen since */
+function noteSignal(seen: Watched | undefined, atMs: number): void {
+  if (seen && !seen.leadership.signal.aborted) seen.lastUnabortedMs = Math.max(seen.lastUnabortedMs, atMs);
+}
+
+function say(event: CandidateEvent, atMs: number = hostMs()): void {
+  process.stdout.write(`${JSON.stringify({ atMs, ...event })}\n`);
+}

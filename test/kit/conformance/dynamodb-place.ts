@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import {
+  CreateTableCommand,
+  DeleteItemCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  ScanCommand,
+  TransactionCanceledException,
+  type AttributeValue,
+} from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
+import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Clock } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { startFaultProxy, type FaultProxy } from "../faults/fault-proxy.ts";
+import type { ReceivedRequest } from "../faults/request-log.ts";
+import type { ServiceProcess } from "../backends/service-process.ts";
+import { HttpFaults } from "./http-faults.ts";
+import { MovedTime, type StoreOptions } from "./moved-time.ts";
+import { warmUp } from "./warm-up.ts";
+
+/** An emulator of DynamoDB with a proxy in front of it. */
+export interface DynamoDB extends AsyncDisposable {
+  readonly service: ServiceProcess;
+  readonly proxy: FaultProxy;
+  /** Whether it knows transactions, which dynalite does not. */
+  readonly transacts: boolean;
+}
+
+/** Starts the proxy in front of a service that has just been started. */
+export async function withProxy(service: ServiceProcess, { transacts }: Pick<DynamoDB, "transacts">): Promise<DynamoDB> {
+  const proxy = await startFaultProxy(service.url, { nameOf: operationOf });
+  return {
+    service,
+    proxy,
+    transacts,
+    async [Symbol.asyncDispose]() {
+      await proxy.stop();
+      await service.stop();
+    },
+  };
+}
+
+/** A table of its own, or one that was there and is emptied, and the time of the service. */
+export class DynamoDBPlace implements Place {
+  readonly #dynamoDb: DynamoDB;
+  readonly #time: MovedTime;
+  readonly #tableName: string;
+  /** Without the proxy. */
+  readonly #direct: DynamoDBClient;
+  readonly #clients: DynamoDBClient[] = [];
+  readonly #faults: HttpFaults;
+  readonly guard?: () => Promise<GuardedText>;
+
+  private constructor(dynamoDb: DynamoDB, tableName: string) {
+    this.#dynamoDb = dynamoDb;
+    this.#tableName = tableName;
+    this.#faults = new HttpFaults(dynamoDb.proxy);
+    this.#time = new MovedTime(dynamoDb.service);
+    this.#direct = this.#client(dynamoDb.service.url);
+    if (dynamoDb.transacts) this.guard = () => this.#guard();
+  }
+
+  /** Where nothing has happened yet: in a new table, or in the one that is named, for one place at a time. */
+  static async open(dynamoDb: DynamoDB, tableName?: string): Promise<DynamoDBPlace> {
+    const place = new DynamoDBPlace(dynamoDb, tableName ?? `leases-${randomUUID()}`);
+    await (tableName === undefined ? place.#createTable() : place.#emptyTable());
+    return place;
+  }
+
+  get clock(): Clock {
+    return this.#time.clock;
+  }
+
+  async connect(): Promise<DynamoDBLeaseStore> {
+    return await this.connectWith(this.clock);
+  }
+
+  async connectWith(clock: Clock): Promise<DynamoDBLeaseStore> {
+    return this.#store(this.#dynamoDb.service.url, { clock });
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#time.pass(ms);
+  }
+
+  async connectUnreliably(): Promise<UnreliableConnection> {
+    const faults = this.#faults;
+    const store = this.connectThroughProxy({ farthest: () => faults.farthest });
+    // It has asked what kind of table this is.
+    await warmUp(store);
+    return { store, faults };
+  }
+
+  /** The store of one more process, whose requests the proxy records. */
+  connectThroughProxy(options?: StoreOptions): DynamoDBLeaseStore {
+    return this.#store(this.#dynamoDb.proxy.url, options);
+  }
+
+  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+    const foreign = { owner: { S: "somebody" }, note: { S: "do not touch" }, version: { N: "3" } };
+    const item = what === "foreign" ? foreign : { schema: { N: "2" }, term: { N: "7" }, version: { S: "later" } };
+    await this.#direct.send(new PutItemCommand({ TableName: this.#tableName, Item: { ...keyOf(election), ...item } }));
+  }
+
+  async dig(election: string): Promise<unknown> {
+    return await this.#itemOf(election);
+  }
+
+  async remove(election: string): Promise<void> {
+    await this.#direct.send(new DeleteItemCommand({ TableName: this.#tableName, Key: keyOf(election) }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#dynamoDb.proxy.rule = undefined;
+    this.#dynamoDb.proxy.clear();
+    this.#time.stop();
+    for (const client of this.#clients) client.destroy();
+    await this.#dynamoDb.service.advance(0);
+  }
+
+  /** An item of the table of the leases, under a key of its own. */
+  async #guard(): Promise<GuardedText> {
+    const documents = DynamoDBDocumentClient.from(this.#direct);
+    const leases = await this.connect();
+    const key = { election: `guarded-${randomUUID()}`, entry: "lease" };
+    return {
+      read: async () => (await this.#itemOf(key.election))?.["text"]?.S ?? "",
+      write: async (leadership, text) => {
+        const put = { Put: { TableName: this.#tableName, Item: { ...key, text } } };
+        for (;;) {
+          try {
+            await documents.send(new TransactWriteCommand({ TransactItems: [leases.fence(leadership), put] }));
+            return true;
+          } catch (error) {
+            const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+            if (reasons.some(({ Code }) => Code === "ConditionalCheckFailed")) return false;
+            // One that met a renewal is sent again.
+            if (reasons.every(({ Code }) => Code !== "TransactionConflict")) throw error;
+          }
+        }
+      },
+    };
+  }
+
+  async #itemOf(election: string): Promise<Record<string, AttributeValue> | undefined> {
+    const command = new GetItemCommand({ TableName: this.#tableName, Key: keyOf(election), ConsistentRead: true });
+    return (await this.#direct.send(command)).Item;
+  }
+
+  /** The store's own way waits for a whole second where the table is not there at once. */
+  async #createTable(): Promise<void> {
+    const TableName = this.#tableName;
+    await this.#direct.send(
+      new CreateTableCommand({
+        TableName,
+        BillingMode: "PAY_PER_REQUEST",
+        AttributeDefinitions: ["election", "entry"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+        KeySchema: [
+          { AttributeName: "election", KeyType: "HASH" },
+          { AttributeName: "entry", KeyType: "RANGE" },
+        ],
+      }),
+    );
+    for (;;) {
+      const { Table } = await this.#direct.send(new DescribeTableCommand({ TableName }));
+      if (Table?.TableStatus === "ACTIVE") return;
+    }
+  }
+
+  async #emptyTable(): Promise<void> {
+    const TableName = this.#tableName;
+    const keys = {
+      ProjectionExpression: "#election, #entry",
+      ExpressionAttributeNames: { "#election": "election", "#entry": "entry" },
+    };
+    for (;;) {
+      const { Items: items = [] } = await this.#direct.send(new ScanCommand({ TableName, ...keys, ConsistentRead: true }));
+      if (items.length === 0) return;
+      await Promise.all(items.map((Key) => this.#direct.send(new DeleteItemCommand({ TableName, Key }))));
+    }
+  }
+
+  #store(endpoint: string, options?: StoreOptions): DynamoDBLeaseStore {
+    const client = this.#client(endpoint);
+    return this.#time.store((clock) => new DynamoDBLeaseStore({ client, tableName: this.#tableName, clock }), options);
+  }
+
+  #client(endpoint: string): DynamoDBClient {
+    const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+    const client = new DynamoDBClient({ endpoint, region: "eu-central-1", credentials });
+    this.#clients.push(client);
+    return client;
+  }
+}
+
+/** The name of a request to DynamoDB: its operation. */
+function operationOf({ headers }: ReceivedRequest): string {
+  return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
+}
+
+function keyOf(election: string): Record<string, AttributeValue> {
+  return { election: { S: election }, entry: { S: "lease" } };
+}

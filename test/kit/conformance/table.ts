@@ -1,0 +1,45 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { renderTable, type CaseResult } from "@leasehold/conformance";
+import { inject } from "vitest";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where this run keeps what became of each store's cases. */
+    readonly conformanceResults: string;
+  }
+}
+
+const FOLDER = fileURLToPath(new URL("../../../.results/conformance", import.meta.url));
+
+/** Keeps what became of one store's cases, for the table at the end of the run. */
+export async function keepResults(subject: string, results: readonly CaseResult[]): Promise<void> {
+  const file = `${subject.replace(/[^a-z0-9]+/gi, "-")}.json`;
+  await writeFile(join(inject("conformanceResults"), file), `${JSON.stringify(results, undefined, 2)}\n`);
+}
+
+/** Before a run: a folder of its own, since there may be others at the same time. Returns what prints the table after it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), "conformance-"));
+  project.provide("conformanceResults", folder);
+  return async () => {
+    await printTable(folder);
+    await rm(folder, { recursive: true, force: true });
+  };
+}
+
+/** The table of every store that took part in a run, if any did. */
+async function printTable(folder: string): Promise<void> {
+  const files = await readdir(folder);
+  if (files.length === 0) return;
+  const results = await Promise.all(
+    files.map(async (file) => JSON.parse(await readFile(join(folder, file), "utf8")) as CaseResult[]),
+  );
+  const table = renderTable(results.flat(), { width: process.stdout.columns ?? 160 });
+  await mkdir(FOLDER, { recursive: true });
+  await writeFile(join(FOLDER, "table.txt"), `${table}\n`);
+  process.stdout.write(`\nConformance\n\n${table}\n`);
+}

@@ -1,0 +1,191 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Faults, HeldRequests } from "@leasehold/conformance";
+import { TcpPassage, type TcpConditions } from "../faults/tcp-passage.ts";
+
+/** How long what was broken may take until both ends have heard of it. */
+const HEARD_MS = 20;
+/** How long a service may take to begin to answer what was delivered to it late; what was called off it never answers. */
+const ANSWER_MS = 250;
+
+export interface TcpNetworkOptions {
+  /**
+   * What tells a client to make its next requests on a new connection, and to go on waiting for what it has sent on this
+   * one: a GOAWAY, where all requests share one connection. Without it, every connection is for one request at a time.
+   */
+  readonly goAway?: Uint8Array | undefined;
+  /** Resolves once the client is ready for its next request: called when the network has healed. */
+  readonly ready?: (() => Promise<unknown>) | undefined;
+}
+
+/**
+ * The network between one process and a service on 127.0.0.1, which deals in bytes. In contrast to a `TcpFaultProxy`,
+ * what is held stays held when all else goes well again, connection by connection.
+ */
+export class TcpNetwork implements Faults, AsyncDisposable {
+  readonly #server: Server;
+  readonly #servicePort: number;
+  readonly #options: TcpNetworkOptions;
+  readonly #lines = new Set<Line>();
+  #fault: Weather = FINE;
+
+  private constructor(server: Server, servicePort: number, options: TcpNetworkOptions) {
+    this.#server = server;
+    this.#servicePort = servicePort;
+    this.#options = options;
+    server.on("connection", (client: Socket) => this.#admit(client));
+  }
+
+  static async open(servicePort: number, options: TcpNetworkOptions = {}): Promise<TcpNetwork> {
+    const server = createServer({ allowHalfOpen: true });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new TcpNetwork(server, servicePort, options);
+  }
+
+  /** The service's, as the client sees it. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Resolves once a request that is sent now has come as far as it will; `undefined` where it will be answered. */
+  get farthest(): Promise<unknown> | undefined {
+    return this.#fault.farthest;
+  }
+
+  async loseRequests(): Promise<void> {
+    this.#begin({ requests: "lose", replies: "pass", farthest: Promise.resolve() });
+  }
+
+  async loseReplies(): Promise<void> {
+    const { promise: farthest, resolve: lost } = Promise.withResolvers<void>();
+    this.#begin({ requests: "pass", replies: "lose", farthest, lost });
+  }
+
+  async hold(): Promise<HeldRequests> {
+    const { promise: arrived, resolve: sent } = Promise.withResolvers<void>();
+    const fault: Weather = { requests: "hold", replies: "pass", farthest: Promise.resolve(), sent };
+    this.#begin(fault);
+    const letGo = async (): Promise<void> => {
+      const held = [...this.#lines].filter((line) => line.holds === fault);
+      await Promise.all(held.map((line) => line.letGo()));
+    };
+    return { arrived, letGo };
+  }
+
+  async heal(): Promise<void> {
+    this.#begin(FINE);
+    const broken = [...this.#lines].filter((line) => line.hasLost);
+    for (const line of broken) line.break();
+    await Promise.all(broken.map((line) => line.closed()));
+    const { goAway } = this.#options;
+    for (const line of this.#lines) {
+      if (!line.holds) line.deliver();
+      else if (goAway) line.tell(goAway);
+    }
+    await delay(HEARD_MS);
+    await this.#options.ready?.();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const line of this.#lines) line.break();
+    await closed;
+  }
+
+  #begin(fault: Weather): void {
+    this.#fault = fault;
+    for (const line of this.#lines) line.weather = fault;
+  }
+
+  #admit(client: Socket): void {
+    const line = new Line(client, this.#servicePort);
+    line.weather = this.#fault;
+    this.#lines.add(line);
+    void line.closed().then(() => this.#lines.delete(line));
+  }
+}
+
+/** What happens to all that is sent at present. */
+interface Weather {
+  readonly requests: TcpConditions["requests"];
+  readonly replies: TcpConditions["replies"];
+  readonly farthest?: Promise<unknown>;
+  /** Called when something is sent. */
+  readonly sent?: () => void;
+  /** Called when a reply is lost. */
+  readonly lost?: () => void;
+}
+const FINE: Weather = { requests: "pass", replies: "pass" };
+
+/** One connection. */
+class Line implements TcpConditions {
+  weather: Weather = FINE;
+  /** Under which something was held that still is. */
+  holds: Weather | undefined;
+  readonly #client: Socket;
+  readonly #service: Socket;
+  readonly #passage: TcpPassage;
+
+  constructor(client: Socket, servicePort: number) {
+    this.#client = client;
+    this.#service = connect({ port: servicePort, host: "127.0.0.1", allowHalfOpen: true });
+    this.#passage = new TcpPassage(client, this.#service, this);
+  }
+
+  get requests(): TcpConditions["requests"] {
+    return this.holds ? "hold" : this.weather.requests;
+  }
+
+  get replies(): TcpConditions["replies"] {
+    return this.weather.replies;
+  }
+
+  onRequest(): void {
+    if (this.weather.requests === "hold") this.holds ??= this.weather;
+    this.weather.sent?.();
+  }
+
+  onDelivery(): () => void {
+    return () => undefined;
+  }
+
+  onLostReply(): void {
+    this.weather.lost?.();
+  }
+
+  get hasLost(): boolean {
+    return this.#passage.hasLost;
+  }
+
+  /** Tells the client something that the service has not said. */
+  tell(bytes: Uint8Array): void {
+    if (this.#client.writable) this.#client.write(bytes);
+  }
+
+  /** Delivers the end of a connection on which nothing else was held. */
+  deliver(): void {
+    this.#passage.release();
+  }
+
+  /** Delivers what is held; resolves when the service has answered, or has not. */
+  async letGo(): Promise<void> {
+    const answered = once(this.#service, "data", { signal: AbortSignal.timeout(ANSWER_MS) });
+    this.holds = undefined;
+    this.#passage.release();
+    await answered.catch(() => undefined);
+    // For the rest of the answer to have come.
+    await delay(1);
+  }
+
+  break(): void {
+    this.#passage.destroy();
+  }
+
+  async closed(): Promise<void> {
+    await this.#passage.closed();
+  }
+}

@@ -1,0 +1,424 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { Agent, request as httpRequest } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { BlobGetPropertiesResponse, BlockBlobClient } from "@azure/storage-blob";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startAzurite } from "../backends/azurite.ts";
+import type { Azurite } from "../backends/azurite.ts";
+import { startFaultProxy } from "../faults/fault-proxy.ts";
+import type { FaultProxy } from "../faults/fault-proxy.ts";
+import type { Fault } from "../faults/fault.ts";
+import { containerClient, freshBlob } from "../backends/fresh-container.ts";
+import type { ProxiedRequest } from "../faults/request-log.ts";
+
+let azurite: Azurite;
+
+beforeAll(async () => {
+  azurite = await startAzurite();
+});
+
+afterAll(async () => {
+  await azurite.stop();
+});
+
+describe("without a fault", () => {
+  test("passes requests and replies through as they are", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    const content = Buffer.alloc(300_000, "Grüße ");
+
+    // Signed, with a body, and with bytes in the query and the headers that a careless proxy would change.
+    await blob.upload(content, content.length, { metadata: { term: "1" }, tags: { "a b": "c+d" } });
+
+    await expect(blob.downloadToBuffer()).resolves.toEqual(content);
+    await expect(blob.getTags()).resolves.toMatchObject({ tags: { "a b": "c+d" } });
+    expect(withoutIds(await blob.getProperties())).toEqual(withoutIds(await direct.getProperties()));
+    const container = containerClient(proxy.url, blob.containerName);
+    await expect(container.listBlobsFlat({ prefix: "bl" }).next()).resolves.toMatchObject({ value: { name: "blob" } });
+    await expect(container.getBlobClient("none").getProperties()).rejects.toMatchObject({
+      statusCode: 404,
+      details: { errorCode: "BlobNotFound" },
+    });
+  });
+
+  test("records each request with its name, its times and the status of its reply", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const container = containerClient(proxy.url);
+    const blob = container.getBlockBlobClient("blob");
+    const lease = blob.getBlobLeaseClient(randomUUID());
+
+    const beforeMs = performance.now();
+    await container.create();
+    await blob.upload("", 0);
+    await lease.acquireLease(15);
+    await lease.renewLease();
+    await lease.changeLease(randomUUID());
+    await blob.setMetadata({}, { conditions: { leaseId: lease.leaseId } });
+    await lease.releaseLease();
+    await lease.breakLease(0).catch(() => {});
+    await blob.getProperties();
+    await blob.download();
+    await blob.getTags();
+    await blob.delete();
+    await container.getBlobLeaseClient(randomUUID()).acquireLease(15);
+    await container.listBlobsFlat().next();
+    await container.getProperties();
+
+    expect(proxy.requests.map(({ name, deliveries }) => [name, deliveries[0]?.status])).toEqual([
+      ["create-container", 201],
+      ["put-blob", 201],
+      ["lease:acquire", 201],
+      ["lease:renew", 200],
+      ["lease:change", 200],
+      ["metadata", 200],
+      ["lease:release", 200],
+      ["lease:break", 409],
+      ["head", 200],
+      ["get", 200],
+      ["get-tags", 200],
+      ["delete", 202],
+      ["lease:acquire-container", 201],
+      ["get-list-container", 200],
+      ["get-container", 200],
+    ]);
+    let lastMs = beforeMs;
+    for (const { receivedMs, deliveries, answeredMs } of proxy.requests) {
+      expect(deliveries).toHaveLength(1);
+      for (const ms of [receivedMs, deliveries[0]?.sentMs, deliveries[0]?.repliedMs, answeredMs]) {
+        expect(ms).toBeGreaterThanOrEqual(lastMs);
+        lastMs = ms!;
+      }
+    }
+    expect(proxy.requests[2]).toMatchObject({
+      method: "PUT",
+      path: `/devstoreaccount1/${container.containerName}/blob`,
+      headers: { "x-ms-lease-duration": "15" },
+      fault: undefined,
+    });
+
+    proxy.clear();
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test("names requests as it is told", async () => {
+    await using proxy = await startFaultProxy(azurite.url, { nameOf: ({ method, body }) => `${method} ${body.length}` });
+    await freshBlob(proxy.url);
+    expect(proxy.requests.map(({ name }) => name)).toEqual(["PUT 0", "PUT 0"]);
+  });
+
+  test("lets exactly one of twenty who ask at once have the lease", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob } = await proxiedBlob(proxy);
+
+    const racers = Array.from({ length: 20 }, () => blob.getBlobLeaseClient(randomUUID()).acquireLease(15));
+    const outcomes = await Promise.allSettled(racers);
+
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const won = proxy.requests.filter(({ deliveries }) => deliveries[0]?.status === 201);
+    const lost = proxy.requests.filter(({ deliveries }) => deliveries[0]?.status === 409);
+    expect([won.length, lost.length]).toEqual([1, 19]);
+  });
+
+  test("keeps the client's connection for the next request", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    proxy.rule = ({ path }) => (path === "/busy" ? { kind: "answer", status: 503 } : undefined);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+    const reused: boolean[] = [];
+    for (const path of ["/", "/busy", "/"]) {
+      const request = httpRequest(`${proxy.url}${path}`, { agent }).end();
+      const [reply] = (await once(request, "response")) as [IncomingMessage];
+      await text(reply);
+      reused.push(request.reusedSocket);
+    }
+    agent.destroy();
+
+    expect(reused).toEqual([false, true, true]);
+  });
+
+  test("forwards nothing of a request that never arrives whole", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+    socket.end("PUT / HTTP/1.1\r\nHost: proxy\r\nContent-Length: 2\r\n\r\n1");
+    await once(socket.resume(), "close");
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test("closes the connection when it cannot reach the service", async () => {
+    const gone = await startAzurite();
+    await using proxy = await startFaultProxy(gone.url);
+    const blob = await freshBlob(proxy.url);
+    await gone.stop();
+    await expect(blob.getProperties()).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(proxy.requests.at(-1)).toMatchObject({ deliveries: [{ status: undefined }], answeredMs: undefined });
+  });
+});
+
+describe("faults", () => {
+  test("delay: the request, and then the reply", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob } = await proxiedBlob(proxy);
+    proxy.rule = () => ({ kind: "delay", requestMs: 60, replyMs: 40 });
+
+    await blob.getProperties();
+
+    const [{ receivedMs, deliveries, answeredMs }] = proxy.requests as [ProxiedRequest];
+    // A timer may fire up to a millisecond early.
+    expect(deliveries[0]!.sentMs - receivedMs).toBeGreaterThanOrEqual(59);
+    expect(answeredMs! - deliveries[0]!.repliedMs!).toBeGreaterThanOrEqual(39);
+  });
+
+  test("delay: a request goes through though its client has gone away", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    proxy.rule = () => ({ kind: "delay", requestMs: 60 });
+
+    await abandon(proxy, (abortSignal) => blob.setMetadata({ late: "yes" }, { abortSignal }), isReceived);
+    const request = await proxy.waitFor(isApplied);
+
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: { late: "yes" } });
+    expect(request.answeredMs).toBeUndefined();
+  });
+
+  test("black-hole, request: the service never hears of it, and the client gets no answer", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    proxy.rule = () => ({ kind: "black-hole", side: "request" });
+
+    await abandon(proxy, (abortSignal) => blob.getBlobLeaseClient(randomUUID()).acquireLease(15, { abortSignal }));
+
+    expect(proxy.requests).toMatchObject([{ name: "lease:acquire", deliveries: [], answeredMs: undefined }]);
+    await expect(direct.getProperties()).resolves.toMatchObject({ leaseState: "available" });
+  });
+
+  test("black-hole, reply: the service applies it, and the client gets no answer", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    proxy.rule = () => ({ kind: "black-hole", side: "reply" });
+
+    const acquire = (abortSignal: AbortSignal) => blob.getBlobLeaseClient(randomUUID()).acquireLease(15, { abortSignal });
+    await abandon(proxy, acquire, isApplied);
+
+    expect(proxy.requests).toMatchObject([{ deliveries: [{ status: 201 }], answeredMs: undefined }]);
+    await expect(direct.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
+  });
+
+  test.each([
+    { side: "before", statuses: [], leaseState: "available" },
+    { side: "after", statuses: [201], leaseState: "leased" },
+    { side: "mid-reply", statuses: [201], leaseState: "leased" },
+  ] as const)("cut, $side", async ({ side, statuses, leaseState }) => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    proxy.rule = () => ({ kind: "cut", side });
+
+    await expect(blob.getBlobLeaseClient(randomUUID()).acquireLease(15)).rejects.toMatchObject({ code: "ECONNRESET" });
+
+    expect(proxy.requests[0]?.deliveries.map(({ status }) => status)).toEqual(statuses);
+    expect(proxy.requests[0]?.answeredMs).toBeUndefined();
+    await expect(direct.getProperties()).resolves.toMatchObject({ leaseState });
+  });
+
+  test("cut: sends nothing after the service has answered, or half", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob } = await proxiedBlob(proxy);
+    const path = new URL(blob.url).pathname;
+
+    // Not signed, hence refused, with a body; a reply to HEAD has none.
+    const whole = await rawReply(proxy, `GET ${path}`);
+    proxy.rule = () => ({ kind: "cut", side: "after" });
+    const nothing = await rawReply(proxy, `GET ${path}`);
+    proxy.rule = () => ({ kind: "cut", side: "mid-reply" });
+    const halfBody = await rawReply(proxy, `GET ${path}`);
+    const halfHead = await rawReply(proxy, `HEAD ${path}`);
+
+    expect(whole).toMatch(/^HTTP\/1\.1 403 .*\r\n\r\n.*<\?xml.*<\/Error>/s);
+    expect(nothing).toBe("");
+    expect(halfBody).toMatch(/^HTTP\/1\.1 403 .*\r\n\r\n<\?xml/s);
+    expect(halfBody).not.toContain("</Error>");
+    expect(halfHead).toMatch(/^HTTP\/1\.1 403 /);
+    expect(halfHead).not.toContain("\r\n\r\n");
+  });
+
+  test("answer: in place of the service", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    proxy.rule = ({ name }) =>
+      name === "metadata"
+        ? { kind: "answer", status: 503, headers: { "Retry-After": "7", "x-ms-error-code": "ServerBusy" }, body: "Busy." }
+        : undefined;
+
+    const error: unknown = await blob.setMetadata({ never: "seen" }).catch((reason: unknown) => reason);
+
+    expect(error).toMatchObject({ statusCode: 503, response: { bodyAsText: "Busy." } });
+    expect((error as { response: { headers: Headers } }).response.headers.get("retry-after")).toBe("7");
+    expect(proxy.requests).toMatchObject([{ name: "metadata", fault: { kind: "answer" }, deliveries: [] }]);
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: {} });
+    // No rule for this one.
+    await expect(blob.getProperties()).resolves.toMatchObject({ metadata: {} });
+  });
+
+  test("duplicate: twice, with the answer to the second", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    const { etag } = await direct.getProperties();
+    proxy.rule = () => ({ kind: "duplicate" });
+
+    const write = blob.setMetadata({ written: "once" }, { conditions: { ifMatch: etag! } });
+
+    await expect(write).rejects.toMatchObject({ code: "ConditionNotMet" });
+    expect(proxy.requests).toMatchObject([{ deliveries: [{ status: 200 }, { status: 412 }] }]);
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: { written: "once" } });
+  });
+
+  test("hold: until the promise resolves, with the client or without it", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    const first = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+
+    proxy.rule = () => ({ kind: "hold", until: first.promise });
+    await abandon(proxy, (abortSignal) => blob.setMetadata({ from: "the dead" }, { abortSignal }));
+    proxy.rule = () => ({ kind: "hold", until: second.promise });
+    const patient = blob.setMetadata({ from: "the living" });
+    await proxy.waitFor((request) => request !== proxy.requests[0]);
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: {} });
+
+    second.resolve();
+    await patient;
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: { from: "the living" } });
+
+    first.resolve();
+    await proxy.waitFor((request) => request === proxy.requests[0] && isApplied(request));
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: { from: "the dead" } });
+  });
+
+  test("hold: loses the request if the promise rejects", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob } = await proxiedBlob(proxy);
+    const gate = Promise.withResolvers<void>();
+    proxy.rule = () => ({ kind: "hold", until: gate.promise });
+
+    const lost = blob.setMetadata({});
+    await proxy.waitFor(isReceived);
+    gate.reject(new Error("lost"));
+
+    await expect(lost).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(proxy.requests).toMatchObject([{ deliveries: [] }]);
+  });
+});
+
+describe("partition", () => {
+  test("lets no request in, until it has healed", async () => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+
+    proxy.partition(true);
+    await abandon(proxy, (abortSignal) => blob.setMetadata({ lost: "yes" }, { abortSignal }));
+    proxy.partition(false);
+    await blob.getProperties();
+
+    expect(proxy.requests).toMatchObject([
+      { name: "metadata", deliveries: [] },
+      { name: "head", deliveries: [{ status: 200 }] },
+    ]);
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: {} });
+  });
+
+  test.each<Fault>([
+    { kind: "delay", requestMs: 0 },
+    { kind: "cut", side: "after" },
+    { kind: "cut", side: "mid-reply" },
+  ])("lets neither a reply out nor a fault show: %o", async (fault) => {
+    await using proxy = await startFaultProxy(azurite.url);
+    const { blob } = await proxiedBlob(proxy);
+    proxy.rule = () => {
+      // The request is past the proxy's door, and all that is left to lose is its end.
+      proxy.partition(true);
+      return fault;
+    };
+
+    await abandon(proxy, (abortSignal) => blob.setMetadata({}, { abortSignal }), isApplied);
+
+    expect(proxy.requests).toMatchObject([{ deliveries: [{ status: 200 }], answeredMs: undefined }]);
+  });
+});
+
+describe("stop", () => {
+  test("ends every request and leaves nothing open", async () => {
+    const script = fileURLToPath(new URL("./fault-proxy-owner.ts", import.meta.url));
+    const owner = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void owner.kill("SIGKILL"));
+
+    const [printed, [code]] = await Promise.all([text(owner.stdout), once(owner, "exit")]);
+
+    expect(code).toBe(0);
+    expect(JSON.parse(printed)).toEqual({
+      "/plain": "served",
+      "/silent": "socket hang up",
+      "/lost": "socket hang up",
+      "/unanswered": "socket hang up",
+      "/delayed": "socket hang up",
+      "/answered-late": "socket hang up",
+      "/held": "socket hang up",
+    });
+  });
+
+  test("delivers nothing afterwards, and ends those who wait for a request", async () => {
+    const proxy = await startFaultProxy(azurite.url);
+    const { blob, direct } = await proxiedBlob(proxy);
+    const gate = Promise.withResolvers<void>();
+    proxy.rule = () => ({ kind: "hold", until: gate.promise });
+    const held = blob.setMetadata({ held: "yes" });
+    const request = await proxy.waitFor(isReceived);
+
+    const [applied, , reply] = await Promise.allSettled([proxy.waitFor(isApplied), proxy.stop(), held]);
+    gate.resolve();
+
+    expect(applied).toMatchObject({ status: "rejected", reason: { message: "The fault proxy has been stopped." } });
+    expect(reply).toMatchObject({ status: "rejected", reason: { code: "ECONNRESET" } });
+    await expect(proxy.waitFor(isApplied)).rejects.toThrow("has been stopped");
+    await expect(direct.getProperties()).resolves.toMatchObject({ metadata: {} });
+    expect(request.deliveries).toEqual([]);
+  });
+});
+
+const isReceived = (): boolean => true;
+const isApplied = ({ deliveries }: ProxiedRequest): boolean => deliveries[0]?.status !== undefined;
+
+/** A new blob as seen through the proxy, whose record is empty then, and without it. */
+async function proxiedBlob(proxy: FaultProxy): Promise<{ blob: BlockBlobClient; direct: BlockBlobClient }> {
+  const direct = await freshBlob(azurite.url);
+  const blob = containerClient(proxy.url, direct.containerName).getBlockBlobClient(direct.name);
+  return { blob, direct };
+}
+
+/** Sends a request, and aborts it as soon as the proxy's record has one that matches `when`, unanswered as it is. */
+async function abandon(
+  proxy: FaultProxy,
+  send: (signal: AbortSignal) => Promise<unknown>,
+  when: (request: ProxiedRequest) => boolean = isReceived,
+): Promise<void> {
+  const controller = new AbortController();
+  const [reply] = await Promise.allSettled([send(controller.signal), proxy.waitFor(when).then(() => controller.abort())]);
+  expect(reply).toMatchObject({ status: "rejected", reason: { name: "AbortError" } });
+}
+
+/** All bytes that come for a request that is not signed, until the connection is closed. */
+async function rawReply(proxy: FaultProxy, requestLine: string): Promise<string> {
+  const { host, port } = new URL(proxy.url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.write(`${requestLine} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  return await text(socket);
+}
+
+/** What a reply says of the blob, and not of the request. */
+function withoutIds(reply: BlobGetPropertiesResponse): object {
+  const { date, requestId, clientRequestId, _response, ...rest } = reply;
+  return rest;
+}

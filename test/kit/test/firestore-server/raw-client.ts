@@ -1,0 +1,45 @@
+import { credentials, makeClientConstructor, type Client, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
+import { serviceDefinition } from "../../firestore-server/protocol.ts";
+
+type Message = Record<string, unknown>;
+type UnaryCall = (request: object, callback: (error: ServiceError | null, reply: Message) => void) => void;
+
+/** Sends the requests that Google's client does not send, or not when it should. */
+export class RawClient {
+  readonly #database = "projects/demo-x/databases/(default)";
+  readonly #client: Client;
+
+  constructor(host: string) {
+    this.#client = new (makeClientConstructor(serviceDefinition(), "Firestore"))(host, credentials.createInsecure());
+  }
+
+  /** The full name of the document at `path`. */
+  name(path: string): string {
+    return `${this.#database}/documents/${path}`;
+  }
+
+  async call(method: string, request: object): Promise<Message> {
+    return await new Promise((resolve, reject) => {
+      const call = (this.#client as unknown as Record<string, UnaryCall>)[method]!;
+      call.call(this.#client, { database: this.#database, ...request }, (error, reply) =>
+        error === null ? resolve(reply) : reject(error),
+      );
+    });
+  }
+
+  async stream(method: string, request: object): Promise<readonly Message[]> {
+    const call = (this.#client as unknown as Record<string, (request: object) => AsyncIterable<Message>>)[method]!;
+    return await Array.fromAsync(call.call(this.#client, { database: this.#database, ...request }));
+  }
+
+  /** What a Listen stream answers to `request`, until it ends; that is, how it fails. */
+  async listen(request: object): Promise<readonly Message[]> {
+    const stream = (this.#client as unknown as { Listen(): ClientDuplexStream<object, Message> }).Listen();
+    stream.write(request);
+    return await Array.fromAsync(stream as AsyncIterable<Message>);
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.close();
+  }
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import type { LeaseStore } from "@leasehold/core";
+import { onlyAsLeader } from "@leasehold/functions";
+import { openStore, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
+import { RequestCounter } from "./request-counter.ts";
+
+/** What a wrapped function comes upon, and whether its process knows anything yet. */
+export const SITUATIONS = [
+  "cold, another leads (exclusive)",
+  "cold, another group's turn (sticky)",
+  "cold, another at work (oncePerTick)",
+  "cold, done already (oncePerTick)",
+  "a whole invocation, cold (exclusive)",
+  "a whole invocation, warm (exclusive)",
+  "a whole invocation, cold (oncePerTick, fresh occurrence)",
+  "a whole invocation, warm (oncePerTick, fresh occurrence)",
+] as const;
+export type Situation = (typeof SITUATIONS)[number];
+
+const PLATFORM_TIMEOUT_MS = 60_000;
+/** Above twice the tolerance of any store's clock. */
+const PERIOD_MS = 60_000;
+
+/** Counts what each of a few functions sends in each situation. */
+export async function functionRequests(name: StoreName, rounds: number): Promise<Map<Situation, number[]>> {
+  await using service = await (await testStore(name)).start();
+  const counts = new Map<Situation, number[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    const opened: OpenStore[] = [];
+    /** As a process has it that has just started: it has seen nothing. */
+    const cold = async (): Promise<LeaseStore> => {
+      const open = await openStore(service.settings);
+      opened.push(open);
+      return open.store;
+    };
+    try {
+      for (const [situation, sent] of await situations(cold)) counts.set(situation, [...(counts.get(situation) ?? []), sent]);
+    } finally {
+      for (const { close } of opened) await close();
+    }
+  }
+  return counts;
+}
+
+async function situations(cold: () => Promise<LeaseStore>): Promise<Map<Situation, number>> {
+  const counts = new Map<Situation, number>();
+  const [election, schedule, sticky] = [randomUUID(), randomUUID(), randomUUID()];
+  const count = async (situation: Situation, store: LeaseStore, invoke: () => Promise<unknown>): Promise<void> => {
+    using counter = new RequestCounter();
+    await invoke();
+    counts.set(situation, counter.of(store.name));
+  };
+  const exclusive = (store: LeaseStore, handler: () => unknown) =>
+    onlyAsLeader({ store, election, remainingMs: PLATFORM_TIMEOUT_MS }, handler);
+  const grouped = (store: LeaseStore, group: string) =>
+    onlyAsLeader(
+      { gate: "sticky", store, election: sticky, group, periodMs: PERIOD_MS, remainingMs: PLATFORM_TIMEOUT_MS },
+      () => "ran",
+    );
+  const once = (store: LeaseStore, handler: (scheduledMs: number) => unknown) =>
+    onlyAsLeader(
+      {
+        gate: "oncePerTick",
+        store,
+        election: schedule,
+        occurrence: (scheduledMs: number) => ({ name: "bench", scheduledMs }),
+        remainingMs: PLATFORM_TIMEOUT_MS,
+      },
+      handler,
+    );
+
+  // The first ones ever make what the store needs, which is not counted.
+  const leader = await cold();
+  await exclusive(leader, () => "ran")();
+  await once(leader, () => "ran")(0);
+
+  const another = await cold();
+  await count(
+    "a whole invocation, cold (exclusive)",
+    another,
+    exclusive(another, () => "ran"),
+  );
+  await count(
+    "a whole invocation, warm (exclusive)",
+    another,
+    exclusive(another, () => "ran"),
+  );
+  await exclusive(leader, async () => {
+    const store = await cold();
+    await count("cold, another leads (exclusive)", store, exclusive(store, refused));
+  })();
+
+  await grouped(leader, "east")();
+  const west = await cold();
+  await count("cold, another group's turn (sticky)", west, grouped(west, "west"));
+
+  const third = await cold();
+  await count("a whole invocation, cold (oncePerTick, fresh occurrence)", third, () => once(third, () => "ran")(1_000));
+  await count("a whole invocation, warm (oncePerTick, fresh occurrence)", third, () => once(third, () => "ran")(2_000));
+  const late = await cold();
+  await count("cold, done already (oncePerTick)", late, () => once(late, refused)(2_000));
+  await once(leader, async () => {
+    const store = await cold();
+    await count("cold, another at work (oncePerTick)", store, () => once(store, refused)(3_000));
+  })(3_000);
+  return counts;
+}
+
+function refused(): never {
+  throw new Error("Another leads, and yet this handler runs.");
+}

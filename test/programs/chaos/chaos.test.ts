@@ -1,0 +1,35 @@
+/**
+ * A few rounds of what `npm run chaos` does for as long as one likes, on every store. The seed is another one each time: it
+ * is in the message of a failure, and so is the file with the history.
+ */
+import { describe, expect, test, vi } from "vitest";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import { figuresOf, judge, problemsOf } from "./check.ts";
+import { playEpisode } from "./episode.ts";
+import { keepHistory } from "./keep-history.ts";
+
+/** Azure's rounds take seven times as long as the others', and are nearly all waiting: they go on beside those. */
+const LANES: ReadonlyArray<{ readonly stores: readonly StoreName[]; readonly rounds: number }> = [
+  { stores: ["azure"], rounds: 2 },
+  { stores: STORE_NAMES.filter((name) => name !== "azure"), rounds: 4 },
+];
+const TIMEOUT_MS = 300_000;
+
+vi.setConfig({ maxConcurrency: LANES.length });
+
+for (const { stores, rounds } of LANES) {
+  describe.concurrent(`five workers, through ${rounds} rounds of trouble`, async () => {
+    for (const name of stores) {
+      const { missing, start } = await testStore(name);
+      test.skipIf(await isMissing(missing()))(`on ${name}`, { timeout: TIMEOUT_MS, concurrent: false }, async () => {
+        await using service = await start();
+        const seed = Math.floor(Math.random() * 2 ** 32);
+        const log = await playEpisode({ store: name, seed, rounds, service });
+        const problems = problemsOf(judge(log));
+        if (problems.length > 0) expect.fail(`Seed ${seed}:\n${problems.join("\n")}\nIts history: ${await keepHistory(log)}`);
+        expect(figuresOf(log).rounds).toBe(rounds);
+      });
+    }
+  });
+}

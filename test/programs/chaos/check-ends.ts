@@ -1,0 +1,40 @@
+import type { LineOf } from "@leasehold/test-kit/candidates/history";
+import type { EpisodeLog, Injected, WorkerLog } from "./episode-log.ts";
+import type { FaultKind } from "./faults.ts";
+
+/** Faults that end with SIGKILL, or may. */
+const KILLING: ReadonlySet<FaultKind> = new Set(["kill", "freeze-and-kill", "restart"]);
+
+/** What Google's client says, to nobody, if a worker does not wait for its last transaction before it closes the client. */
+const CLOSED_TOO_SOON = /client has already been terminated/;
+
+/** Processes that ended although nobody ended them, and whatever a process should never have to say. */
+export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): readonly string[] {
+  return workers.flatMap((log) => {
+    const { worker, lines } = log;
+    const stoppedMs = lines.find(({ event }) => event === "runSettled" || event === "runRejected")?.atMs ?? Infinity;
+    const problems = lines.flatMap((line) => {
+      if (line.event === "unhandled" && line.atMs > stoppedMs && CLOSED_TOO_SOON.test(line.error)) return [];
+      if (line.event === "unhandled" || line.event === "listenerFailed") return [`${worker}: ${line.event}: ${line.error}`];
+      if (line.event === "runRejected" && !line.error.startsWith("DeliberateFailure"))
+        return [`${worker}'s run rejected: ${line.error}`];
+      return [];
+    });
+    const exit = lines.find((line): line is LineOf<"exited"> => line.event === "exited");
+    if (exit && exit.signal === null && !(exit.code === 0 && endedItself(log))) {
+      problems.push(`${worker} ended with exit code ${exit.code}: ${log.stderr.trim()}`);
+    }
+    if (exit?.signal && !(exit.signal === "SIGKILL" && (exit.atMs >= endedMs || wasKilled(worker, injected)))) {
+      problems.push(`${worker} was ended by ${exit.signal}`);
+    }
+    return problems;
+  });
+}
+
+function wasKilled(worker: string, injected: readonly Injected[]): boolean {
+  return injected.some((each) => each.worker === worker && KILLING.has(each.kind));
+}
+
+function endedItself({ lines }: WorkerLog): boolean {
+  return lines.some(({ event }) => event === "runSettled" || event === "runRejected");
+}

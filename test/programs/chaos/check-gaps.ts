@@ -1,0 +1,56 @@
+import type { Line } from "@leasehold/test-kit/candidates/history";
+import type { EpisodeLog } from "./episode-log.ts";
+import { Leading } from "./leading.ts";
+
+/** Rounds after which nobody showed in time that it led. */
+export function missingLeaders(log: EpisodeLog): readonly string[] {
+  return returnsOf(log).flatMap((returnMs, round) => {
+    if (returnMs <= log.leaderBackMs) return [];
+    const when = round === 0 ? "the beginning" : `the faults of round ${round} were over`;
+    const took = returnMs === Infinity ? "nobody led" : `it took ${returnMs.toFixed(0)} ms until somebody led`;
+    return [`after ${when} ${took}, and the bound is ${log.leaderBackMs.toFixed(0)} ms`];
+  });
+}
+
+/** The longest times without a leader: of all, and after a round's faults. */
+export function gapsWithout(log: EpisodeLog): { readonly longestGapMs: number; readonly longestReturnMs: number } {
+  const covered = log.workers
+    .flatMap(({ lines }) => termsOf(lines, log.endedMs))
+    .toSorted((one, other) => one.fromMs - other.fromMs);
+  let untilMs = covered[0]?.fromMs ?? log.endedMs;
+  let longestGapMs = 0;
+  for (const { fromMs, toMs } of [...covered, { fromMs: log.endedMs, toMs: log.endedMs }]) {
+    longestGapMs = Math.max(longestGapMs, Math.min(fromMs, log.endedMs) - untilMs);
+    untilMs = Math.max(untilMs, toMs);
+  }
+  return { longestGapMs, longestReturnMs: Math.max(0, ...returnsOf(log)) };
+}
+
+/** While a worker led, from the start of its task to whatever ended that. */
+function termsOf(lines: readonly Line[], endedMs: number): Array<{ readonly fromMs: number; readonly toMs: number }> {
+  const leading = new Leading();
+  const terms: Array<{ readonly fromMs: number; toMs: number }> = [];
+  for (const line of lines) {
+    const { leads } = leading;
+    leading.shows(line);
+    const term = terms.at(-1);
+    if (leading.leads && !leads) terms.push({ fromMs: line.atMs, toMs: endedMs });
+    // Found out later by one that did not run.
+    else if (leads && !leading.leads && term) term.toMs = line.event === "invalid" ? line.lastValidMs : line.atMs;
+  }
+  return terms;
+}
+
+/** How long it took after each round until somebody showed that it led; Infinity if nobody did before the end. */
+function returnsOf({ workers, healedMs, endedMs }: EpisodeLog): readonly number[] {
+  const signs = workers
+    .flatMap(({ lines }) => {
+      const leading = new Leading();
+      return lines.filter((line) => leading.shows(line)).map(({ atMs }) => atMs);
+    })
+    .toSorted((one, other) => one - other);
+  return healedMs.map((sinceMs) => {
+    const sign = signs.find((atMs) => atMs > sinceMs);
+    return sign === undefined || sign > endedMs ? Infinity : sign - sinceMs;
+  });
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { timing } from "@leasehold/core";
+import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import type { StoreService } from "@leasehold/test-kit/stores/test-store";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import { Crew, isRunning } from "./crew.ts";
+import { SeededRandom } from "@leasehold/core/testing";
+import type { EpisodeLog } from "./episode-log.ts";
+import { Injector } from "./inject.ts";
+import { leaderBackMs, STUBBORN } from "./leader-back.ts";
+import { planOf } from "./plan.ts";
+import { runsOf } from "@leasehold/test-kit/candidates/register";
+
+/** How soon a standby looks, at the latest, where a lease is short. */
+const RETRY_PERIOD_MS = 500;
+const LONG_LEASE_MS = 10_000;
+const WRITE_EVERY_MS = 50;
+/** How often it is looked whether there is a leader again. */
+const LOOK_EVERY_MS = 5;
+/** How long a worker may take to end once it is told to, beyond its drain: it closes connections. */
+const END_MS = 10_000;
+
+export interface EpisodeOptions {
+  readonly store: StoreName;
+  readonly seed: number;
+  readonly rounds: number;
+  readonly service: StoreService;
+  /** Called after each round. */
+  readonly onRound?: ((healed: { readonly round: number; readonly backAfterMs: number | undefined }) => void) | undefined;
+  /** No round begins once it has aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One election of five workers, and some rounds of faults. It ends early if there is no leader again in time after a
+ * round; what that and all else means, a checker tells.
+ */
+export async function playEpisode({ store, seed, rounds, service, onRound, signal }: EpisodeOptions): Promise<EpisodeLog> {
+  const { leaseDurationMs: leaseMs, open } = await testStore(store);
+  const election = `chaos-${randomUUID()}`;
+  const durations = { leaseDurationMs: leaseMs, ...(leaseMs < LONG_LEASE_MS ? { retryPeriodMs: RETRY_PERIOD_MS } : {}) };
+  const direct = await open(service.settings);
+  try {
+    const boundMs = leaderBackMs(store, timing(durations, direct.store.capabilities));
+    const dice = new SeededRandom(seed);
+    await using crew = await Crew.gather({
+      service: service.settings,
+      election,
+      elector: durations,
+      habits: { everyMs: WRITE_EVERY_MS, patienceMs: leaseMs, stubbornMs: STUBBORN * leaseMs },
+      nextSeed: () => dice.seed(),
+    });
+    const injector = new Injector(crew, service, leaseMs);
+    const healedMs: number[] = [];
+    const leaderIsBack = async (): Promise<boolean> => {
+      const sinceMs = hostMs();
+      healedMs.push(sinceMs);
+      while (!crew.hasLedSince(sinceMs) && hostMs() < sinceMs + boundMs) await delay(LOOK_EVERY_MS);
+      const isBack = crew.hasLedSince(sinceMs);
+      onRound?.({ round: healedMs.length - 1, backAfterMs: isBack ? hostMs() - sinceMs : undefined });
+      return isBack;
+    };
+
+    let goesOn = await leaderIsBack();
+    for (const round of planOf(seed, { rounds, isNetworked: store !== "sqlite" })) {
+      if (!goesOn || signal?.aborted) break;
+      await delay(round.calm * leaseMs);
+      await injector.carryOut(round);
+      goesOn = await leaderIsBack();
+    }
+
+    const endedMs = hostMs();
+    await dismiss(crew, leaseMs);
+    return {
+      store,
+      seed,
+      leaseMs,
+      leaderBackMs: boundMs,
+      fence: direct.store.capabilities.fence,
+      workers: crew.logs,
+      injected: injector.injected,
+      healedMs,
+      register: runsOf(await direct.document(election).read()),
+      endedMs,
+    };
+  } finally {
+    await direct.close();
+  }
+}
+
+/** Ends every worker as an orchestrator would. One that is cut off has nobody to wait for. */
+async function dismiss(crew: Crew, leaseMs: number): Promise<void> {
+  await Promise.all(
+    crew.posts.map(async (post) => {
+      if (!post.process || !isRunning(post)) return;
+      if (post.isSevered) return post.process.end();
+      post.process.signal("SIGTERM");
+      await post.process.said("exited", { withinMs: leaseMs + END_MS }).catch(() => undefined);
+    }),
+  );
+}

@@ -1,0 +1,125 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { StoreService } from "@leasehold/test-kit/stores/test-store";
+import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import { isRunning, type Crew, type Post } from "./crew.ts";
+import type { Injected } from "./episode-log.ts";
+import { SEVERED, type FaultKind, type LinkFault, type ProcessFault, type StoreFault } from "./faults.ts";
+import type { PlannedFault, PlannedRound } from "./plan.ts";
+
+/** Does to workers and their store what a plan says, and writes down what it did. */
+export class Injector {
+  readonly injected: Injected[] = [];
+  readonly #crew: Crew;
+  readonly #service: StoreService;
+  readonly #leaseMs: number;
+
+  constructor(crew: Crew, service: StoreService, leaseMs: number) {
+    this.#crew = crew;
+    this.#service = service;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Resolves when all faults of the round are over, and every process is there again. */
+  async carryOut({ process, network }: PlannedRound): Promise<void> {
+    await Promise.all([
+      process && this.#afterAWhile(process, async (post) => this.#harm(process, post)),
+      network && this.#afterAWhile(network, async (post) => this.#disconnect(network, post)),
+    ]);
+    // With all links whole: a process first looks at the store. Those whose tasks have failed as well.
+    await this.#crew.fill();
+  }
+
+  async #afterAWhile({ after, target }: PlannedFault, act: (post: Post) => Promise<void>): Promise<void> {
+    await delay(after * this.#leaseMs);
+    const candidates = this.#crew.posts.filter(({ isSevered }) => !isSevered);
+    const leader = target === "leader" ? this.#crew.leader : undefined;
+    const fallback = candidates[typeof target === "number" ? target % candidates.length : 0]!;
+    await act(leader && !leader.isSevered ? leader : fallback);
+  }
+
+  async #harm({ kind, lasts, renames }: PlannedFault<ProcessFault>, post: Post): Promise<void> {
+    const { process } = post;
+    // Its task has failed, and so it has ended already.
+    if (!process || !isRunning(post)) return;
+    const ms = lasts * this.#leaseMs;
+    const worker = this.#crew.workerOf(post);
+    await this.#note(kind, worker, async (begun) => {
+      switch (kind) {
+        case "kill":
+          process.signal("SIGKILL");
+          begun();
+          await process.said("exited");
+          break;
+        case "freeze":
+        case "freeze-and-kill":
+          await process.freeze();
+          begun();
+          await delay(ms);
+          if (kind === "freeze") process.thaw();
+          else await process.end();
+          break;
+        case "block":
+          process.obey({ kind: "block", ms });
+          await ended(process, delay(ms));
+          break;
+        case "restart":
+          process.signal("SIGTERM");
+          // As an orchestrator does, which has no patience either.
+          await ended(process, delay(this.#leaseMs + ms));
+          await process.end();
+          break;
+        case "resign":
+          process.obey({ kind: "resign" });
+      }
+    });
+    if (renames && !isRunning(post)) post.candidateId = `${post.name}-${post.processes + 1}`;
+  }
+
+  async #disconnect(
+    { kind, lasts, delay: slowness }: PlannedFault<LinkFault | StoreFault | typeof SEVERED>,
+    post: Post,
+  ): Promise<void> {
+    const wait = async (): Promise<void> => delay(lasts * this.#leaseMs);
+    switch (kind) {
+      case SEVERED:
+        post.isSevered = true;
+        post.link.sever();
+        this.injected.push({ kind, worker: this.#crew.workerOf(post), fromMs: hostMs(), toMs: undefined });
+        return wait();
+      case "store-frozen":
+        return this.#note(kind, undefined, async (begun) => {
+          await this.#service.pause();
+          begun();
+          await wait();
+          this.#service.resume();
+        });
+      case "store-unreachable": {
+        const posts = this.#crew.posts;
+        return this.#note(kind, undefined, async () => {
+          for (const { link } of posts) link.impose("stop", 0);
+          await wait();
+          for (const { link } of posts) link.heal();
+        });
+      }
+      default:
+        return this.#note(kind, this.#crew.workerOf(post), async () => {
+          post.link.impose(kind, slowness * this.#leaseMs);
+          await wait();
+          post.link.heal();
+        });
+    }
+  }
+
+  /** Writes down from when to when something lasted: from the call of `begun`, where there is one. */
+  async #note(kind: FaultKind, worker: string | undefined, act: (begun: () => void) => Promise<void>): Promise<void> {
+    let fromMs = hostMs();
+    await act(() => (fromMs = hostMs()));
+    this.injected.push({ kind, worker, fromMs, toMs: hostMs() });
+  }
+}
+
+/** Resolves when the process has ended, or the time is up. */
+async function ended(process: CandidateProcess, timeUp: Promise<void>): Promise<void> {
+  await Promise.race([process.said("exited", { withinMs: 2 ** 31 - 1 }).catch(() => undefined), timeUp]);
+}

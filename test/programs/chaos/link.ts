@@ -1,0 +1,164 @@
+import { startFaultProxy, type FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
+import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
+import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+import type { LinkFault } from "./faults.ts";
+
+/** The only way on which one worker reaches the store. */
+export interface Link extends AsyncDisposable {
+  /** How the worker finds the store. */
+  readonly settings: StoreSettings;
+  /** Begins a fault, in place of the one before. @param ms for how long `delay` keeps everything, in each direction */
+  impose(fault: LinkFault, ms: number): void;
+  /** Ends the fault; a severed link stays severed. */
+  heal(): void;
+  /** Lets nothing pass any more, for ever. */
+  sever(): void;
+}
+
+/** A link to the service, through a proxy of its own. SQLite has no service, and nothing in between. */
+export async function openLink(service: StoreSettings): Promise<Link> {
+  const { store } = service;
+  if (store === "sqlite") return directLink(service);
+  // Requests and replies that are whole where the proxy knows the protocol, else bytes.
+  if (store === "azure" || store === "dynamodb") {
+    const proxy = await startFaultProxy(service["url"]!);
+    return new HttpLink(proxy, { ...service, url: proxy.url });
+  }
+  const { hostname, port } = addressOf(service);
+  if (hostname !== "127.0.0.1") throw new Error(`The service is at ${hostname}, and a proxy leads to this machine only.`);
+  const proxy = await startTcpFaultProxy(Number(port));
+  return new TcpLink(proxy, throughPort(service, proxy.port));
+}
+
+function directLink(settings: StoreSettings): Link {
+  const none = (): never => {
+    throw new Error("SQLite has no network that could fail.");
+  };
+  return { settings, impose: none, sever: none, heal: () => undefined, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+class HttpLink implements Link {
+  readonly settings: StoreSettings;
+  readonly #proxy: FaultProxy;
+  #isSevered = false;
+  #release: (() => void) | undefined;
+
+  constructor(proxy: FaultProxy, settings: StoreSettings) {
+    this.#proxy = proxy;
+    this.settings = settings;
+  }
+
+  impose(fault: LinkFault, ms: number): void {
+    this.heal();
+    switch (fault) {
+      case "lose-requests":
+        this.#proxy.rule = () => ({ kind: "black-hole", side: "request" });
+        return;
+      case "lose-replies":
+        this.#proxy.rule = () => ({ kind: "black-hole", side: "reply" });
+        return;
+      case "partition":
+        this.#proxy.partition(true);
+        return;
+      case "delay":
+        this.#proxy.rule = () => ({ kind: "delay", requestMs: ms, replyMs: ms });
+        return;
+      case "hold": {
+        const { promise: until, resolve } = Promise.withResolvers<void>();
+        this.#release = resolve;
+        this.#proxy.rule = () => ({ kind: "hold", until });
+        return;
+      }
+      case "stop":
+        this.#proxy.rule = () => ({ kind: "cut", side: "before" });
+        return;
+      case "cut-mid-reply":
+        this.#proxy.rule = () => ({ kind: "cut", side: "mid-reply" });
+    }
+  }
+
+  heal(): void {
+    // Nobody reads what it has recorded.
+    this.#proxy.clear();
+    this.#release?.();
+    this.#release = undefined;
+    this.#proxy.rule = undefined;
+    this.#proxy.partition(this.#isSevered);
+  }
+
+  sever(): void {
+    this.#isSevered = true;
+    this.heal();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#proxy.stop();
+  }
+}
+
+class TcpLink implements Link {
+  readonly settings: StoreSettings;
+  readonly #proxy: TcpFaultProxy;
+  #isSevered = false;
+
+  constructor(proxy: TcpFaultProxy, settings: StoreSettings) {
+    this.#proxy = proxy;
+    this.settings = settings;
+  }
+
+  impose(fault: LinkFault, ms: number): void {
+    this.heal();
+    if (this.#isSevered) return;
+    switch (fault) {
+      case "lose-requests":
+        this.#proxy.loseRequests();
+        return;
+      case "lose-replies":
+        this.#proxy.loseReplies();
+        return;
+      case "partition":
+        this.#partition();
+        return;
+      case "delay":
+        this.#proxy.delay(ms);
+        return;
+      case "hold":
+        this.#proxy.holdRequests();
+        return;
+      case "stop":
+        this.#proxy.cut();
+        return;
+      case "cut-mid-reply":
+        this.#proxy.cutReplies();
+    }
+  }
+
+  heal(): void {
+    if (!this.#isSevered) this.#proxy.heal();
+  }
+
+  sever(): void {
+    this.#isSevered = true;
+    this.#partition();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#proxy.stop();
+  }
+
+  #partition(): void {
+    this.#proxy.loseRequests();
+    this.#proxy.loseReplies();
+  }
+}
+
+/** Where a service is found that a client is told by a `url` or by a `host`. */
+function addressOf(settings: StoreSettings): URL {
+  return new URL(settings["url"] ?? `tcp://${settings["host"]}`);
+}
+
+function throughPort(settings: StoreSettings, port: number): StoreSettings {
+  const address = addressOf(settings);
+  address.port = String(port);
+  return { ...settings, ...(settings["url"] === undefined ? { host: address.host } : { url: address.href }) };
+}

@@ -1,0 +1,110 @@
+/** `npm run chaos`: see `command-line.ts` for what it takes, and `episode.ts` for what it does. */
+import { Interrupted, onInterruption } from "@leasehold/test-kit/processes/interruption";
+import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import { figuresOf, judge, problemsOf } from "./check.ts";
+import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
+import { SeededRandom } from "@leasehold/core/testing";
+import { playEpisode } from "./episode.ts";
+import { keepHistory } from "./keep-history.ts";
+import { Tally } from "./tally.ts";
+
+/** How many rounds an election lasts before the next one begins, with all its workers anew. */
+const ROUNDS = 8;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  let commandLine: CommandLine;
+  try {
+    commandLine = readCommandLine(args);
+    if (process.platform === "win32") throw new Error("Processes are frozen with SIGSTOP, which Windows does not have.");
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (commandLine.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const { store, minutes, seed = Math.floor(Math.random() * 2 ** 32) } = commandLine;
+  const stores = await installed(store);
+  if (stores.length === 0) return 2;
+  const interrupted = interruption();
+  say(`seed ${seed}`);
+  const tallies: Tally[] = [];
+  let isWell = true;
+  try {
+    for (const name of stores) {
+      const tally = new Tally(name);
+      tallies.push(tally);
+      isWell = (await play(tally, { minutes, seed, interrupted })) && isWell;
+    }
+  } catch (error) {
+    const { message, stack = message } = error as Error;
+    process.stderr.write(`${error instanceof Interrupted ? message : stack}\nThe seed was ${seed}.\n`);
+    // What an election has started ends with this process; nobody waits for its end.
+    setImmediate(() => process.exit());
+    return error instanceof Interrupted ? error.exitCode : 1;
+  }
+  for (const tally of tallies) say(`\n${String(tally)}`);
+  say(isWell ? "\nAll is well." : `\nSomething went wrong, see above. The seed was ${seed}.`);
+  return isWell ? 0 : 1;
+}
+
+/** Rejects when somebody ends this process. */
+function interruption(): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  onInterruption("It", reject);
+  return promise;
+}
+
+interface PlayOptions {
+  readonly minutes: number;
+  /** Of the first election. */
+  readonly seed: number;
+  readonly interrupted: Promise<never>;
+}
+
+/** Election after election, until the time is up. Returns whether all was well. */
+async function play(tally: Tally, { minutes, seed: firstSeed, interrupted }: PlayOptions): Promise<boolean> {
+  const { store } = tally;
+  const service = await (await testStore(store)).start();
+  await using _ = service;
+  say(`\n${store}: ${service.place}`);
+  const endMs = performance.now() + minutes * 60_000;
+  const timeUp = AbortSignal.timeout(minutes * 60_000);
+  const dice = new SeededRandom(firstSeed);
+  let isWell = true;
+  for (let seed = firstSeed; performance.now() < endMs; seed = dice.seed()) {
+    const log = await Promise.race([playEpisode({ store, seed, rounds: ROUNDS, service, signal: timeUp }), interrupted]);
+    const verdict = judge(log);
+    const figures = figuresOf(log);
+    tally.add(figures, verdict, log.leaderBackMs);
+    const { rounds, leaderChanges, writes, longestReturnMs } = figures;
+    say(
+      `  election ${seed}: ${rounds} rounds, ${leaderChanges} leader changes, ${writes} writes, back after ${longestReturnMs.toFixed(0)} ms at most`,
+    );
+    const problems = problemsOf(verdict);
+    if (problems.length === 0) continue;
+    isWell = false;
+    for (const problem of problems) say(`    WRONG: ${problem}`);
+    say(`    its history: ${await keepHistory(log)}`);
+  }
+  return isWell;
+}
+
+/** The store that was asked for, or all; of these, the ones that this machine has. */
+async function installed(wanted: StoreName | undefined): Promise<readonly StoreName[]> {
+  const stores: StoreName[] = [];
+  for (const name of wanted ? [wanted] : STORE_NAMES) {
+    const missing = await (await testStore(name)).missing();
+    if (missing === undefined) stores.push(name);
+    else process.stderr.write(`SKIPPED: ${missing}\n`);
+  }
+  return stores;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,49 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { GuardedDocument } from "@leasehold/test-kit/stores/test-store";
+import { entriesOf, type Entry } from "./ledger.ts";
+
+const LOOK_MS = 100;
+/** How long the last look may take, should the store be gone. */
+const LAST_LOOK_MS = 5_000;
+
+/** Reads the ledger again and again beside those who write it: the leader's next write would hide a stale one. */
+export class LedgerWatch implements AsyncDisposable {
+  /** What the ledger held, one after another, without repetitions. */
+  readonly versions: Entry[][] = [];
+  readonly #ledger: GuardedDocument;
+  readonly #stop = Promise.withResolvers<undefined>();
+  #stopped = false;
+  readonly #watching: Promise<void>;
+
+  constructor(ledger: GuardedDocument) {
+    this.#ledger = ledger;
+    this.#watching = this.#watch();
+  }
+
+  /** Looks for the last time. */
+  async end(): Promise<void> {
+    await this[Symbol.asyncDispose]();
+    const timeUp = new AbortController();
+    await this.#look(delay(LAST_LOOK_MS, undefined, { signal: timeUp.signal }));
+    timeUp.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    this.#stop.resolve(undefined);
+    await this.#watching;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#look(this.#stop.promise);
+      await Promise.race([delay(LOOK_MS), this.#stop.promise]);
+    }
+  }
+
+  /** No leader, no ledger yet; and a look that fails, or comes after `end`, tells nothing. */
+  async #look(end: Promise<undefined>): Promise<void> {
+    const version = await Promise.race([this.#ledger.read().then(entriesOf), end]).catch(() => undefined);
+    if (version && JSON.stringify(version) !== JSON.stringify(this.versions.at(-1))) this.versions.push(version);
+  }
+}

@@ -1,0 +1,127 @@
+/** `npm run demo`: see `command-line.ts` for what it takes, and `scenario.ts` for what it does. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { timing } from "@leasehold/core";
+import { Interrupted, onInterruption } from "@leasehold/test-kit/processes/interruption";
+import { testStore } from "@leasehold/test-kit/stores/stores";
+import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
+import { EventLog } from "./event-log.ts";
+import type { Evidence } from "./expectations.ts";
+import { JsonLines } from "./json-lines.ts";
+import { LedgerWatch } from "./ledger-watch.ts";
+import { play } from "./scenario.ts";
+import { summarize } from "./summary.ts";
+import { takeoversOf } from "./takeover.ts";
+import { TerminalView } from "./terminal.ts";
+import { Workers } from "./workers.ts";
+
+const ELECTION = "ledger-keeper";
+const LEDGER = "ledger";
+/** In leases, so that the story is the same at any pace. */
+const UNIT_OF_WORK = 1 / 15;
+const RETRY_PERIOD = 2 / 15;
+const WATCHDOG_MS = 110_000;
+
+/** Durations of the demo that its lease sets. */
+interface Pace {
+  readonly leaseDurationMs: number;
+  readonly retryPeriodMs: number;
+  readonly unitOfWorkMs: number;
+}
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  let commandLine: CommandLine;
+  try {
+    commandLine = readCommandLine(args);
+    if (process.platform === "win32") throw new Error("The demo freezes processes with SIGSTOP, which Windows does not have.");
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (commandLine.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const { store } = commandLine;
+  const missing = await (await testStore(store)).missing();
+  if (missing !== undefined) {
+    process.stderr.write(`The demo cannot run on '${store}' here. ${missing}\n`);
+    return 2;
+  }
+  const stop = new AbortController();
+  onInterruption("The demo", (reason) => stop.abort(reason));
+  const watchdog = setTimeout(() => stop.abort(new Error(`It did not end within ${WATCHDOG_MS / 1_000} s.`)), WATCHDOG_MS);
+  try {
+    return (await run(commandLine, stop)) ? 0 : 1;
+  } catch (error) {
+    // What fails because of Ctrl-C, which reaches every process of the terminal, is no news.
+    const interrupted = stop.signal.reason instanceof Interrupted ? stop.signal.reason : undefined;
+    process.stderr.write(`${interrupted?.message ?? String(error)}\n`);
+    return interrupted?.exitCode ?? 1;
+  } finally {
+    clearTimeout(watchdog);
+    // An SDK whose service has ended first, by the same Ctrl-C, would go on asking for it.
+    if (stop.signal.aborted) setImmediate(() => process.exit());
+  }
+}
+
+/** Everything from the first process to the last; whatever happens, none is left. Returns whether every expectation held. */
+async function run({ store: name, json, out }: CommandLine, stop: AbortController): Promise<boolean> {
+  const { title, leaseDurationMs, start, open } = await testStore(name);
+  const pace = { leaseDurationMs, retryPeriodMs: leaseDurationMs * RETRY_PERIOD, unitOfWorkMs: leaseDurationMs * UNIT_OF_WORK };
+  await using service = await start();
+  stop.signal.throwIfAborted();
+  const { store, document, close } = await open(service.settings);
+  // A client must not be closed under a request that its SDK still repeats, and then the exit of this process does it.
+  await using _ = { [Symbol.asyncDispose]: async () => (stop.signal.aborted ? undefined : close()) };
+  const lease = timing(pace, store.capabilities);
+
+  const log = new EventLog(stop.signal);
+  using view = json ? new JsonLines() : new TerminalView(log);
+  log.listen((event) => view.show(event));
+  const { retryPeriodMs } = lease;
+  log.note("demo", null, { leaseDurationMs, retryPeriodMs, store: title, place: service.place });
+  await using ledger = new LedgerWatch(document(LEDGER));
+  let failure: Error | undefined;
+  try {
+    await perform(log, service.settings, pace, stop);
+  } catch (error) {
+    if (stop.signal.reason instanceof Interrupted) throw error;
+    const { message, cause } = error as Error;
+    const waiting = `It was waiting for ${log.waitingFor?.what ?? "nothing"}.`;
+    failure = new Error([`${message} ${waiting}`, ...(typeof cause === "string" ? [cause] : [])].join("\n"));
+  }
+  await ledger.end();
+  const endsAt = log.now();
+  const events = [...log.events];
+  const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
+  const { fence } = store.capabilities;
+  const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease, ledger: ledger.versions };
+  const picture = await writePicture(out, evidence, endsAt).catch((error: unknown) => {
+    failure ??= new Error(`The picture could not be written. ${String(error)}`);
+    return null;
+  });
+  const summary = summarize(evidence, picture, failure);
+  log.note("summary", null, summary);
+  return summary.ok;
+}
+
+async function perform(log: EventLog, store: StoreSettings, pace: Pace, stop: AbortController): Promise<void> {
+  await using workers = new Workers({
+    log,
+    settings: { store, election: ELECTION, ledgerName: LEDGER, ...pace },
+    onCrash: (error) => stop.abort(error),
+  });
+  await play({ log, workers, unitOfWorkMs: pace.unitOfWorkMs, signal: stop.signal });
+}
+
+async function writePicture(out: string, evidence: Evidence, endsAt: number): Promise<string> {
+  // Loaded now: it takes a while, and nothing before needs it.
+  const { pictureOf } = await import("./picture.ts");
+  await mkdir(dirname(resolve(out)), { recursive: true });
+  await writeFile(out, await pictureOf(evidence, endsAt));
+  return out;
+}

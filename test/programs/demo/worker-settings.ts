@@ -1,0 +1,32 @@
+import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+
+/** What the demo tells a worker that it starts. */
+export interface WorkerSettings {
+  readonly candidateId: string;
+  readonly store: StoreSettings;
+  readonly election: string;
+  readonly leaseDurationMs: number;
+  readonly retryPeriodMs: number;
+  /** The document that the leader writes to. */
+  readonly ledgerName: string;
+  readonly unitOfWorkMs: number;
+  /** When the demo began, by the host's monotonic clock. */
+  readonly originMs: number;
+}
+
+const VARIABLE = "LEASEHOLD_DEMO_WORKER";
+
+/** Asks a worker to stand still once it has no request under way. */
+export const STAND_STILL = "stand still";
+
+/** The environment that hands a worker its settings. */
+export function workerEnvironment(settings: WorkerSettings): Record<string, string> {
+  return { [VARIABLE]: JSON.stringify(settings) };
+}
+
+/** The settings of this process, a worker. @throws an error if it is none. */
+export function workerSettings(): WorkerSettings {
+  const text = process.env[VARIABLE];
+  if (text === undefined || !process.connected) throw new Error("This is a worker of the demo, which starts it: npm run demo.");
+  return JSON.parse(text) as WorkerSettings;
+}

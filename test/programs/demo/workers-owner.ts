@@ -1,0 +1,35 @@
+/**
+ * A program that owns two workers of the demo, for the tests of what becomes of them. Once both run, and one of them is
+ * frozen, it prints their process ids; then it waits, or disposes of them, as its argument says. No service runs: the
+ * workers look for one in vain.
+ */
+import { azureSettings } from "@leasehold/test-kit/stores/azure";
+import { EventLog } from "./event-log.ts";
+import { Workers } from "./workers.ts";
+
+const log = new EventLog(new AbortController().signal);
+const workers = new Workers({
+  log,
+  settings: {
+    store: azureSettings("http://127.0.0.1:1", "demo"),
+    election: "demo",
+    ledgerName: "ledger",
+    leaseDurationMs: 15_000,
+    retryPeriodMs: 2_000,
+    unitOfWorkMs: 1_000,
+  },
+  onCrash: (error) => {
+    throw error;
+  },
+});
+const names = [workers.start(), workers.start()];
+const pids: number[] = [];
+for (const of of names) {
+  const { pid } = await log.next({ what: "a process", event: "spawned", of, from: 0 });
+  pids.push(pid);
+  await log.next({ what: "a standby", event: "standby", of, from: 0 });
+}
+await workers.pause(names[0]!);
+process.stdout.write(`${JSON.stringify(pids)}\n`);
+if (process.argv[2] === "dispose") await workers[Symbol.asyncDispose]();
+else setInterval(() => undefined, 60_000);

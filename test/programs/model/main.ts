@@ -1,0 +1,108 @@
+/** `npm run model`: see README.md beside this file. */
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { account } from "./account.ts";
+import { checks, type Check } from "./checks.ts";
+import { findPrograms, type Programs } from "./programs.ts";
+import { Table } from "./table.ts";
+import { search, type Found } from "./search.ts";
+
+const USAGE = `npm run model [-- --full]
+
+Searches every state of the model of the record protocol (test/programs/model): of the right one, where all claims have to hold, and
+of versions with one rule broken, where the search has to find how a claim is violated.
+
+--full  also searches the right one with everything at once, and without its reductions (about 1 GB of memory each)
+`;
+
+/** At most this many searches at once: each of them takes a core, and up to a gigabyte. */
+const AT_ONCE = Math.min(availableParallelism(), 2);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  let programs: Programs;
+  let full: boolean | undefined;
+  try {
+    const { values } = parseArgs({ options: { full: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
+    if (values.help === true) {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    full = values.full;
+    programs = await findPrograms();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    return 1;
+  }
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-model-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  for (const [signal, exitCode] of [["SIGINT", 130] as const, ["SIGTERM", 143] as const]) {
+    process.once(signal, () => {
+      remove();
+      process.exit(exitCode);
+    });
+  }
+  try {
+    return await report(checks(full === true), programs, folder);
+  } finally {
+    remove();
+  }
+}
+
+/** Runs the checks, a few at once, and prints each result in the order of the checks. Gives the exit code. */
+async function report(all: readonly Check[], programs: Programs, folder: string): Promise<number> {
+  const startMs = performance.now();
+  const table = new Table(all);
+  print(table.head);
+  const runs: string[] = [];
+  let wrong = 0;
+  for (const [nth, finding] of startAll(all, programs, folder).entries()) {
+    const check = all[nth]!;
+    const found = await finding;
+    const problem = found instanceof Error ? found.message : problemOf(check, found);
+    print(table.row(check, found, problem === undefined));
+    if (problem !== undefined) {
+      wrong += 1;
+      print(problem.replace(/^/gm, "    "));
+    } else if (check.tells === true && !(found instanceof Error)) {
+      runs.push(`\n${check.name}, how it comes to this:`, ...account(found.run));
+    }
+  }
+  for (const line of runs) print(line);
+  print(`\n${((performance.now() - startMs) / 1_000).toFixed(0)} s`);
+  print(`${all.length - wrong} checks as expected, ${wrong} not`);
+  return wrong === 0 ? 0 : 1;
+}
+
+/** Gives for each check the promise of what it finds; a promise that never rejects. */
+function startAll(all: readonly Check[], programs: Programs, folder: string): ReadonlyArray<Promise<Found | Error>> {
+  const findings = all.map(() => Promise.withResolvers<Found | Error>());
+  const waiting = [...all.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [nth, check] = next;
+      const found = await search(check, programs, join(folder, String(nth))).catch((error: unknown) => error as Error);
+      findings[nth]?.resolve(found);
+    }
+  };
+  for (let worker = 0; worker < AT_ONCE; worker += 1) void work();
+  return findings.map(({ promise }) => promise);
+}
+
+/** What is not as expected, or `undefined`. */
+function problemOf({ violates, shows = [] }: Check, { violated, complete, shown, run }: Found): string | undefined {
+  if (violated !== violates) {
+    return violated === undefined ? "No violation was found." : [`Violated: ${violated}`, ...account(run)].join("\n");
+  }
+  if (!complete) return "The search was cut off.";
+  const never = shows.filter((what) => !shown.has(what));
+  return never.length === 0 ? undefined : `Never met: ${never.join("; ")}`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

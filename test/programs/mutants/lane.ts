@@ -1,0 +1,154 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
+import config from "../../../vitest.config.ts";
+import { tellBlocks } from "./blocks.ts";
+import { apply, type Mutant } from "./mutate.ts";
+import type { Reached, WorkerOrders } from "./reach.ts";
+import { ROOT, type SourceFile } from "./sources.ts";
+
+/** What a test file needs and enters without any mutant. */
+export interface Baseline extends Reached {
+  /** From the start of the file's process to its end. */
+  readonly durationMs: number;
+  readonly slowestTestMs: number;
+}
+
+/** Some tests of a file. */
+export interface Selection {
+  readonly testFile: string;
+  /** By their full names; all by default. */
+  readonly names?: readonly string[] | undefined;
+  readonly baseline: Baseline;
+}
+
+export type Fate = "killed" | "timed out" | "survived";
+
+/** A test that takes so many times longer than without a mutant does not end. */
+const TIMES_LONGER = 20;
+const LEAST_TIMEOUT_MS = 10_000;
+/** The same for a loop, by the blocks that it enters, since a machine's load does not change these. */
+const TIMES_MORE_ENTRIES = 10;
+const LEAST_MOST_ENTRIES = 1_000_000;
+
+interface PresentMutant {
+  mutant: Mutant | undefined;
+}
+
+/** Runs the tests of one package, one file at a time. */
+export class Lane implements AsyncDisposable {
+  readonly #vitest: Vitest;
+  readonly #present: PresentMutant;
+
+  private constructor(vitest: Vitest, present: PresentMutant) {
+    this.#vitest = vitest;
+    this.#present = present;
+  }
+
+  static async open(packageName: string, files: readonly SourceFile[]): Promise<Lane> {
+    const sources = new Map(files.map((file) => [join(ROOT, file.path), file]));
+    const present: PresentMutant = { mutant: undefined };
+    const project = config.test?.projects?.find(
+      (one) => typeof one === "object" && "test" in one && one.test?.name === packageName,
+    );
+    if (typeof project !== "object" || !("test" in project)) throw new Error(`vitest.config.ts has no project '${packageName}'.`);
+    const vitest = await createVitest(
+      { config: false, watch: false, root: ROOT, maxWorkers: 1, bail: 1, reporters: [{}], silent: true, fsModuleCache: false },
+      {
+        ...project,
+        plugins: [
+          {
+            name: "leasehold-mutants",
+            enforce: "pre",
+            transform(_code, id) {
+              const file = sources.get(id);
+              return file && { code: load(file, present), map: null };
+            },
+          },
+        ],
+        test: { ...project.test, pool: "forks", setupFiles: [fileURLToPath(new URL("./reached.ts", import.meta.url))] },
+      },
+    );
+    return new Lane(vitest, present);
+  }
+
+  async testFiles(): Promise<string[]> {
+    const specifications = await this.#vitest.globTestSpecifications();
+    return specifications.map(({ moduleId }) => moduleId).toSorted();
+  }
+
+  /** @throws an error where a test of the file fails. */
+  async baseline(testFile: string): Promise<Baseline> {
+    const directory = await mkdtemp(join(tmpdir(), "leasehold-mutants-"));
+    try {
+      const report = join(directory, "reached.json");
+      const startMs = performance.now();
+      const { modules, errors } = await this.#run({ testFile }, { report, mostEntries: Number.MAX_SAFE_INTEGER });
+      if (errors.length > 0) throw new Error(`${testFile} fails without any mutant.`, { cause: errors[0] });
+      const reached = JSON.parse(await readFile(report, "utf8")) as Reached;
+      const durations = modules.flatMap((one) => [...one.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0));
+      return { ...reached, durationMs: performance.now() - startMs, slowestTestMs: Math.max(0, ...durations) };
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  }
+
+  /** What the tests make of a mutant; ends with the first that fails. */
+  async judge(mutant: Mutant, selections: readonly Selection[]): Promise<Fate> {
+    this.#change(mutant);
+    try {
+      for (const selection of selections) {
+        const { baseline } = selection;
+        const mostEntries = LEAST_MOST_ENTRIES + TIMES_MORE_ENTRIES * baseline.entries;
+        this.#vitest.config.testTimeout = LEAST_TIMEOUT_MS + TIMES_LONGER * baseline.slowestTestMs;
+        const { errors } = await this.#run(selection, { report: undefined, mostEntries });
+        if (errors.some(isTimeout)) return "timed out";
+        if (errors.length > 0) return "killed";
+      }
+      return "survived";
+    } finally {
+      this.#change(undefined);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#vitest.close();
+  }
+
+  async #run(
+    { testFile, names }: Pick<Selection, "testFile" | "names">,
+    orders: WorkerOrders,
+  ): Promise<{ modules: TestModule[]; errors: unknown[] }> {
+    // What failed before is counted with what fails now, unless it is forgotten.
+    this.#vitest.state.filesMap.clear();
+    this.#vitest.state.idMap.clear();
+    const project = this.#vitest.projects[0]!;
+    project.provide("mutants", orders);
+    const specification: TestSpecification = project.createSpecification(testFile, names && { testNames: [...names] });
+    const { testModules, unhandledErrors } = await this.#vitest.runTestSpecifications([specification], false);
+    const errors = [...unhandledErrors];
+    for (const testModule of testModules) {
+      errors.push(...testModule.errors());
+      for (const test of testModule.children.allTests()) errors.push(...(test.result().errors ?? []));
+      for (const suite of testModule.children.allSuites()) errors.push(...suite.errors());
+      if (!testModule.ok() && errors.length === 0) errors.push(new Error(`${testFile} failed.`));
+    }
+    return { modules: testModules, errors };
+  }
+
+  #change(mutant: Mutant | undefined): void {
+    const changed = mutant ?? this.#present.mutant;
+    this.#present.mutant = mutant;
+    if (changed) this.#vitest.invalidateFile(join(ROOT, changed.file));
+  }
+}
+
+function load({ path, source, base }: SourceFile, { mutant }: PresentMutant): string {
+  return tellBlocks(mutant?.file === path ? apply(source, mutant) : source, base);
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Object && "message" in error && /^(Test|Hook) timed out in /.test(String(error.message));
+}

@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checkConsumer } from "./consumer.ts";
+import { Report } from "./report.ts";
+import { checkTarball, pack, type Manifest, type Workspace } from "./tarball.ts";
+
+/*
+ * What a user gets is the tarball, not the repository: this packs every published package, checks what is inside, and
+ * installs them together in an empty folder elsewhere, where a program imports them and the compiler reads their types.
+ * It needs `dist`, so `npm run types` comes before it.
+ */
+
+const root = join(import.meta.dirname, "../../..");
+const report = new Report();
+const temporary = mkdtempSync(join(tmpdir(), "leasehold-packaging-"));
+try {
+  const workspaces = findWorkspaces();
+  const published = workspaces.filter(({ manifest }) => manifest.private !== true);
+  report.check("packages to publish are found", () => {
+    if (published.length === 0) throw new Error(`There is none under ${join(root, "packages")}.`);
+  });
+  const tarballs = published.flatMap((workspace) => {
+    const tarball = report.check(`${workspace.manifest.name}: npm pack`, () => pack(workspace, temporary));
+    if (tarball) checkTarball(report, tarball, workspaces, root);
+    return tarball ?? [];
+  });
+  // A package that could not be packed has been reported; what depends on it could only be installed from a registry.
+  if (tarballs.length === published.length && tarballs.length > 0) {
+    const folder = join(temporary, "consumer");
+    mkdirSync(folder);
+    checkConsumer(report, tarballs, folder, root);
+  }
+} finally {
+  rmSync(temporary, { recursive: true, force: true });
+}
+process.exitCode = report.summarize();
+
+function findWorkspaces(): Workspace[] {
+  const packages = readdirSync(join(root, "packages")).map((name) => join("packages", name));
+  return [...packages, "infra", "test"]
+    .map((name) => join(root, name))
+    .filter((folder) => existsSync(join(folder, "package.json")))
+    .map((folder) => ({ folder, manifest: JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest }));
+}

@@ -1,0 +1,64 @@
+/** `npm run simulate`: see {@link USAGE}. */
+import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
+import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
+import { huntMutants, printMutants } from "./mutants/hunt.ts";
+import { drawPlan } from "./plan.ts";
+import { shrink } from "./shrink.ts";
+import { simulate } from "./simulation.ts";
+import { printTally } from "./summary.ts";
+import { runOnThreads } from "./threads.ts";
+import { printTimeline } from "./timeline.ts";
+
+/** After so many broken runs, more would not tell anything new. */
+const ENOUGH_VIOLATIONS = 20;
+const PROGRESS_EVERY_MS = 10_000;
+
+let commandLine: CommandLine | undefined;
+try {
+  commandLine = readCommandLine(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+  process.exitCode = 2;
+}
+if (commandLine?.help) print(USAGE);
+else if (commandLine?.mutants) await seeMutants(commandLine);
+else if (commandLine) await seeRuns(commandLine);
+
+async function seeRuns({ runs, seed, stores, threads, json }: CommandLine): Promise<void> {
+  const startMs = performance.now();
+  let toldMs = startMs;
+  let isInterrupted = false;
+  process.once("SIGINT", () => (isInterrupted = true));
+  const tally = await runOnThreads({ first: seed, count: runs, stores }, threads, (sum) => {
+    if (!json && performance.now() - toldMs > PROGRESS_EVERY_MS) {
+      toldMs = performance.now();
+      print(`${sum.runs.toLocaleString("en-US")} runs, ${sum.violations.length} violations\n`);
+    }
+    return isInterrupted || sum.violations.length >= ENOUGH_VIOLATIONS ? "enough" : "go on";
+  });
+  const seconds = (performance.now() - startMs) / 1_000;
+  print(json ? `${JSON.stringify({ ...tally, seconds })}\n` : printTally(tally, seconds));
+  if (tally.violations.length === 0) return;
+  process.exitCode = 1;
+  if (!json) await showFirst(tally.violations[0]!.seed, stores);
+}
+
+/** Repeats a run that broke something, made as small as it can be. */
+async function showFirst(seed: number, stores: CommandLine["stores"]): Promise<void> {
+  await warmUp();
+  print(`\nthe run with seed ${seed}, without all that it does not need:\n\n`);
+  const smallest = await shrink(drawPlan(seed, stores));
+  print(`${printTimeline(await simulate(smallest, { history: true }))}\n`);
+  const store = stores ? ` --store '${stores[0]}'` : "";
+  print(`\nto see it again: npm run simulate -- --runs 1 --seed ${seed}${store}\n`);
+}
+
+async function seeMutants({ runs, seed, threads, json }: CommandLine): Promise<void> {
+  const hunts = await huntMutants({ first: seed, count: runs }, threads);
+  print(json ? `${JSON.stringify(hunts)}\n` : printMutants(hunts));
+  if (hunts.some(({ invariant }) => invariant === undefined)) process.exitCode = 1;
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}

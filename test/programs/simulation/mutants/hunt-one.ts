@@ -1,0 +1,7 @@
+/** Runs simulations until one breaks an invariant, and prints how many that took. An entry point, run with a mutant's sources. */
+import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
+import { huntViolation, type Seeds } from "../seeds.ts";
+
+Error.stackTraceLimit = 0;
+await warmUp();
+process.stdout.write(JSON.stringify(await huntViolation(JSON.parse(process.argv[2] ?? "") as Seeds)));

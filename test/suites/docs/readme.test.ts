@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { glob, readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { timing } from "@leasehold/core";
+import { describe, expect, test } from "vitest";
+
+// The compiler checks the snippets (they are part of this project); what is left is that the documents say the same.
+const root = new URL("../../../", import.meta.url);
+const snippetFolder = new URL("snippets/", import.meta.url);
+const documents = [
+  "README.md",
+  "docs/recipes.md",
+  ...["core", "azure-blob", "functions"].map((name) => `packages/${name}/README.md`),
+  ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
+];
+
+// Constructs are compiled by other rules, and so elsewhere.
+const snippetFiles = [
+  ...(await readdir(snippetFolder)).map((name) => new URL(name, snippetFolder)),
+  new URL("infra/aws/test/readme-snippets.ts", root),
+];
+const snippets = await Promise.all(snippetFiles.map(async (file) => normalize(await readFile(file, "utf8"))));
+
+describe.each(documents)("%s", (document) => {
+  test("every TypeScript block stands, word for word, in a snippet that is compiled", async () => {
+    const blocks = codeBlocks(await readFile(new URL(document, root), "utf8"), "ts");
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const block of blocks) {
+      const [imports, code] = splitImports(block);
+      const home = snippets.find((snippet) => snippet.includes(code) && imports.every((line) => snippet.includes(line)));
+      expect(home, `this block of ${document} stands in no snippet:\n${block}`).toBeDefined();
+    }
+  });
+});
+
+test("every link of a document to a file of the repository leads to one, and to a heading in it", async () => {
+  const dead: string[] = [];
+  let links = 0;
+  for await (const document of glob("{*.md,docs/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}", {
+    cwd: fileURLToPath(root),
+  })) {
+    const text = await readFile(new URL(document, root), "utf8");
+    for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const file = new URL(target, new URL(document, root));
+      const heading = file.hash.slice(1);
+      file.hash = "";
+      links += 1;
+      if (!existsSync(file) || (heading !== "" && !headingsOf(await readFile(file, "utf8")).includes(heading))) {
+        dead.push(`${document}: ${target}`);
+      }
+    }
+  }
+  expect(links).toBeGreaterThan(30);
+  expect(dead).toEqual([]);
+});
+
+test("the table of times in the README is what timing() prints", async () => {
+  const [table] = codeBlocks(await readFile(new URL("README.md", root), "utf8"), "text");
+  expect(table?.trimEnd()).toBe(String(timing({ leaseDurationMs: 15_000 })));
+});
+
+test("the first example of the core package prints what it says", async () => {
+  const file = fileURLToPath(new URL("core-readme.ts", snippetFolder));
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=@leasehold/source", file]);
+  expect(stdout.trim()).toBe("{ elected: true, term: 1, result: 'done in term 1' }");
+});
+
+/** As GitHub makes them into the targets of links. */
+function headingsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function codeBlocks(markdown: string, language: string): string[] {
+  return [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map((match) => match[1] ?? "");
+}
+
+function splitImports(block: string): [imports: string[], code: string] {
+  const lines = block.split("\n");
+  const imports = lines.filter((line) => line.startsWith("import ")).map(normalize);
+  return [imports, normalize(lines.filter((line) => !line.startsWith("import ")).join("\n"))];
+}
+
+/** Snippets stand inside functions, with other indentation. */
+function normalize(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

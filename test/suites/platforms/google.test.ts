@@ -1,0 +1,278 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { createServer, type AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { finished, pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { cloudEvent, http, type Request, type Response } from "@google-cloud/functions-framework";
+import { getTestServer } from "@google-cloud/functions-framework/testing";
+import { MemoryLeaseStore, StoreError, type Leader } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startFirestore } from "@leasehold/test-kit/backends/firestore";
+import { Gate } from "./gate.ts";
+
+const ELECTION = "exchange-rates";
+let store: MemoryLeaseStore;
+let open: AsyncDisposableStack;
+let functions = 0;
+
+beforeEach(() => {
+  store = new MemoryLeaseStore();
+  open = new AsyncDisposableStack();
+});
+
+afterEach(async () => {
+  await open.disposeAsync();
+});
+
+/** Serves a function that is registered under a name of its own, by the framework's server. Returns its address. */
+async function serve(register: (name: string) => void): Promise<string> {
+  functions += 1;
+  const name = `function-${functions}`;
+  register(name);
+  const server: Server = getTestServer(name);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  open.defer(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+type HttpHandler = Parameters<typeof onlyAsLeaderOnHttp<MemoryLeaseStore>>[1];
+
+async function serveHttp(handler: HttpHandler, options: object = {}): Promise<string> {
+  return await serve((name) => http(name, onlyAsLeaderOnHttp({ store, election: ELECTION, ...options }, handler)));
+}
+
+describe("an HTTP function of the Functions Framework", () => {
+  test("leads, and has given the lease up by the time its response arrives", async () => {
+    const url = await serveHttp((_request, response, leadership) => response.json({ term: leadership.term }));
+
+    for (const term of [1, 2]) {
+      const answer = await fetch(url);
+      expect(await store.read(ELECTION)).toMatchObject({ state: "vacant", term });
+      expect([answer.status, await answer.json()]).toEqual([200, { term }]);
+    }
+  });
+
+  test("answers 200 where another works, so that Cloud Scheduler does not deliver again", async () => {
+    const gate = open.use(await Gate.start());
+    const url = await serveHttp(async (_request, response) => {
+      await fetch(gate.url);
+      response.send("worked");
+    });
+    const working = fetch(url);
+    await gate.arrival;
+
+    const standby = await fetch(url);
+    expect(standby.status).toBe(200);
+    expect(await standby.json()).toMatchObject({ elected: false, leader: { term: 1, state: "held" } });
+    gate.open();
+    expect(await (await working).text()).toBe("worked");
+  });
+
+  test("answers what onStandby returns, or what it sends itself", async () => {
+    const gate = open.use(await Gate.start());
+    const working = fetch(await serveHttp(async (_request, response) => response.send(await (await fetch(gate.url)).text())));
+    await gate.arrival;
+    const returns = await serveHttp(() => undefined, { onStandby: (leader?: Leader) => ({ term: leader?.term }) });
+    const sends = await serveHttp(() => undefined, {
+      onStandby: (_leader: Leader, _request: Request, response: Response) => void response.sendStatus(204),
+    });
+
+    expect(await (await fetch(returns)).json()).toEqual({ term: 1 });
+    expect((await fetch(sends)).status).toBe(204);
+    gate.open();
+    await working;
+  });
+
+  test("lets a response that is streamed go out as it is written", async () => {
+    const url = await serveHttp(async (_request, response) => {
+      await pipeline(Readable.from(["one ", "two ", "three"]), response);
+    });
+
+    expect(await (await fetch(url)).text()).toBe("one two three");
+  });
+
+  test("gives only the first of two answers, whole", async () => {
+    const url = await serveHttp((_request, response) => {
+      response.json({ first: 1 });
+      if (!response.headersSent) response.status(500).json({ second: "and much longer than the first one was" });
+      response.status(500).set("X-Second", "1");
+      response.end("the third");
+    });
+
+    const answer = await fetch(url);
+    expect([answer.status, await answer.json(), answer.headers.get("x-second")]).toEqual([200, { first: 1 }, null]);
+  });
+
+  test("answers 500 when its handler throws although it has answered: Cloud Scheduler is to deliver again", async () => {
+    const url = await serveHttp((_request, response) => {
+      response.set("X-Done", "yes").sendStatus(204);
+      throw new Error("not after all");
+    });
+
+    const answer = await fetch(url);
+    expect([answer.status, answer.headers.get("x-done")]).toEqual([500, null]);
+  });
+
+  test.for<[string, (response: Response) => Promise<unknown>]>([
+    ["json, and waits for the event", (response) => once(response.json({}), "finish")],
+    ["end, and waits by the stream's own means", (response) => finished(response.end())],
+    ["an empty stream", (response) => pipeline(Readable.from([]), response)],
+  ])("does not keep a handler waiting that sends %s", async ([, send]) => {
+    const url = await serveHttp(async (_request, response) => await send(response), { timeoutMs: 600_000 });
+
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  test("holds back an answer whose head was written by hand", async () => {
+    const url = await serveHttp((_request, response) => void response.writeHead(202, { "X-Head": "1" }).end("accepted"));
+
+    const answer = await fetch(url);
+    expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
+    expect([answer.status, answer.headers.get("x-head"), await answer.text()]).toEqual([202, "1", "accepted"]);
+  });
+
+  test("answers 500 when its handler throws, and has given the lease up", async () => {
+    const url = await serveHttp(() => Promise.reject(new Error("no rates today")));
+
+    expect((await fetch(url)).status).toBe(500);
+    expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
+  });
+
+  test("answers 500 when the store cannot be reached, and 200 on request", async () => {
+    const away = new RecordLeaseStore(new MemoryRecordStore());
+    away.read = () =>
+      Promise.reject(
+        new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false }),
+      );
+    const throws = await serveHttp(() => undefined, { store: away });
+    const skips = await serveHttp(() => undefined, { store: away, onUnavailable: "skip" });
+
+    expect((await fetch(throws)).status).toBe(500);
+    const skipped = await fetch(skips);
+    expect([skipped.status, await skipped.json()]).toEqual([200, { elected: false }]);
+  });
+
+  test("does each minute of Cloud Scheduler's once", async () => {
+    const url = await serveHttp((_request, response, { occurrence }) => response.json(occurrence), { gate: "oncePerTick" });
+    const headers = { "X-CloudScheduler-JobName": "refresh", "X-CloudScheduler-ScheduleTime": "2026-11-20T10:00:00Z" };
+
+    const answer = await fetch(url, { method: "POST", headers });
+    expect(await answer.json()).toMatchObject({ id: "refresh@2026-11-20T10:00:00.000Z", attempt: 1 });
+    const elsewhere = { ...headers, "X-CloudScheduler-JobName": "projects/acme/locations/us-east4/jobs/refresh" };
+    for (const again of [headers, elsewhere]) {
+      expect(await (await fetch(url, { method: "POST", headers: again })).json()).toEqual({ elected: false });
+    }
+    // Somebody's own request does not say which minute it is for.
+    expect((await fetch(url)).status).toBe(500);
+  });
+});
+
+describe("a CloudEvent function of the Functions Framework", () => {
+  const event = { specversion: "1.0", id: "event-7", source: "//pubsub", type: "tick", time: "2026-11-20T10:00:00Z" };
+
+  test("does each event once, in whichever mode it is delivered", async () => {
+    const ran: unknown[] = [];
+    const wrapped = onlyAsLeaderOnCloudEvent<{ of: string }, MemoryLeaseStore, void>(
+      { gate: "oncePerTick", store, election: ELECTION },
+      ({ data }, { occurrence }) => void ran.push([data?.of, occurrence?.id]),
+    );
+    // A function of two parameters would be taken for one with a callback.
+    expect(wrapped).toHaveLength(1);
+    const url = await serve((name) => cloudEvent(name, wrapped));
+
+    const structured = { "Content-Type": "application/cloudevents+json" };
+    const first = await fetch(url, {
+      method: "POST",
+      headers: structured,
+      body: JSON.stringify({ ...event, data: { of: "ten" } }),
+    });
+    expect(first.ok).toBe(true);
+    const binary = {
+      "Content-Type": "application/json",
+      ...Object.fromEntries(Object.entries(event).map(([name, value]) => [`ce-${name}`, value])),
+    };
+    const second = await fetch(url, { method: "POST", headers: binary, body: JSON.stringify({ of: "ten" }) });
+    expect(second.ok).toBe(true);
+    expect(ran).toEqual([["ten", "event-7@2026-11-20T10:00:00.000Z"]]);
+  });
+});
+
+describe("a Cloud Run job", () => {
+  test("leads, and gives its work's result", async () => {
+    process.env["CLOUD_RUN_EXECUTION"] = "refresh-x7k2p";
+    open.defer(() => void delete process.env["CLOUD_RUN_EXECUTION"]);
+    const job = onlyAsLeaderInJob({ store, election: ELECTION }, ({ candidateId, term }) => ({ candidateId, term }));
+
+    await expect(job()).resolves.toEqual({ candidateId: "refresh-x7k2p-0-0", term: 1 });
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
+  });
+
+  test("does not know for when it was scheduled", () => {
+    expect(() => onlyAsLeaderInJob({ gate: "oncePerTick", store, election: ELECTION }, () => undefined)).toThrow(
+      "needs 'occurrence'",
+    );
+  });
+});
+
+describe("examples/google-cloud", () => {
+  /** The framework's own program, with the example's folder as its source. */
+  async function startFramework(region: string, firestoreHost: string): Promise<string> {
+    const port = await freePort();
+    const bin = fileURLToPath(
+      new URL("../../../node_modules/@google-cloud/functions-framework/build/src/main.js", import.meta.url),
+    );
+    const source = fileURLToPath(new URL("../../../examples/google-cloud", import.meta.url));
+    const args = ["--conditions=@leasehold/source", bin, "--target=refreshRates", `--source=${source}`, `--port=${port}`];
+    const child: ChildProcess = spawn(process.execPath, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...process.env,
+        REGION: region,
+        FIRESTORE_EMULATOR_HOST: firestoreHost,
+        GOOGLE_CLOUD_PROJECT: "local",
+        METADATA_SERVER_DETECTION: "none",
+      },
+    });
+    open.defer(async () => {
+      const exit = once(child, "exit");
+      child.kill("SIGKILL");
+      await exit;
+    });
+    let said = "";
+    for await (const chunk of child.stdout ?? []) {
+      said += String(chunk);
+      if (said.includes("URL: ")) return `http://127.0.0.1:${port}/`;
+    }
+    throw new Error(`The Functions Framework did not start: ${said}${String(child.stderr?.read() ?? "")}`);
+  }
+
+  test("refreshes in one region, while the other skips", async () => {
+    const firestore = open.use(await startFirestore());
+    const [west, east] = await Promise.all([
+      startFramework("europe-west1", firestore.host),
+      startFramework("us-east4", firestore.host),
+    ]);
+
+    expect(await (await fetch(west, { method: "POST" })).json()).toEqual({ refreshed: 2, term: 1 });
+    expect(await (await fetch(east, { method: "POST" })).json()).toEqual({ elected: false });
+    expect(await (await fetch(west, { method: "POST" })).json()).toEqual({ refreshed: 2, term: 2 });
+    // Three minutes without the first region.
+    await firestore.advance(180_000);
+    expect(await (await fetch(east, { method: "POST" })).json()).toEqual({ refreshed: 2, term: 3 });
+    expect(await (await fetch(west, { method: "POST" })).json()).toEqual({ elected: false });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,182 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
+import { Elector } from "@leasehold/core";
+import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { SqlLeaseStore } from "@leasehold/sql";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
+import { Gate } from "./gate.ts";
+import { LambdaFunction, type Invoked } from "./lambda-function.ts";
+import type { TestEvent } from "./lambda-handlers.ts";
+
+const HANDLERS = new URL("./lambda-handlers.ts", import.meta.url);
+const TEN = "2026-11-20T10:00:00Z";
+/** What EventBridge sends; each region's own event has an id of its own. */
+const tick = (region: string, id: string): TestEvent => ({
+  id,
+  time: TEN,
+  resources: [`arn:aws:events:${region}:123456789012:rule/hourly`],
+});
+
+let folder: string;
+let store: SqlLeaseStore;
+let open: AsyncDisposableStack;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasehold-lambda-"));
+  store = new SqlLeaseStore({ sqlite: join(folder, "leases.db") });
+  open = new AsyncDisposableStack();
+  open.defer(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+afterEach(async () => {
+  await open.disposeAsync();
+});
+
+async function start(handler: "exclusive" | "short" | "once", name = "billing"): Promise<LambdaFunction> {
+  const environment = { LEASES: join(folder, "leases.db") };
+  return open.use(await LambdaFunction.start({ name, module: HANDLERS, handler, environment }));
+}
+
+describe("a Lambda function behind the runtime interface", () => {
+  test("leads, and has given the lease up by the time it has answered and is frozen", async () => {
+    const instance = await start("exclusive");
+
+    await expect(instance.invoke({})).resolves.toMatchObject({ response: { term: 1, valid: true } });
+    await expect(store.read("exclusive")).resolves.toMatchObject({ state: "vacant", term: 1 });
+    await expect(instance.invoke({})).resolves.toMatchObject({ response: { term: 2 } });
+  });
+
+  test("gives the lease up when its handler throws, and the platform gets the error", async () => {
+    const instance = await start("exclusive");
+
+    await expect(instance.invoke({ fails: "no such account" })).resolves.toEqual({
+      errorType: "RangeError",
+      errorMessage: "no such account",
+    });
+    await expect(store.read("exclusive")).resolves.toMatchObject({ state: "vacant" });
+  });
+
+  test("skips while another instance works, and says which function and request that is", async () => {
+    const gate = open.use(await Gate.start());
+    const [first, second] = [await start("exclusive", "west"), await start("exclusive", "east")];
+    const working = first.invoke({ gate: gate.url });
+    await gate.arrival;
+
+    await expect(second.invoke({})).resolves.toEqual({ response: { elected: false, leader: "west-request-1" } });
+    gate.open();
+    await expect(working).resolves.toMatchObject({ response: { term: 1 } });
+    await expect(second.invoke({})).resolves.toMatchObject({ response: { term: 2 } });
+  });
+
+  test("finds the leadership of its last invocation over when it is thawed for the next", async () => {
+    const instance = await start("exclusive");
+    await instance.invoke({});
+
+    await expect(instance.invoke({})).resolves.toMatchObject({ response: { before: { valid: false, aborted: true } } });
+  });
+
+  test("finds its leadership over when it was frozen in the middle of its work, and a rival has led meanwhile", async () => {
+    const gate = open.use(await Gate.start());
+    const instance = await start("short");
+    const working = instance.invoke({ gate: gate.url });
+    await gate.arrival;
+    instance.freeze();
+    const rival = new Elector({ store, election: "short", leaseDurationMs: 1_500 });
+    const leadership = open.use(await rival.campaign());
+    expect(leadership.term).toBe(2);
+    instance.thaw();
+    gate.open();
+
+    await expect(working).resolves.toMatchObject({ response: { term: 1, valid: false } });
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  test("is told to stop before Lambda ends it", async () => {
+    const instance = await start("exclusive");
+
+    const invoked = await instance.invoke({ untilAborted: true }, { timeoutMs: 3_000 });
+
+    expect(invoked).toMatchObject({ response: { reason: "out-of-time", valid: true } });
+    expect((invoked as { response: { leftMs: number } }).response.leftMs).toBeGreaterThan(0);
+    await expect(store.read("exclusive")).resolves.toMatchObject({ state: "vacant" });
+  });
+
+  test("does an occurrence once, delivered twice and from two regions", async () => {
+    const [west, east] = [await start("once", "west"), await start("once", "east")];
+    const id = "rule/hourly@2026-11-20T10:00:00.000Z";
+
+    await expect(west.invoke(tick("us-west-2", "a"))).resolves.toMatchObject({ response: { occurrence: { id, attempt: 1 } } });
+    for (const [instance, event] of [
+      [west, tick("us-west-2", "a")],
+      [east, tick("us-east-1", "b")],
+    ] as const) {
+      await expect(instance.invoke(event)).resolves.toEqual({ response: { elected: false } });
+    }
+  });
+
+  test("leaves an occurrence to a later delivery when it is killed, as the next attempt", async () => {
+    const gate = open.use(await Gate.start());
+    const [killed, next] = [await start("once", "west"), await start("once", "east")];
+    const working = killed.invoke({ ...tick("us-west-2", "a"), gate: gate.url });
+    await gate.arrival;
+    process.kill(killed.pid, "SIGKILL");
+    await expect(working).resolves.toMatchObject({ errorType: "Runtime.ExitError" });
+
+    // As a platform delivers again, until the lease of the dead one has run out.
+    let invoked: Invoked;
+    do invoked = await next.invoke(tick("us-east-1", "b"));
+    while ("response" in invoked && (invoked.response as { leader?: string }).leader === "west-request-1");
+    expect(invoked).toMatchObject({ response: { term: 2, occurrence: { attempt: 2 } } });
+  });
+
+  test("says what it needs of an event that does not tell when it was due", async () => {
+    const instance = await start("once");
+
+    const invoked = await instance.invoke({ detail: "an input of its own" });
+
+    expect(invoked).toMatchObject({ errorType: "ConfigurationError" });
+    expect((invoked as { errorMessage: string }).errorMessage).toContain("Pass 'occurrence'");
+  });
+});
+
+describe("examples/aws-lambda", () => {
+  test("writes one report for an hour, however often that is delivered", async () => {
+    const dynalite = open.use(await startDynalite());
+    const environment = {
+      AWS_ENDPOINT_URL_DYNAMODB: dynalite.url,
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "any",
+      AWS_SECRET_ACCESS_KEY: "any",
+    };
+    const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+    const client = new DynamoDBClient({ endpoint: dynalite.url, region: "us-east-1", credentials });
+    open.defer(() => client.destroy());
+    await new DynamoDBLeaseStore({ client, tableName: "leases" }).createTable();
+    await client.send(
+      new CreateTableCommand({
+        TableName: "reports",
+        BillingMode: "PAY_PER_REQUEST",
+        AttributeDefinitions: [{ AttributeName: "hour", AttributeType: "S" }],
+        KeySchema: [{ AttributeName: "hour", KeyType: "HASH" }],
+      }),
+    );
+    const module = new URL("../../../examples/aws-lambda/handler.ts", import.meta.url);
+    const [west, east] = await Promise.all(
+      ["west", "east"].map(async (name) =>
+        open.use(await LambdaFunction.start({ name, module, handler: "handler", environment })),
+      ),
+    );
+
+    await expect(west!.invoke(tick("us-west-2", "a"))).resolves.toMatchObject({ response: { hour: TEN, attempt: 1 } });
+    await expect(east!.invoke(tick("us-east-1", "b"))).resolves.toEqual({ response: { elected: false } });
+    const { Items } = await DynamoDBDocumentClient.from(client).send(new ScanCommand({ TableName: "reports" }));
+    expect(Items).toEqual([{ hour: TEN, attempt: 1, total: TEN.length }]);
+  });
+});

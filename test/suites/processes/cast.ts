@@ -1,0 +1,45 @@
+import type { TestContext } from "vitest";
+import { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
+import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
+import { printHistories, worstOverlapMs } from "@leasehold/test-kit/candidates/history";
+import type { Histories } from "@leasehold/test-kit/candidates/history";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import { inTurn } from "@leasehold/test-kit/candidates/turns";
+
+/** The processes that compete in one election. */
+export class Cast {
+  readonly #candidates: CandidateProcess[] = [];
+
+  /** Prints what had happened, should the test fail. */
+  constructor(onTestFailed: TestContext["onTestFailed"]) {
+    onTestFailed(({ task }) => {
+      const stderr = this.#candidates.map((candidate) => candidate.stderr).join("");
+      // The history is read by people who look for the cause.
+      console.error(`${task.name}\n${printHistories(this.#histories)}\n${stderr}`);
+    });
+  }
+
+  /** Resolves when the process is about to compete. */
+  async start(settings: CandidateSettings): Promise<CandidateProcess> {
+    return await inTurn(async () => {
+      const candidate = new CandidateProcess(settings);
+      this.#candidates.push(candidate);
+      await candidate.said("ready");
+      return candidate;
+    });
+  }
+
+  /** For how long two were valid at once, at worst, so far: 0 or less is a gap. */
+  get worstOverlapMs(): number {
+    return worstOverlapMs(this.#histories, hostMs());
+  }
+
+  /** Kills every process. */
+  async end(): Promise<void> {
+    await Promise.all(this.#candidates.map(async (candidate) => candidate.end()));
+  }
+
+  get #histories(): Histories {
+    return new Map(this.#candidates.map(({ candidateId, lines }) => [candidateId, lines]));
+  }
+}

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import type { StoreStage } from "./store-stage.ts";
+
+/** A leader is frozen between the last thing that it checked and its write: only the service can still stop that. */
+export function lateWrite(stage: StoreStage): void {
+  describe.concurrent("a leader that was frozen until another one led", () => {
+    test("is refused the write that is its very next statement", async (context) => {
+      const scene = await stage.scene(context);
+      const leader = await scene.startLeader("leader", { guards: true });
+      const standby = await scene.startStandby("standby", { guards: true });
+
+      leader.obey({ kind: "freeze-before-write", ms: stage.leaseMs / 4 });
+      const still = await leader.said("about-to-write");
+      await leader.freeze();
+      const frozenMs = hostMs();
+      await expect(standby.said("wrote")).resolves.toMatchObject({ outcome: "ok" });
+      await delay(Math.max(frozenMs + stage.leaseMs - hostMs(), 0));
+      leader.thaw();
+
+      await leader.said("invalid");
+      const late = await leader.said("wrote", { after: still });
+      expect(late).toMatchObject({ outcome: "refused", valid: false });
+      await expect(scene.guardedContent()).resolves.toBe("standby");
+      expect(leader.all("startedLeading")).toHaveLength(1);
+      expect(scene.cast.worstOverlapMs).toBeLessThanOrEqual(0);
+    });
+  });
+}

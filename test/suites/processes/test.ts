@@ -1,0 +1,28 @@
+import { test as base } from "vitest";
+import { startAzurite } from "@leasehold/test-kit/backends/azurite";
+import { Scene } from "./scene.ts";
+
+/** `test` with the stages of these tests: every election has processes of its own, which end with the test. */
+export const test = base
+  /** The Azurite that all share. */
+  .extend("azurite", { scope: "file" }, async ({}, { onCleanup }) => {
+    const azurite = await startAzurite();
+    onCleanup(async () => azurite.stop());
+    return azurite;
+  })
+  /** An Azurite for an election that disturbs it. */
+  .extend("ownAzurite", async ({}, { onCleanup }) => {
+    const azurite = await startAzurite();
+    onCleanup(async () => azurite.stop());
+    return azurite;
+  })
+  .extend("scene", ({ azurite, onTestFailed }, { onCleanup }) => {
+    const scene = new Scene(azurite.url, onTestFailed);
+    onCleanup(async () => scene.end());
+    return scene;
+  })
+  .extend("ownScene", ({ ownAzurite, onTestFailed }, { onCleanup }) => {
+    const scene = new Scene(ownAzurite.url, onTestFailed);
+    onCleanup(async () => scene.end());
+    return scene;
+  });

@@ -1,0 +1,205 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import { inTurn } from "@leasehold/test-kit/candidates/turns";
+import type { Delivery, SelfDeath, WorkerSettings } from "./delivery.ts";
+import { Witness, type DeliveryLog, type Moments } from "./witness.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+/** After so long a delivery that is neither settled nor dead hangs: three times what its platform gives it. */
+const HUNG_MS = 90_000;
+
+/** How many deliveries a process takes at a time: as platforms that let instances share, and not so many that all die at once. */
+const CONCURRENCY = 2;
+
+/**
+ * When the process that has got a delivery is killed. Where the moment does not come, as for a delivery that does not
+ * lead, it is killed `afterMs` after the delivery has settled.
+ */
+export interface PlannedDeath {
+  readonly at: "claim" | "handler" | "return" | SelfDeath;
+  /** After the delivery was sent (`claim`), or its handler has returned (`return`). */
+  readonly afterMs: number;
+  /** How much of its work the handler has done then (`handler`): from 0 to 1. */
+  readonly workDone: number;
+}
+
+/** A worker's place, which one process after another takes. */
+export interface Place {
+  readonly group?: string | undefined;
+  readonly settings: WorkerSettings;
+}
+
+interface Post extends Place {
+  readonly name: string;
+  /** How many processes it has had. */
+  processes: number;
+  /** The one that takes deliveries there; undefined while it is being replaced, or the place is closed. */
+  present: WorkerProcess | undefined;
+  isClosed: boolean;
+}
+
+/** Workers, each with a process that another one replaces when it ends. None of them outlives this process. */
+export class Fleet implements AsyncDisposable {
+  readonly witness = new Witness();
+  /** How many processes were killed. */
+  killed = 0;
+  readonly #posts: readonly Post[];
+  readonly #processes: WorkerProcess[] = [];
+  readonly #deaths = new Set<Promise<void>>();
+  #change = Promise.withResolvers<void>();
+  #broken: Error | undefined;
+  #isEnding = false;
+
+  private constructor(places: readonly Place[]) {
+    this.#posts = places.map((place, at) => ({
+      ...place,
+      name: "abcdefgh"[at]!,
+      processes: 0,
+      present: undefined,
+      isClosed: false,
+    }));
+  }
+
+  /** Every worker takes deliveries when it resolves. */
+  static async gather(places: readonly Place[]): Promise<Fleet> {
+    const fleet = new Fleet(places);
+    try {
+      await Promise.all(fleet.#posts.map(async (post) => fleet.#staff(post)));
+      return fleet;
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * Sends a delivery to the worker at this place or, if that is busy or being replaced, to another of its group, as soon
+   * as one is free. Resolves when the delivery has settled, or died with its process; with nothing if the place is closed.
+   * @param election what it competes for, as the store knows it.
+   * @throws if it hangs.
+   */
+  async deliver(place: number, delivery: Delivery, election: string, death?: PlannedDeath): Promise<DeliveryLog | undefined> {
+    const { group } = this.#posts[place]!;
+    const process = await this.#free(place);
+    if (!process) return undefined;
+    const log: DeliveryLog = { id: delivery.id, election, group, worker: process.name, sentMs: hostMs() };
+    const moments = this.witness.sent(log);
+    const diesOnce = death?.at === "acquired" || death?.at === "released" ? death.at : undefined;
+    process.send({ ...delivery, diesOnce });
+    if (death) this.#bury(this.#kill(process, death, delivery.workMs, moments));
+    const giveUp = new AbortController();
+    const hung = delay(HUNG_MS, true, { signal: giveUp.signal }).catch(() => false);
+    if (await Promise.race([moments.over.then(() => false), hung])) {
+      throw new Error(`A delivery has neither settled nor died: ${JSON.stringify(log)}`);
+    }
+    giveUp.abort();
+    process.busy -= 1;
+    this.#changed();
+    return log;
+  }
+
+  /** Takes the workers of a group away: they are killed, and nobody takes their places. */
+  async close(group: string): Promise<void> {
+    const posts = this.#posts.filter((post) => post.group === group);
+    for (const post of posts) post.isClosed = true;
+    this.#changed();
+    await Promise.all(posts.map(async ({ present }) => present?.kill()));
+  }
+
+  /** Gives a group workers again; resolves when they take deliveries. */
+  async open(group: string): Promise<void> {
+    const posts = this.#posts.filter((post) => post.group === group && post.isClosed);
+    for (const post of posts) post.isClosed = false;
+    await Promise.all(posts.map(async (post) => this.#staff(post)));
+  }
+
+  /** Resolves when every death that was planned has come. */
+  async deathsAreOver(): Promise<void> {
+    while (this.#deaths.size > 0) await Promise.all(this.#deaths);
+  }
+
+  /** What the workers wrote to stderr: normally nothing. */
+  get stderr(): string {
+    return this.#processes.map(({ stderr }) => stderr).join("");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
+    await Promise.all(this.#processes.map(async (process) => process.kill()));
+  }
+
+  /** A process that is free, and is no longer so quite; nothing where the place is closed. */
+  async #free(place: number): Promise<WorkerProcess | undefined> {
+    const { group } = this.#posts[place]!;
+    // The next ones after it, in a circle.
+    const posts = [...this.#posts.slice(place), ...this.#posts.slice(0, place)].filter((post) => post.group === group);
+    for (;;) {
+      if (this.#broken) throw this.#broken;
+      if (posts[0]?.isClosed) return undefined;
+      const free = posts.find(({ present }) => present && !present.hasEnded && present.busy < CONCURRENCY)?.present;
+      if (free) {
+        free.busy += 1;
+        return free;
+      }
+      await this.#change.promise;
+    }
+  }
+
+  /** Starts a process there; resolves when it takes deliveries. */
+  async #staff(post: Post): Promise<void> {
+    const { settings, group } = post;
+    await inTurn(async () => {
+      if (post.isClosed || this.#isEnding) return;
+      post.processes += 1;
+      const name = `${post.name}${post.processes}`;
+      const process = new WorkerProcess(name, settings, {
+        said: (line) => this.witness.heard({ name, group }, line),
+        ended: (atMs, killed) => {
+          if (!this.#isEnding) this.killed += 1;
+          this.witness.ended(name, atMs, killed ? undefined : process.stderr);
+          post.present = undefined;
+          if (!this.#isEnding && !post.isClosed) this.#staff(post).catch((error: unknown) => this.#break(error));
+        },
+      });
+      this.#processes.push(process);
+      await process.ready;
+      // The place may have been closed meanwhile.
+      if (post.isClosed) return await process.kill();
+      post.present = process;
+      this.#changed();
+    });
+  }
+
+  /** Whoever waits for a free process looks again. */
+  #changed(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+
+  /** A process could not be started: nobody waits for it in vain. */
+  #break(error: unknown): void {
+    this.#broken ??= error as Error;
+    this.#changed();
+  }
+
+  async #kill(process: WorkerProcess, { at, afterMs, workDone }: PlannedDeath, workMs: number, moments: Moments): Promise<void> {
+    if (at === "claim") await delay(afterMs);
+    else if (at === "handler" && (await comes(moments.started, moments.over))) await delay(workDone * workMs);
+    else {
+      if (at === "return") await comes(moments.returned, moments.over);
+      else await moments.over;
+      await delay(afterMs);
+    }
+    await process.kill();
+  }
+
+  #bury(dying: Promise<void>): void {
+    this.#deaths.add(dying);
+    void dying.finally(() => this.#deaths.delete(dying));
+  }
+}
+
+/** Whether a moment comes before the delivery is over. */
+async function comes(moment: Promise<void>, over: Promise<void>): Promise<boolean> {
+  return await Promise.race([moment.then(() => true), over.then(() => false)]);
+}

@@ -1,0 +1,26 @@
+/** What a wrapped function sends until it knows that it does not lead, in a process that has just started: on every store. */
+import { describe, expect, test } from "vitest";
+import { functionRequests } from "../../programs/bench/function-requests.ts";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { STORE_NAMES, testStore } from "@leasehold/test-kit/stores/stores";
+
+/** A look, and where the store's clock is not exact another one that confirms the first. */
+const TO_DECIDE = 2;
+/** An acquisition, which is two on a blob, where a look needs no confirmation; and a release. */
+const TO_LEAD = 4;
+
+describe.each(STORE_NAMES)("%s", async (name) => {
+  const missing = await isMissing((await testStore(name)).missing());
+
+  test.skipIf(missing)(
+    "takes two requests at most to find that another leads, and four for all of an invocation that does",
+    async () => {
+      const counts = await functionRequests(name, 1);
+
+      for (const [situation, sent] of counts) {
+        const most = situation.startsWith("cold") ? TO_DECIDE : TO_LEAD;
+        for (const requests of sent) expect.soft(requests, situation).toBeLessThanOrEqual(most);
+      }
+    },
+  );
+});

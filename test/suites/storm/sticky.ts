@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { SeededRandom } from "@leasehold/core/testing";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import type { StoreName } from "@leasehold/test-kit/stores/stores";
+import { checkGroups, groupChanges } from "./check-groups.ts";
+import { checkReigns } from "./check-reigns.ts";
+import { checkTurnedAway } from "./check-turned-away.ts";
+import type { GateSettings } from "./delivery.ts";
+import { figuresOf } from "./figures.ts";
+import { Fleet } from "./fleet.ts";
+import { printHistory } from "./history.ts";
+import { deathOf, workOf } from "./plan.ts";
+import { storeTolerance } from "./store-tolerance.ts";
+import type { StormOptions, Verdict } from "./storm.ts";
+import type { Witness } from "./witness.ts";
+
+const GROUPS = ["east", "west"] as const;
+const WORKERS_OF_A_GROUP = 4;
+/** Of each tick, for each group. */
+const DELIVERIES_OF_A_TICK = 3;
+const MISSED_TICKS = 2;
+const PLATFORM_TIMEOUT_MS = 30_000;
+/** The leading group is away for these ticks: long enough to be replaced, and, when both are there again, too short. */
+const AWAY = [
+  { from: 3, to: 6 },
+  { from: 10, to: 10 },
+];
+const TICKS = 14;
+/** How much of a period deliveries of a tick are apart, at most. */
+const SPREAD = 0.15;
+
+interface Pace {
+  readonly leaseMs: number;
+  readonly periodMs: number;
+}
+
+/**
+ * Above twice the tolerance of the store's clock, as the gate asks; and such that a lease that is left behind has run out
+ * before its holder's group has missed its ticks by it.
+ */
+const PACES: Readonly<Partial<Record<StoreName, Pace>>> = {
+  // Twice 4 s.
+  dynamodb: { leaseMs: 2_000, periodMs: 8_500 },
+  // Twice 2 s; Azure's shortest lease is less than the two ticks and a half.
+  azure: { leaseMs: 15_000, periodMs: 8_000 },
+};
+const PACE: Pace = { leaseMs: 2_000, periodMs: 3_000 };
+
+/**
+ * 14 ticks, each delivered six times, to two groups of 4 workers: as many as fit into two minutes where the clock of the
+ * store is coarse, in real time. A third of the deliveries' processes are killed, while both groups are there: a process
+ * that dies as it takes over keeps its own group out for a lease. The group that leads goes away for four ticks, in which the
+ * other one has to take over, and comes back; the other one then misses a single tick.
+ */
+export async function stormSticky({ store, service, seed }: StormOptions): Promise<Verdict> {
+  const { leaseMs, periodMs } = PACES[store] ?? PACE;
+  const election = `storm-${randomUUID()}`;
+  const gateOf = (group: string): GateSettings => ({
+    gate: "sticky",
+    election,
+    group,
+    periodMs,
+    missedTicks: MISSED_TICKS,
+    leaseDurationMs: leaseMs,
+    remainingMs: PLATFORM_TIMEOUT_MS,
+  });
+  const places = GROUPS.flatMap((group) =>
+    Array.from({ length: WORKERS_OF_A_GROUP }, () => ({ group, settings: { store: service, gates: [gateOf(group)] } })),
+  );
+  const dice = new SeededRandom(seed);
+  await using fleet = await Fleet.gather(places);
+  const beginMs = hostMs();
+  const ticksMs = Array.from({ length: TICKS }, (_, tick) => beginMs + tick * periodMs);
+  const weather = { workMs: periodMs / 10, leaseDurationMs: leaseMs, long: 0, failing: 0.05 };
+  const underWay: Array<Promise<unknown>> = [];
+  let away: string | undefined;
+  for (const [tick, dueMs] of ticksMs.entries()) {
+    await delay(Math.max(dueMs - hostMs(), 1));
+    if (AWAY.some(({ from }) => from === tick)) {
+      away = leadingGroup(fleet.witness);
+      await fleet.close(away);
+    }
+    for (const [at, group] of GROUPS.flatMap((each) => Array.from({ length: DELIVERIES_OF_A_TICK }, () => each)).entries()) {
+      const place = GROUPS.indexOf(group) * WORKERS_OF_A_GROUP + Math.floor(dice.next() * WORKERS_OF_A_GROUP);
+      const delivery = { ...workOf(dice, weather), id: `tick${tick}-${at}`, election, scheduledMs: 0 };
+      const [afterMs, death] = [
+        dice.between(0, SPREAD * periodMs),
+        away === undefined && dice.chance(1 / 3) ? deathOf(dice) : undefined,
+      ];
+      if (group === away) continue;
+      underWay.push(delay(afterMs).then(async () => fleet.deliver(place, delivery, election, death)));
+    }
+    // Back before the next one is due.
+    if (away !== undefined && AWAY.some(({ to }) => to === tick)) {
+      await fleet.open(away);
+      away = undefined;
+    }
+  }
+  await Promise.all(underWay);
+  await fleet.deathsAreOver();
+  const { deliveries, failedWrites, surprises } = fleet.witness;
+  const log = { deliveries, ticksMs, periodMs, missedTicks: MISSED_TICKS };
+  const bars = {
+    leaseDurationMs: leaseMs,
+    reservationMs: (MISSED_TICKS + 0.5) * periodMs,
+    toleranceMs: await storeTolerance(service),
+  };
+  const problems = [
+    ...surprises,
+    ...checkReigns(deliveries),
+    ...checkGroups(log),
+    ...(groupChanges(log).length > 0 ? [] : ["No group took over from the one that was away"]),
+    ...checkTurnedAway({ deliveries, failedWrites, ...bars }),
+  ];
+  return {
+    problems,
+    figures: figuresOf(deliveries, fleet.killed),
+    history: printHistory(deliveries, failedWrites) + fleet.stderr,
+  };
+}
+
+/** By the last word of all workers. */
+function leadingGroup({ deliveries }: Witness): string {
+  const acquired = deliveries.filter((delivery) => delivery.acquired);
+  const last = acquired.toSorted((one, other) => (one.acquired?.term ?? 0) - (other.acquired?.term ?? 0)).at(-1);
+  return last?.group ?? GROUPS[0];
+}

@@ -1,0 +1,127 @@
+/**
+ * A worker of a platform for functions, in a process of its own: it wraps its handlers once, and runs one of them for each
+ * delivery that it is sent, several at a time if it is sent several. It says what happens to it as lines of JSON on its
+ * standard output. It is an entry point: import nothing but types from here.
+ */
+import { subscribe } from "node:diagnostics_channel";
+import { setTimeout as delay } from "node:timers/promises";
+import { isLeaseholdError, REQUEST_CHANNEL, type Leader, type LeaseStore, type StoreRequest } from "@leasehold/core";
+import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import { openStore } from "@leasehold/test-kit/stores/stores";
+import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
+
+/** Requests that change nothing, by the names that the stores give them. */
+const READS = new Set(["get", "head", "note"]);
+
+class AnotherLeads extends Error {}
+
+// A parent that dies takes its workers with it.
+process.on("disconnect", () => process.exit());
+if (!process.connected) process.exit();
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as WorkerSettings;
+const { store, document } = await openStore(settings.store);
+/** By id, those under way. */
+const deliveries = new Map<string, Delivery>();
+const watched = new WeakSet<LeaseStore>();
+
+subscribe(REQUEST_CHANNEL, (message) => {
+  const { operation, outcome, election } = message as StoreRequest;
+  if (outcome !== "ok" && !READS.has(operation)) say({ event: "writeFailed", election, outcome });
+});
+const handlers = new Map(settings.gates.map((gate) => [gate.election, wrap(gate)]));
+// Some SDKs load themselves at the first request, for longer than one with a short lease may take: not a delivery's.
+await document("warm-up")
+  .read()
+  .catch(() => undefined);
+process.on("message", (delivery: Delivery) => void run(delivery));
+say({ event: "ready" });
+
+/** Makes a handler as the users of `@leasehold/functions` do. */
+function wrap(gate: GateSettings): (delivery: Delivery) => Promise<Outcome> {
+  const common = { store: watch(store), candidateId: ({ id }: Delivery) => id };
+  if (gate.gate !== "oncePerTick") {
+    const onStandby = (): Outcome => "standby";
+    return onlyAsLeader<LeaseStore, Outcome, Outcome, [delivery: Delivery]>({ ...gate, ...common, onStandby }, work);
+  }
+  const once = {
+    ...common,
+    occurrence: ({ scheduledMs }: Delivery) => ({ name: SCHEDULE, scheduledMs }),
+    // Whoever leads may die of it: then somebody has to come again.
+    onStandby: (leader: Leader | undefined): Outcome => {
+      if (leader) throw new AnotherLeads(`${leader.candidateId} leads.`);
+      return "standby";
+    },
+  };
+  return onlyAsLeader<LeaseStore, Outcome, Outcome, [delivery: Delivery]>({ ...gate, ...once }, work);
+}
+
+async function work({ id, workMs, pieces, fails }: Delivery, leadership: FunctionLeadership): Promise<Outcome> {
+  say({ event: "started", delivery: id, term: leadership.term, validUntilMs: validUntilMs(leadership) });
+  try {
+    for (let piece = 0; piece < pieces; piece += 1) {
+      await delay(workMs / pieces);
+      await leadership.checkpoint();
+      say({ event: "renewed", delivery: id, validUntilMs: validUntilMs(leadership) });
+    }
+    if (fails) throw new Error("The handler has failed.");
+    return "ran";
+  } finally {
+    say({ event: "returned", delivery: id });
+  }
+}
+
+function validUntilMs(leadership: FunctionLeadership): number {
+  // The clock first: it must not seem to be valid for longer than it is.
+  const nowMs = hostMs();
+  return nowMs + leadership.remainingMs();
+}
+
+async function run(delivery: Delivery): Promise<void> {
+  const { id } = delivery;
+  deliveries.set(id, delivery);
+  try {
+    const outcome = await handlers.get(delivery.election)!(delivery);
+    say({ event: "settled", delivery: id, outcome });
+  } catch (error) {
+    const outcome = error instanceof AnotherLeads ? "turned-away" : "failed";
+    say({ event: "settled", delivery: id, outcome, error: isLeaseholdError(error) ? error.code : String(error) });
+  }
+  deliveries.delete(id);
+}
+
+/** The store itself, which from then on tells of what it was granted and what it has released. */
+function watch(given: LeaseStore): LeaseStore {
+  // Some give out the same store of occurrences again.
+  if (watched.has(given)) return given;
+  watched.add(given);
+  const acquire = given.acquire.bind(given);
+  const release = given.release.bind(given);
+  const occurrences = given.occurrences?.bind(given);
+  given.acquire = async (request) => {
+    const outcome = await acquire(request);
+    if (outcome.acquired) {
+      const { candidateId: delivery, term, grantedAt } = outcome.lease;
+      say({ event: "acquired", delivery, term, grantedMs: grantedAt.monotonicMs + hostMs() - performance.now() });
+      dieOnce("acquired", delivery);
+    }
+    return outcome;
+  };
+  given.release = async (lease, options) => {
+    const outcome = await release(lease, options);
+    dieOnce("released", lease.candidateId);
+    say({ event: "released", delivery: lease.candidateId, ok: outcome === "released" });
+    return outcome;
+  };
+  if (occurrences) given.occurrences = (election, options) => watch(occurrences(election, options));
+  return given;
+}
+
+function dieOnce(at: Delivery["diesOnce"], delivery: string): void {
+  if (deliveries.get(delivery)?.diesOnce === at) process.kill(process.pid, "SIGKILL");
+}
+
+function say(event: WorkerEvent): void {
+  process.stdout.write(`${JSON.stringify({ atMs: hostMs(), ...event })}\n`);
+}
