@@ -4,6 +4,7 @@
 export type {
   AcquireOutcome,
   AcquireRequest,
+  Fenced,
   Lease,
   ReleaseOptions,
   ReleaseOutcome,

@@ -1,23 +1,14 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import { ConfigurationError, systemClock, type OccurrenceOptions } from "@leasehold/core";
-import { checkName, duration, RecordLeaseStore, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
+import { systemClock, type OccurrenceOptions } from "@leasehold/core";
+import { checkName, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { toStoreError } from "./dynamodb-errors.ts";
-import { fenceOn, type DynamoDBFence, type Fenced } from "./fence.ts";
-import { leaseKey, PARTITION_KEY, SORT_KEY } from "./item.ts";
+import { fenceOn, type DynamoDBFence } from "./fence.ts";
 import { LeaseTable } from "./lease-table.ts";
-import type { AnyDynamoDBClient } from "./one-request.ts";
-
-export interface DynamoDBLeaseStoreOptions extends RecordLeaseStoreOptions {
-  /** The table: its partition key is the string `election`, its sort key the string `entry`. */
-  readonly tableName: string;
-  /**
-   * Yours, used as it is, but for its retries: those of lease calls are off, without a change to the client.
-   * @defaultValue a new one, with the region and the credentials that the SDK finds by itself
-   */
-  readonly client?: AnyDynamoDBClient | undefined;
-}
+import { checkTableName, type DynamoDBLeaseStoreOptions } from "./options.ts";
+import type { AnyDynamoDBClient } from "./requests.ts";
+import { leaseKey, PARTITION_KEY, SORT_KEY } from "./schema.ts";
 
 /**
  * Leases on items of a DynamoDB table, one per election (and one per occurrence): conditional writes, and no transaction.
@@ -98,13 +89,4 @@ async function createLeaseTable(client: DynamoDBClient, TableName: string): Prom
     if ((error as Error).name !== "ResourceInUseException") throw error;
   });
   await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName });
-}
-
-function checkTableName(tableName: unknown): void {
-  // A name, or an ARN of another account's table. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
-  if (typeof tableName === "string" && /^([\w.-]{3,255}|arn:[^:]+:dynamodb:[^:]+:\d{12}:table\/[\w.-]{3,255})$/.test(tableName))
-    return;
-  throw new ConfigurationError(
-    `tableName is ${JSON.stringify(tableName) ?? "missing"}; it must have 3 to 255 letters, digits, dots, hyphens and underscores, or be a table's ARN.`,
-  );
 }

@@ -1,7 +1,7 @@
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
-import { fenceOn, type DynamoDBFence, type Fenced } from "./fence.ts";
-import { occurrenceKey } from "./item.ts";
+import { fenceOn, type DynamoDBFence } from "./fence.ts";
+import { occurrenceKey } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 
 /**

@@ -11,10 +11,10 @@ import type {
 } from "@leasehold/core/provider";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import { stored, updateOf, type ItemKey, type Stamps } from "./item.ts";
+import { stored, updateOf, type ItemKey, type Stamps } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
-import { isConditionFailed } from "./one-request.ts";
-import { TOLERANCE_MS } from "./store-time.ts";
+import { isConditionFailed } from "./requests.ts";
+import { TOLERANCE_MS } from "./clock.ts";
 
 /**
  * How late an expiry may be found by the service's clock, where renewals are at most 10 s apart and its machines agree:

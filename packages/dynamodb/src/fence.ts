@@ -1,15 +1,13 @@
 import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
-import { UnsupportedError, type Leadership } from "@leasehold/core";
-import type { ItemKey } from "./item.ts";
+import { UnsupportedError } from "@leasehold/core";
+import type { Fenced } from "@leasehold/core/provider";
+import type { ItemKey } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 
 /** An entry of `TransactItems` that lets the transaction pass only while this leadership has not ended. */
 export type DynamoDBFence = NonNullable<TransactWriteCommandInput["TransactItems"]>[number] & {
   readonly ConditionCheck: object;
 };
-
-/** What a fence is made for. */
-export type Fenced = Pick<Leadership, "election" | "term" | "termId">;
 
 /** @throws {UnsupportedError} where DynamoDB has no transactions. */
 export function fenceOn(table: LeaseTable, key: ItemKey, { election, term, termId }: Fenced): DynamoDBFence {

@@ -1,3 +1,4 @@
-export { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "./dynamodb-lease-store.ts";
+export { DynamoDBLeaseStore } from "./dynamodb-lease-store.ts";
 export type { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 export type { DynamoDBFence } from "./fence.ts";
+export type { DynamoDBLeaseStoreOptions } from "./options.ts";

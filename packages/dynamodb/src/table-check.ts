@@ -1,6 +1,6 @@
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } from "@leasehold/core";
-import type { OneRequest } from "./one-request.ts";
+import type { DynamoDBRequests } from "./requests.ts";
 import { warnOnce } from "./warning.ts";
 
 /** How long an answer may take. */
@@ -17,7 +17,7 @@ const PATIENCE = 1 / 20;
  * No answer is a warning. A bad answer ends all writing, whenever it comes.
  */
 export class TableCheck {
-  readonly #requests: OneRequest;
+  readonly #requests: DynamoDBRequests;
   readonly #clock: Clock;
   readonly #tableName: string;
   /** The answer to the first question, until a write has waited for it. */
@@ -34,7 +34,7 @@ export class TableCheck {
   /** Whether the table is known to be replicated with strong consistency, which excludes transactions. */
   strongReplicas = false;
 
-  constructor(requests: OneRequest, clock: Clock, tableName: string) {
+  constructor(requests: DynamoDBRequests, clock: Clock, tableName: string) {
     this.#requests = requests;
     this.#clock = clock;
     this.#tableName = tableName;

@@ -4,8 +4,8 @@ import { sleep, type AcquireRequest, type Lease } from "@leasehold/core/provider
 import { ProcessClock, promptNetwork, VirtualClock, type Network, type Passage } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";
-import { TOLERANCE_MS } from "../src/store-time.ts";
 import { SimulatedService, warmUp, type Line } from "@leasehold/test-kit/simulated/dynamodb-service";
+import { TOLERANCE_MS } from "../src/clock.ts";
 import { asking, ELECTION, LEASE_MS, LIMITS } from "./table-world.ts";
 
 const HOUR_MS = 3_600_000;

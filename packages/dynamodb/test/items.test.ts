@@ -3,7 +3,7 @@ import type { LeaseRecord } from "@leasehold/core/provider";
 import { ForeignRecordError } from "@leasehold/core";
 import { describe, expect, vi } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
-import { leaseKey } from "../src/item.ts";
+import { leaseKey } from "../src/schema.ts";
 import { LeaseTable } from "../src/lease-table.ts";
 import { answer, asking, ELECTION, LEASE_MS, LIMITS, makeTable, win, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";

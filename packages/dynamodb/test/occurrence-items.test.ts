@@ -1,7 +1,7 @@
 import { ConfigurationError, ForeignRecordError } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
-import { occurrenceKey } from "../src/item.ts";
+import { occurrenceKey } from "../src/schema.ts";
 import { LeaseTable } from "../src/lease-table.ts";
 import { answer, asking, ELECTION, inputOf, LEASE_MS, LIMITS, win, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";

@@ -1,8 +1,6 @@
 import type { DocumentReference, Transaction } from "@google-cloud/firestore";
-import { FencedError, ForeignRecordError, type Leadership } from "@leasehold/core";
-
-/** What a fence checks of a leadership. */
-export type Fenced = Pick<Leadership, "election" | "term" | "termId">;
+import { FencedError, ForeignRecordError } from "@leasehold/core";
+import type { Fenced } from "@leasehold/core/provider";
 
 /**
  * Makes a transaction depend on a document that tells whose guarded writes pass: a fence, or an occurrence's own record,

@@ -1,26 +1,11 @@
 import { Firestore, type Transaction } from "@google-cloud/firestore";
 import type { Clock, OccurrenceOptions } from "@leasehold/core";
-import { checkName, duration, RecordLeaseStore, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
-import { dependOn, type Fenced } from "./fence.ts";
+import { checkName, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { dependOn } from "./fence.ts";
 import { FirestoreOccurrenceStore } from "./firestore-occurrence-store.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
+import { KEEPALIVE, type FirestoreLeaseStoreOptions } from "./options.ts";
 import { Paths } from "./paths.ts";
-
-/**
- * Notices a connection that a router has forgotten: without pings, calls on it time out for as long as the system keeps
- * the socket, which is a quarter of an hour on Linux. As often as Google's services put up with.
- */
-const KEEPALIVE = { grpcOptions: { "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 10_000 } };
-
-export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
-  /**
-   * Yours, used as it is; give it the keepalive options of gRPC, as the README says.
-   * @defaultValue a new one with them, with the project and the credentials that the SDK finds by itself
-   */
-  readonly firestore?: Firestore | undefined;
-  /** The collection of the lease documents, one document per election. @defaultValue 'leasehold' */
-  readonly collection?: string | undefined;
-}
 
 /**
  * Leases on Firestore documents: each acquisition, renewal and release is one commit under a precondition, sent once,
@@ -40,7 +25,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
     // Defaults of destructuring: only what was left out gets one, and null is a mistake.
     const { collection = "leasehold", firestore = new Firestore(KEEPALIVE), clock } = options;
     const paths = new Paths(collection);
-    super(new FirestoreRecordStore(firestore, paths), { clock });
+    super(new FirestoreRecordStore(firestore, paths, { clock }), { clock });
     this.#firestore = firestore;
     this.#paths = paths;
     this.#clock = clock;

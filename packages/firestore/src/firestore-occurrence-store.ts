@@ -1,8 +1,7 @@
 import type { Firestore, Transaction } from "@google-cloud/firestore";
 import type { Clock, OccurrenceOptions } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
-import { Expiry } from "./expiry.ts";
-import { dependOn, type Fenced } from "./fence.ts";
+import { RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { dependOn } from "./fence.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
 import type { Paths } from "./paths.ts";
 
@@ -12,8 +11,7 @@ export class FirestoreOccurrenceStore extends RecordLeaseStore {
   readonly #paths: Paths;
 
   constructor(firestore: Firestore, paths: Paths, options: OccurrenceOptions & { readonly clock: Clock | undefined }) {
-    const { retentionMs, clock } = options;
-    super(new FirestoreRecordStore(firestore, paths, new Expiry(retentionMs, clock)), { clock, occurrences: true });
+    super(new FirestoreRecordStore(firestore, paths, options), { clock: options.clock, occurrences: true });
     this.#firestore = firestore;
     this.#paths = paths;
   }

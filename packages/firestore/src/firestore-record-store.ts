@@ -1,4 +1,5 @@
 import { Timestamp, type DocumentSnapshot, type Firestore } from "@google-cloud/firestore";
+import type { Clock } from "@leasehold/core";
 import type {
   GetOptions,
   LeaseRecord,
@@ -9,12 +10,21 @@ import type {
   StoredRecord,
   WatchOptions,
 } from "@leasehold/core/provider";
-import type { Expiry } from "./expiry.ts";
+import { FirestoreClock, nanosIn } from "./clock.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
-import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./lease-document.ts";
-import { OneCall, type WireWrite } from "./one-call.ts";
+import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./schema.ts";
+import { FirestoreRequests, type WireWrite } from "./requests.ts";
 import type { Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts";
+
+/** How much longer than the retention an occurrence is kept: no commit is under way for so long. */
+const GRACE_MS = 3_600_000;
+
+export interface FirestoreRecordStoreOptions {
+  /** How long a record is kept after its last write, at least. Without it the records are leases, kept for good. */
+  readonly retentionMs?: number | undefined;
+  readonly clock: Clock | undefined;
+}
 
 /**
  * One document per election, compared and swapped on its update time, and one for its fence, written in the same commit
@@ -32,22 +42,24 @@ export class FirestoreRecordStore implements RecordStore {
   };
   readonly #firestore: Firestore;
   readonly #paths: Paths;
-  readonly #calls: OneCall;
-  readonly #expiry: Expiry | undefined;
+  readonly #calls: FirestoreRequests;
+  readonly #time: FirestoreClock;
+  readonly #retentionMs: number | undefined;
   readonly watch?: NonNullable<RecordStore["watch"]>;
 
-  constructor(firestore: Firestore, paths: Paths, expiry?: Expiry) {
+  constructor(firestore: Firestore, paths: Paths, { retentionMs, clock }: FirestoreRecordStoreOptions) {
     this.#firestore = firestore;
     this.#paths = paths;
-    this.#calls = new OneCall(firestore);
-    this.#expiry = expiry;
-    if (!expiry) this.watch = (election, options) => this.#watch(election, options);
+    this.#calls = new FirestoreRequests(firestore);
+    this.#time = new FirestoreClock(clock);
+    this.#retentionMs = retentionMs;
+    if (retentionMs === undefined) this.watch = (election, options) => this.#watch(election, options);
   }
 
   async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
-    const learn = this.#expiry?.asking();
+    const learnTime = this.#time.asking();
     const { document, readTime } = await this.#calls.read(election, this.#paths.record(election), signal);
-    learn?.(nanosOf(readTime));
+    learnTime(nanosOf(readTime));
     if (!document) return undefined;
     return stored(decodeFields(document.fields ?? {}), nanosOf(document.updateTime ?? {}), nanosOf(readTime));
   }
@@ -64,7 +76,7 @@ export class FirestoreRecordStore implements RecordStore {
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
     const writes = [lease];
-    if (fence && !this.#expiry) {
+    if (fence && this.#retentionMs === undefined) {
       const name = await this.#documentName(election, this.#paths.fence(election));
       writes.push({ update: { name, fields: encodeFields({ ...fence }) } });
     }
@@ -72,12 +84,16 @@ export class FirestoreRecordStore implements RecordStore {
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
   }
 
-  /** Of an occurrence. Where Firestore's time is not known yet it is read first; the engine has always read before it writes. */
+  /**
+   * Returns when an occurrence that is written now may be deleted; a lease never may. A commit cannot add to the time at
+   * which it is carried out, so this adds to the latest that Firestore's clock may show. What deletes expired documents
+   * takes up to a day anyway. Before the first reply it reads; the engine has always read before it writes.
+   */
   async #expiresAt(election: string, signal: AbortSignal): Promise<bigint | undefined> {
-    const expiresAt = this.#expiry?.next();
-    if (!this.#expiry || expiresAt !== undefined) return expiresAt;
-    await this.get(election, { signal });
-    return this.#expiry.next();
+    if (this.#retentionMs === undefined) return undefined;
+    if (this.#time.latest() === undefined) await this.get(election, { signal });
+    const now = this.#time.latest();
+    return now === undefined ? undefined : now + nanosIn(this.#retentionMs + GRACE_MS);
   }
 
   async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<StoredRecord | undefined> {

@@ -4,7 +4,7 @@ import type { AcquireRequest, LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { FirestoreLeaseStoreOptions, FirestoreOccurrenceStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
-import { Expiry } from "../src/expiry.ts";
+import { FirestoreClock } from "../src/clock.ts";
 import { FirestoreRecordStore } from "../src/firestore-record-store.ts";
 import { Paths } from "../src/paths.ts";
 import { asking, ELECTION, FENCE_PATH, LEASE_MS, LEASE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
@@ -254,16 +254,19 @@ describe("the expiry of an occurrence's document", () => {
 
   test("is known only once a reply has told the time, and counts from when that was asked for", () => {
     const clock = new VirtualClock();
-    const expiry = new Expiry(1_000, clock);
-    expect(expiry.next()).toBeUndefined();
-    const learn = expiry.asking();
+    const time = new FirestoreClock(clock);
+    expect(time.latest()).toBeUndefined();
+    const learn = time.asking();
     clock.freeze(500);
     learn(7_000_000_000n);
-    expect(expiry.next()).toBe(7_000_000_000n + BigInt(500 * 1.1 + 1_000 + HOUR_MS) * 1_000_000n);
+    expect(time.latest()).toBe(7_000_000_000n + BigInt(500 * 1.1) * 1_000_000n);
   });
 
   test("is read first by a record store that has read nothing", async ({ world }) => {
-    const records = new FirestoreRecordStore(world.client(), new Paths("leasehold").occurrences(ELECTION), new Expiry(DAY_MS));
+    const records = new FirestoreRecordStore(world.client(), new Paths("leasehold").occurrences(ELECTION), {
+      retentionMs: DAY_MS,
+      clock: undefined,
+    });
     const record: LeaseRecord = {
       schema: 1,
       term: 1,

@@ -1,2 +1,3 @@
-export { SqlLeaseStore, type SqlLeaseStoreOptions } from "./sql-lease-store.ts";
+export { SqlLeaseStore } from "./sql-lease-store.ts";
 export type { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
+export type { SqlLeaseStoreOptions } from "./options.ts";

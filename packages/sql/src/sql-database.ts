@@ -1,55 +1,19 @@
-import { FencedError, TermRegressedError, UnsupportedError, type Leadership } from "@leasehold/core";
-import type { Fence, RecordStore } from "@leasehold/core/provider";
-import { numberOf, textOf, type Row } from "./lease-row.ts";
-
-/** The part of a leadership that a fence compares. */
-export type Fenced = Pick<Leadership, "election" | "term" | "termId">;
+import type { Fenced, RecordStore } from "@leasehold/core/provider";
 
 /** Records that guard the transactions of their users. */
-export interface FencedRecords extends RecordStore {
+export interface FencedRecordStore extends RecordStore {
   /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} */
   fence(leadership: Fenced, connection: unknown): Promise<void>;
 }
 
 /** A database of one kind: its leases, and what else `SqlLeaseStore` needs. */
-export interface SqlDatabase extends FencedRecords {
+export interface SqlDatabase extends FencedRecordStore {
   /** The statements that create the tables, each safe to repeat. */
   readonly migration: readonly string[];
   /** Creates the tables, unless they exist. */
   migrate(): Promise<void>;
   /** The occurrences of one election, on the connections of this database. */
-  occurrences(election: string, retentionMs: number): FencedRecords;
+  occurrences(election: string, retentionMs: number): FencedRecordStore;
   /** Closes what the store has opened itself. */
   close(): Promise<void>;
-}
-
-/** @throws {FencedError} unless the fence that was found is this leadership's. */
-export function checkFence({ election, term, termId }: Fenced, found: Row | undefined): void {
-  if (found && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId) return;
-  const currentTerm = found && (numberOf(found["term"]) ?? undefined);
-  throw new FencedError(election, term, currentTerm, "the tables of this transaction");
-}
-
-/**
- * Why a write of lease and fence changed nothing: as a rule because somebody has written since. But the fence may be
- * ahead, since the leases were lost or restored, or are not those that it was made with: then nobody may lead.
- *
- * @param found the `version` of the lease row, and the `fence_term` beside it.
- * @returns whether the fence's row is missing, and has to be made again.
- * @throws {TermRegressedError} if the fence is of this term already, or of a later one.
- */
-export function fenceIsMissing(election: string, fence: Fence, ifVersion: string, found: Row | undefined): boolean {
-  if (!found || textOf(found["version"]) !== ifVersion) return false;
-  const fenceTerm = numberOf(found["fence_term"]);
-  if (fenceTerm === null) return true;
-  if (fenceTerm >= fence.term) throw new TermRegressedError(election, fence.term, fenceTerm);
-  return false;
-}
-
-/** A lock that ends with the statement guards nothing. */
-export function notInTransaction(election: string, table: string): UnsupportedError {
-  return new UnsupportedError(
-    `fence() was called outside a transaction: its lock on ${table} would be gone before your write. Begin a transaction on that connection first.`,
-    { election },
-  );
 }

@@ -1,23 +1,11 @@
-import { ConfigurationError, systemClock, type Clock, type OccurrenceOptions } from "@leasehold/core";
-import { checkName, duration, RecordLeaseStore, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
+import { systemClock, type Clock, type OccurrenceOptions } from "@leasehold/core";
+import { checkName, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
+import { databaseOf, type SqlLeaseStoreOptions } from "./options.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
-import type { Fenced, SqlDatabase } from "./sql-database.ts";
+import type { SqlDatabase } from "./sql-database.ts";
 import { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
 import { SqliteDatabase } from "./sqlite/sqlite-database.ts";
-
-/** Exactly one of the databases. */
-export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
-  /**
-   * The path of a SQLite file on a local disk; it is created where it is missing. It holds the fences, and may hold the
-   * data that they guard; leases and occurrences are in a second file beside it, named with `-leasehold` at the end.
-   */
-  readonly sqlite?: string | undefined;
-  /** A pool of `mysql2/promise`, or a URL (`mysql://…`) for a pool of the store's own. */
-  readonly mysql?: unknown;
-  /** A `Pool` of `pg`, or a URL (`postgres://…`) for a pool of the store's own. */
-  readonly postgres?: unknown;
-}
 
 /**
  * Leases on rows of a SQL database: SQLite, MySQL, MariaDB or PostgreSQL; one row per election, and one for its fence.
@@ -90,13 +78,12 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
 }
 
 function openDatabase(options: SqlLeaseStoreOptions, clock: Clock): SqlDatabase {
-  const { sqlite, mysql, postgres } = options;
-  const given = (["sqlite", "mysql", "postgres"] as const).filter((name) => options[name] !== undefined);
-  if (given.length !== 1) {
-    throw new ConfigurationError(
-      `SqlLeaseStore needs exactly one of sqlite (a path), mysql and postgres (a pool or a URL); it was given ${given.join(" and ") || "none"}.`,
-    );
+  switch (databaseOf(options)) {
+    case "sqlite":
+      return new SqliteDatabase(options.sqlite as string, clock);
+    case "mysql":
+      return new MySqlDatabase(options.mysql, clock);
+    case "postgres":
+      return new PostgresDatabase(options.postgres, clock);
   }
-  if (sqlite !== undefined) return new SqliteDatabase(sqlite, clock);
-  return mysql === undefined ? new PostgresDatabase(postgres, clock) : new MySqlDatabase(mysql, clock);
 }

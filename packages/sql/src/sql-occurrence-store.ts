@@ -1,12 +1,12 @@
 import type { Clock } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
-import type { Fenced, FencedRecords } from "./sql-database.ts";
+import { RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import type { FencedRecordStore } from "./sql-database.ts";
 
 /** The occurrences of one election's schedule, each a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */
 export class SqlOccurrenceStore extends RecordLeaseStore {
-  readonly #records: FencedRecords;
+  readonly #records: FencedRecordStore;
 
-  constructor(records: FencedRecords, clock: Clock) {
+  constructor(records: FencedRecordStore, clock: Clock) {
     super(records, { clock, occurrences: true });
     this.#records = records;
   }

@@ -188,6 +188,9 @@ export interface Lease {
   readonly grantedAt: Instant;
 }
 
+/** The part of a lease, or of its leadership, that a fence compares. */
+export type Fenced = Pick<Lease, "election" | "term" | "termId">;
+
 export type AcquireOutcome =
   | { readonly acquired: true; readonly lease: Lease }
   | { readonly acquired: false; readonly current?: LeaseSnapshot | undefined };

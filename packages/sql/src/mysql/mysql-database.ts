@@ -1,17 +1,17 @@
 import type { Clock } from "@leasehold/core";
-import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../record-table.ts";
-import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
+import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
 import { MySqlConnections, statement } from "./mysql-pool.ts";
-import { MySqlRecords } from "./mysql-records.ts";
+import { MySqlRecordStore } from "./mysql-record-store.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
 
 /** In a session with autocommit off, having read a table keeps it from being altered. */
 const END_READING = "COMMIT";
 
 /** MySQL and MariaDB through `mysql2`. */
-export class MySqlDatabase extends MySqlRecords implements SqlDatabase {
+export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = MYSQL_MIGRATION;
   readonly #connections: MySqlConnections;
   readonly #clock: Clock;
@@ -23,8 +23,8 @@ export class MySqlDatabase extends MySqlRecords implements SqlDatabase {
     this.#clock = clock;
   }
 
-  occurrences(election: string, retentionMs: number): FencedRecords {
-    return new MySqlRecords(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
+  occurrences(election: string, retentionMs: number): FencedRecordStore {
+    return new MySqlRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
   }
 
   async migrate(): Promise<void> {

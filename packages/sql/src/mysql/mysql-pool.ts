@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkDatabaseUrl } from "../database-url.ts";
-import type { Connections } from "../one-connection.ts";
+import { checkDatabaseUrl } from "../options.ts";
+import type { Connections } from "../requests.ts";
 import { storeClosed } from "../sql-errors.ts";
 
 /** What is used of a connection of `mysql2/promise`. */

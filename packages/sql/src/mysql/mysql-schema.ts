@@ -1,4 +1,4 @@
-import { FENCES, LEASES, OCCURRENCES } from "../lease-row.ts";
+import { FENCES, LEASES, OCCURRENCES } from "../schema.ts";
 
 const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
   schema_version INT,

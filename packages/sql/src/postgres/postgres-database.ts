@@ -1,12 +1,12 @@
 import type { Clock } from "@leasehold/core";
 import type { StoredRecord } from "@leasehold/core/provider";
-import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../record-table.ts";
-import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
+import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { PostgresConnections, statement } from "./postgres-pool.ts";
-import { PostgresRecords } from "./postgres-records.ts";
+import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 
 /** unique_violation in the catalogue, duplicate_table, duplicate_object */
@@ -16,7 +16,7 @@ const POOL_OF_ONE =
   "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys look for a release every retryPeriodMs instead of being told; give the pool a max of 3, or the store a URL.";
 
 /** PostgreSQL through `pg`. */
-export class PostgresDatabase extends PostgresRecords implements SqlDatabase {
+export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
   readonly #connections: PostgresConnections;
   readonly #clock: Clock;
@@ -33,8 +33,8 @@ export class PostgresDatabase extends PostgresRecords implements SqlDatabase {
     else process.emitWarning(POOL_OF_ONE, { type: "LeaseholdWarning", code: "LEASEHOLD_POSTGRES_POOL_OF_ONE" });
   }
 
-  occurrences(election: string, retentionMs: number): FencedRecords {
-    return new PostgresRecords(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
+  occurrences(election: string, retentionMs: number): FencedRecordStore {
+    return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
   }
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {

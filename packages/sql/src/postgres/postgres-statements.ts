@@ -1,5 +1,4 @@
-import { COLUMNS, FENCES, LEASES } from "../lease-row.ts";
-import { LEASE_TABLE, OWN_FENCE, type RecordTable } from "../record-table.ts";
+import { COLUMNS, FENCES, LEASE_TABLE, LEASES, OWN_FENCE, type RecordTable } from "../schema.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
 /** Columns that hold bytes: what users write freely may have a NUL in it, which text cannot hold. */

@@ -1,15 +1,15 @@
 import type { Clock } from "@leasehold/core";
-import { LEASE_TABLE, occurrenceTable } from "../record-table.ts";
-import type { FencedRecords, SqlDatabase } from "../sql-database.ts";
+import { LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
-import { sqliteMeaning } from "./sqlite-errors.ts";
 import { hostClock, type HostClock } from "./host-clock.ts";
+import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
-import { SqliteRecords } from "./sqlite-records.ts";
+import { SqliteRecordStore } from "./sqlite-record-store.ts";
 import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
 
 /** SQLite through `node:sqlite`: for several processes on one host, on a local disk. */
-export class SqliteDatabase extends SqliteRecords implements SqlDatabase {
+export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = [FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
@@ -24,8 +24,8 @@ export class SqliteDatabase extends SqliteRecords implements SqlDatabase {
     this.#host = host;
   }
 
-  occurrences(election: string, retentionMs: number): FencedRecords {
-    return new SqliteRecords(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
+  occurrences(election: string, retentionMs: number): FencedRecordStore {
+    return new SqliteRecordStore(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
   }
 
   /** Nothing to do: the first use of the files creates the tables. */

@@ -2,9 +2,8 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ConfigurationError } from "@leasehold/core";
-import { FENCES } from "../lease-row.ts";
+import { FENCES, LAYOUT_CHECKS } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
-import { LAYOUT_CHECKS } from "../record-table.ts";
 import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
 
 /** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */

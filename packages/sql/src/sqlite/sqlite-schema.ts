@@ -1,4 +1,4 @@
-import { FENCES, LEASES, OCCURRENCES } from "../lease-row.ts";
+import { FENCES, LEASES, OCCURRENCES } from "../schema.ts";
 
 const RECORD = `version TEXT NOT NULL DEFAULT '',
   schema_version INTEGER,

@@ -1,4 +1,3 @@
-import type { Clock } from "@leasehold/core";
 import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 
 /** Leases, and apart from them the fences, which renewals never touch. */
@@ -6,17 +5,6 @@ export const LEASES = "leasehold_leases";
 export const FENCES = "leasehold_fences";
 /** The occurrences of schedules: rows of the same columns, which may be deleted once they have expired. */
 export const OCCURRENCES = "leasehold_occurrences";
-
-/**
- * A database's clock, to tell ages by: that of its host or server. The wall clocks of hosts that are synchronized are tens
- * of milliseconds apart; a step of so much goes unnoticed, and is what the margin is for.
- */
-export const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
-
-/** The wall clock of whoever writes a nonce. Rounded up, since a greater age is the less safe one. */
-export function writtenAtWallMs(clock: Clock): number {
-  return Math.ceil(clock.wallMs());
-}
 
 /** What a row has before its first acquisition; no version of a record is ever this. */
 export const NO_VERSION = "";
@@ -47,6 +35,48 @@ export const COLUMNS: readonly string[] = [
   "reserved_ms",
   "done",
 ];
+
+/** A table that keeps records as rows, and which of its rows are meant by the names that the engine calls them by. */
+export interface RecordTable {
+  readonly name: string;
+  /** The columns of its primary key. */
+  readonly key: readonly string[];
+  /** The values of these for a record of that name. */
+  keyOf(name: string): readonly string[];
+  /** The table of the records' fences, written together with them; a record without one is its own fence. */
+  readonly fences: typeof FENCES | undefined;
+  /** For how long a row has to be kept after its last write, which `expires_at` tells; `undefined`: for good. */
+  readonly retentionMs: number | undefined;
+}
+
+export const LEASE_TABLE: RecordTable = {
+  name: LEASES,
+  key: ["election"],
+  keyOf: (election) => [election],
+  fences: FENCES,
+  retentionMs: undefined,
+};
+
+/** Of all occurrences, those of one election. */
+export function occurrenceTable(election: string, retentionMs: number): RecordTable {
+  return {
+    name: OCCURRENCES,
+    key: ["election", "occurrence"],
+    keyOf: (occurrence) => [election, occurrence],
+    fences: undefined,
+    retentionMs,
+  };
+}
+
+/** Statements that fail where a table is there, but with the columns of another version: CREATE TABLE IF NOT EXISTS is silent then. */
+export const LAYOUT_CHECKS: readonly string[] = [
+  `SELECT election, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")} FROM ${LEASES} WHERE 1 = 0`,
+  `SELECT election, term, term_id FROM ${FENCES} WHERE 1 = 0`,
+  `SELECT election, occurrence, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")}, expires_at FROM ${OCCURRENCES} WHERE 1 = 0`,
+];
+
+/** What the fence of a record without a fence's row is compared by: nobody's once the record is vacated or broken. */
+export const OWN_FENCE: string = "term, CASE WHEN broken_reason IS NULL THEN term_id END AS term_id";
 
 /** What a database takes as a value of {@link COLUMNS}. */
 export type ColumnValue = string | number | null;

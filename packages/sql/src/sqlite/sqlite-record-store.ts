@@ -3,6 +3,7 @@ import { ConfigurationError, UnsupportedError, type Clock } from "@leasehold/cor
 import {
   sleep,
   type Fence,
+  type Fenced,
   type GetOptions,
   type LeaseRecord,
   type PutOptions,
@@ -10,19 +11,10 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import {
-  COLUMNS,
-  columnValues,
-  FENCES,
-  LEASES,
-  NONCE_COLUMNS,
-  NO_VERSION,
-  STORE_CLOCK,
-  stored,
-  writtenAtWallMs,
-} from "../lease-row.ts";
-import type { RecordTable } from "../record-table.ts";
-import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
+import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
+import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
+import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, NONCE_COLUMNS, stored, type RecordTable } from "../schema.ts";
+import type { FencedRecordStore } from "../sql-database.ts";
 import { toStoreError } from "../sql-errors.ts";
 import type { HostClock } from "./host-clock.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
@@ -51,7 +43,7 @@ interface Statements {
 }
 
 /** The rows of one table in the file of the leases. */
-export class SqliteRecords implements FencedRecords {
+export class SqliteRecordStore implements FencedRecordStore {
   readonly name: string = "sqlite";
   readonly capabilities: RecordStoreCapabilities;
   readonly #table: RecordTable;

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import type {
   Fence,
+  Fenced,
   GetOptions,
   LeaseRecord,
   PutOptions,
@@ -8,20 +9,11 @@ import type {
   RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core/provider";
-import {
-  COLUMNS,
-  columnValues,
-  FENCES,
-  LEASES,
-  NO_VERSION,
-  STORE_CLOCK,
-  stored,
-  writtenAtWallMs,
-  type Row,
-} from "../lease-row.ts";
-import { onOneConnection } from "../one-connection.ts";
-import { OWN_FENCE, type RecordTable } from "../record-table.ts";
-import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
+import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
+import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
+import { onOneConnection } from "../requests.ts";
+import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, OWN_FENCE, stored, type RecordTable, type Row } from "../schema.ts";
+import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
 import { statement, withPromises, type MySqlConnection, type MySqlConnections, type MySqlPoolConnection } from "./mysql-pool.ts";
@@ -66,7 +58,7 @@ interface Statements {
 }
 
 /** The rows of one table in MySQL or MariaDB. */
-export class MySqlRecords implements FencedRecords {
+export class MySqlRecordStore implements FencedRecordStore {
   readonly name: string = "mysql";
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,

@@ -3,7 +3,7 @@ import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import { instantOf } from "@leasehold/core/provider";
 import { toStoreError } from "./dynamodb-errors.ts";
-import type { StoreTime } from "./store-time.ts";
+import type { DynamoDBClock } from "./clock.ts";
 
 /** The SDK's name for the step that sends a request again. A step of a command takes the place of a client's of that name. */
 const RETRY_STEP = "retryMiddleware";
@@ -38,13 +38,13 @@ export interface RequestLabel {
  * the service's time from the replies, failures among them. The client itself is left as it is: what differs is
  * attached to each command.
  */
-export class OneRequest {
+export class DynamoDBRequests {
   readonly #client: AnyDynamoDBClient;
   readonly #clock: Clock;
-  readonly #time: StoreTime;
+  readonly #time: DynamoDBClock;
 
   /** @throws {ConfigurationError} unless it is a client whose own retries can be kept off. */
-  constructor(client: AnyDynamoDBClient, clock: Clock, time: StoreTime) {
+  constructor(client: AnyDynamoDBClient, clock: Clock, time: DynamoDBClock) {
     checkClient(client);
     this.#client = client;
     this.#clock = clock;

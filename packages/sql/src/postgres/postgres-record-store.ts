@@ -1,6 +1,7 @@
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import type {
   Fence,
+  Fenced,
   GetOptions,
   LeaseRecord,
   PutOptions,
@@ -8,10 +9,11 @@ import type {
   RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core/provider";
-import { COLUMNS, columnValues, NO_VERSION, STORE_CLOCK, stored, writtenAtWallMs, type Row } from "../lease-row.ts";
-import { onOneConnection } from "../one-connection.ts";
-import type { RecordTable } from "../record-table.ts";
-import { checkFence, fenceIsMissing, notInTransaction, type Fenced, type FencedRecords } from "../sql-database.ts";
+import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
+import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
+import { onOneConnection } from "../requests.ts";
+import { COLUMNS, columnValues, NO_VERSION, stored, type RecordTable, type Row } from "../schema.ts";
+import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { statement, type PostgresClient, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
@@ -22,7 +24,7 @@ const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehol
 const NO_TRANSACTION = "25P01";
 
 /** The rows of one table in PostgreSQL. */
-export class PostgresRecords implements FencedRecords {
+export class PostgresRecordStore implements FencedRecordStore {
   readonly name: string = "postgres";
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { onOneConnection, type Connections } from "../src/one-connection.ts";
+import { onOneConnection, type Connections } from "../src/requests.ts";
 
 const LABEL = { store: "s", operation: "put", election: "e", writes: true };
 

@@ -3,7 +3,7 @@ import type { Clock } from "@leasehold/core";
 import type { Instant } from "@leasehold/core/provider";
 import { instantOf } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import { StoreTime, TOLERANCE_MS } from "../src/store-time.ts";
+import { DynamoDBClock, TOLERANCE_MS } from "../src/clock.ts";
 
 const SEEDED = { seed: 20_261_121, numRuns: 500 };
 const HOUR_MS = 3_600_000;
@@ -46,15 +46,15 @@ class Clocks implements Clock {
   }
 
   setTimer(): never {
-    throw new Error("StoreTime sets no timer.");
+    throw new Error("DynamoDBClock sets no timer.");
   }
 
   random(): never {
-    throw new Error("StoreTime draws no number.");
+    throw new Error("DynamoDBClock draws no number.");
   }
 
   randomUuid(): never {
-    throw new Error("StoreTime makes no name.");
+    throw new Error("DynamoDBClock makes no name.");
   }
 }
 
@@ -69,7 +69,7 @@ interface Exchange {
   readonly hostOffsetMs: number;
 }
 
-function exchange(time: StoreTime, clocks: Clocks, { thereMs, backMs, hostOffsetMs }: Exchange): void {
+function exchange(time: DynamoDBClock, clocks: Clocks, { thereMs, backMs, hostOffsetMs }: Exchange): void {
   const sentAt: Instant = instantOf(clocks);
   clocks.pass(thereMs);
   const dateMs = dateOf(clocks.truthMs, hostOffsetMs);
@@ -77,7 +77,7 @@ function exchange(time: StoreTime, clocks: Clocks, { thereMs, backMs, hostOffset
   time.sample(dateMs, sentAt);
 }
 
-function expectTruth(time: StoreTime, clocks: Clocks): void {
+function expectTruth(time: DynamoDBClock, clocks: Clocks): void {
   const bounds = time.bounds();
   expect(bounds).toBeDefined();
   expect(bounds!.lo).toBeLessThanOrEqual(clocks.truthMs);
@@ -103,14 +103,14 @@ const steps = fc.array(fc.record({ pauseMs: pause, jumpMs: fc.oneof(fc.constant(
 
 describe("the bounds of the service's time", () => {
   test("nothing is known before the first reply", () => {
-    expect(new StoreTime(new Clocks()).bounds()).toBeUndefined();
+    expect(new DynamoDBClock(new Clocks()).bounds()).toBeUndefined();
   });
 
   test.prop([clocks, talk, steps], SEEDED)(
     "always hold the truth, wherever this machine's clocks are, however slow the replies, and however its wall clock is set",
     (given, first, rest) => {
       const process = new Clocks(given);
-      const time = new StoreTime(process);
+      const time = new DynamoDBClock(process);
       exchange(time, process, first);
       expectTruth(time, process);
       for (const step of rest) {
@@ -127,7 +127,7 @@ describe("the bounds of the service's time", () => {
     "hold it also while the machine is suspended, in the middle of a request, too",
     (given, first, rest, suspendedMs) => {
       const process = new Clocks(given);
-      const time = new StoreTime(process);
+      const time = new DynamoDBClock(process);
       exchange(time, process, first);
       for (const step of rest) {
         process.suspend(step.pauseMs);
@@ -146,7 +146,7 @@ describe("the bounds of the service's time", () => {
 
   test.prop([clocks, talk, steps], SEEDED)("are never made worse by a reply", (given, first, rest) => {
     const process = new Clocks(given);
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     exchange(time, process, first);
     for (const step of rest) {
       process.pass(step.pauseMs);
@@ -166,7 +166,7 @@ describe("the bounds of the service's time", () => {
 
   test("come from the second that a reply names, from when it was asked for and when it was in", () => {
     const process = new Clocks();
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     const sentAt = instantOf(process);
     process.pass(300);
     time.sample(10_000, sentAt);
@@ -176,7 +176,7 @@ describe("the bounds of the service's time", () => {
 
   test("widen with time by a tenth on either side", () => {
     const process = new Clocks();
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     time.sample(10_000, instantOf(process));
     process.pass(100_000);
 
@@ -187,7 +187,7 @@ describe("the bounds of the service's time", () => {
 
   test("narrow where two replies show the turn of a second", () => {
     const process = new Clocks();
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     time.sample(10_000, instantOf(process));
     process.pass(10);
     time.sample(11_000, instantOf(process));
@@ -199,7 +199,7 @@ describe("the bounds of the service's time", () => {
 
   test("count the upper one by the larger of both clocks, and the lower one by the monotonic clock", () => {
     const process = new Clocks();
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     time.sample(10_000, instantOf(process));
     process.jumpWall(HOUR_MS);
     expect(time.bounds()).toEqual({ lo: 9_500, hi: 11_500 + 1.1 * HOUR_MS });
@@ -213,7 +213,7 @@ describe("the bounds of the service's time", () => {
     ["back", -HOUR_MS],
   ])("are given up when the service's clock is seen to have stepped %s, and begin again with the next reply", (_, stepMs) => {
     const process = new Clocks();
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     time.sample(10_000_000, instantOf(process));
     process.pass(1_000);
 
@@ -227,7 +227,7 @@ describe("the bounds of the service's time", () => {
 
   test.each([NaN, Infinity, -Infinity])("learn nothing from a date that is none: %d", (dateMs) => {
     const process = new Clocks();
-    const time = new StoreTime(process);
+    const time = new DynamoDBClock(process);
     time.sample(dateMs, instantOf(process));
     expect(time.bounds()).toBeUndefined();
 

@@ -15,7 +15,7 @@ const DRIFT = SAFETY_MARGIN;
  * Core's `ServiceClock` cannot serve here: it aims requests, and so allows for little drift and for no suspension; an
  * expiry by these bounds is a proof.
  */
-export class StoreTime {
+export class DynamoDBClock {
   readonly #clock: Clock;
   #lower: { readonly ms: number; readonly inMs: number } | undefined;
   #upper: { readonly ms: number; readonly sentAt: Instant } | undefined;

@@ -59,7 +59,7 @@ const NEVER: readonly number[] = [];
 const NO_STREAM_RETRIES = { retries: 0, noResponseRetries: 0, shouldRetryFn: () => false };
 
 /** Calls of Firestore's API through the user's `Firestore`, each sent once, and cancelled when its signal says so. */
-export class OneCall {
+export class FirestoreRequests {
   readonly #firestore: Internals;
 
   /** @throws {ConfigurationError} unless it is a `Firestore` whose retries can be kept off. */

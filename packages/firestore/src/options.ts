@@ -1,0 +1,18 @@
+import type { Firestore } from "@google-cloud/firestore";
+import type { RecordLeaseStoreOptions } from "@leasehold/core/provider";
+
+export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
+  /**
+   * Yours, used as it is; give it the keepalive options of gRPC, as the README says.
+   * @defaultValue a new one with them, with the project and the credentials that the SDK finds by itself
+   */
+  readonly firestore?: Firestore | undefined;
+  /** The collection of the lease documents, one document per election. @defaultValue 'leasehold' */
+  readonly collection?: string | undefined;
+}
+
+/**
+ * The settings that find a connection that a router has forgotten: without pings, calls on it time out for as long as the
+ * system keeps the socket, which is a quarter of an hour on Linux. Google's services put up with no more of them.
+ */
+export const KEEPALIVE = { grpcOptions: { "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 10_000 } };
