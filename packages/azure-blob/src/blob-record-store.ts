@@ -10,13 +10,9 @@ import type {
   StoredRecord,
 } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME, unlessItExists } from "./azure-blob-errors.ts";
+import { AGE_UNCERTAINTY_MS, ageBoundsMs } from "./clock.ts";
 import { occurrenceBlobName } from "./options.ts";
-import { askService, DATE_GRAIN_MS, unchangedForMs, type Reply } from "./service-request.ts";
-
-/** How far the clocks of the service's own machines are trusted to agree: one dates the reply, another one dated the blob. */
-const SKEW_MS = 1_000;
-/** How far the age of a blob may be off, in either direction. */
-const UNCERTAINTY_MS = DATE_GRAIN_MS + SKEW_MS;
+import { serviceReply } from "./requests.ts";
 
 /**
  * One blob per record, with the record as its content, compared and swapped on its ETag. The blob's own lease takes no
@@ -31,7 +27,7 @@ export class BlobRecordStore implements RecordStore {
     maxValueBytes: 65_536,
     fence: "none",
     // How late an expiry may be found: all that seconds and machines may hide, and as much that is kept clear of.
-    storeClock: { toleranceMs: 2 * UNCERTAINTY_MS, exact: false },
+    storeClock: { toleranceMs: 2 * AGE_UNCERTAINTY_MS, exact: false },
   };
   readonly #container: ContainerClient;
   readonly #prefix: string;
@@ -46,13 +42,13 @@ export class BlobRecordStore implements RecordStore {
     const blob = this.#blob(election);
     let content = "";
     try {
-      const reply = await askService({ operation: "get", election, writes: false }, async () => {
+      const reply = await serviceReply({ operation: "get", election, writes: false }, async () => {
         // Where a reply breaks off, the SDK would ask for the rest by itself.
         const response = await blob.download(0, undefined, { abortSignal: signal, maxRetryRequests: 0 });
         content = await textOf(response.readableStreamBody);
         return response;
       });
-      return { data: parsed(content), version: reply.etag ?? "", nonceAgeMs: ageOf(reply) };
+      return { data: parsed(content), version: reply.etag ?? "", nonceAgeMs: ageBoundsMs(reply) };
     } catch (error) {
       if (isGone(failureOf(error))) return undefined;
       throw error;
@@ -65,7 +61,7 @@ export class BlobRecordStore implements RecordStore {
     const upload = async (): Promise<string> => {
       const conditions = ifVersion === undefined ? { ifNoneMatch: "*" } : { ifMatch: ifVersion };
       const blobHTTPHeaders = { blobContentType: "application/json" };
-      const { etag = "" } = await askService({ operation: "put", election, writes: true }, () =>
+      const { etag = "" } = await serviceReply({ operation: "put", election, writes: true }, () =>
         blob.upload(content, content.byteLength, { abortSignal: signal, conditions, blobHTTPHeaders }),
       );
       return etag;
@@ -87,7 +83,7 @@ export class BlobRecordStore implements RecordStore {
   }
 
   async #createContainer(election: string, { signal }: RecordRequestOptions): Promise<void> {
-    await askService({ operation: "create-container", election, writes: true }, () =>
+    await serviceReply({ operation: "create-container", election, writes: true }, () =>
       this.#container.create({ abortSignal: signal }),
     ).catch(unlessItExists);
   }
@@ -95,13 +91,6 @@ export class BlobRecordStore implements RecordStore {
   #blob(election: string): BlockBlobClient {
     return this.#container.getBlockBlobClient(occurrenceBlobName(this.#prefix, election));
   }
-}
-
-/** Bounds of the blob's age when the reply was sent, unless the reply contradicts itself. */
-function ageOf(reply: Reply): readonly [min: number, max: number] | undefined {
-  const ageMs = unchangedForMs(reply);
-  if (!reply.date || !reply.lastModified || ageMs < -UNCERTAINTY_MS) return undefined;
-  return [Math.max(ageMs - UNCERTAINTY_MS, 0), ageMs + UNCERTAINTY_MS];
 }
 
 /** What the engine then calls a foreign record, where it is no JSON. */

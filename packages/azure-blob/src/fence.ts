@@ -12,7 +12,7 @@ import { Recent } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, mayHaveBeenApplied, STORE_NAME } from "./azure-blob-errors.ts";
 import { isBlobClient } from "./options.ts";
 import { wholeNumber, type Metadata } from "./schema.ts";
-import { requestService, type Reply } from "./service-request.ts";
+import { requestService, type Reply } from "./requests.ts";
 
 export interface FenceOptions {
   /** Ends the wait for the service. For a seal, pass the leadership's own: there is no work to prepare once it ends. */

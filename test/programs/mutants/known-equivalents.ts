@@ -149,15 +149,15 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "An empty map says the same as none, and goes by itself when nobody asks for the election any more.",
   },
   {
-    file: "packages/azure-blob/src/blob-lease-store.ts",
-    from: "const orphan = { leaseId: holding.leaseId, term: term - 1, termIds: [termId], untilMs };",
-    to: "const orphan = { leaseId: holding.leaseId, term: term - 2, termIds: [termId], untilMs };",
+    file: "packages/azure-blob/src/release.ts",
+    from: "orphans.add(election, { leaseId: holding.leaseId, term: term - 1, termIds: [termId], untilMs });",
+    to: "orphans.add(election, { leaseId: holding.leaseId, term: term - 2, termIds: [termId], untilMs });",
     why: "A blob that names this term names its termId, too, and none names an older one any more.",
   },
   {
-    file: "packages/azure-blob/src/blob-lease-store.ts",
-    from: "const orphan = { leaseId: holding.leaseId, term: term - 1, termIds: [termId], untilMs };",
-    to: "const orphan = { leaseId: holding.leaseId, term: term - 0, termIds: [termId], untilMs };",
+    file: "packages/azure-blob/src/release.ts",
+    from: "orphans.add(election, { leaseId: holding.leaseId, term: term - 1, termIds: [termId], untilMs });",
+    to: "orphans.add(election, { leaseId: holding.leaseId, term: term - 0, termIds: [termId], untilMs });",
     why: "A blob that names this term names its termId, too, and none names an older one any more.",
   },
   {

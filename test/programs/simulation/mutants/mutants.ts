@@ -19,7 +19,7 @@ const SIGHTING = "packages/core/src/records/sighting.ts";
 const TENURE = "packages/core/src/election/tenure.ts";
 const RENEWALS = "packages/core/src/election/renewals.ts";
 const RELEASE = "packages/core/src/election/release.ts";
-const BLOB = "packages/azure-blob/src/blob-lease-store.ts";
+const BLOB_ACQUISITION = "packages/azure-blob/src/acquisition.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -363,9 +363,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: BLOB,
-        find: "      return { acquired: true, lease: this.#hold(request, holding, grantedAt) };",
-        replace: "      return { acquired: true, lease: this.#hold(request, holding, instantOf(this.#clock)) };",
+        file: BLOB_ACQUISITION,
+        find: "termId, leaseDurationMs, grantedAt: this.#grantedAt };",
+        replace: "termId, leaseDurationMs, grantedAt: instantOf(clock) };",
       },
     ],
     stores: ["blob"],

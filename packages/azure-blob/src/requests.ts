@@ -1,38 +1,71 @@
 import type { BlobClient, BlobGetPropertiesResponse, BlockBlobClient } from "@azure/storage-blob";
 import type { Clock } from "@leasehold/core";
-import type { RequestLimits, ServiceClock } from "@leasehold/core/provider";
-import { failureOf, isGone, unlessItExists } from "./azure-blob-errors.ts";
+import { sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
+import { failureOf, isContainerGone, isGone, STORE_NAME, toStoreError, unlessItExists } from "./azure-blob-errors.ts";
+import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
-import { DATE_GRAIN_MS, requestService, unchangedForMs, type Reply } from "./service-request.ts";
 
-/** Bounds of one request. */
+/** The fields that every reply of the service carries, and no stranger's does. */
+export interface Reply extends Dated {
+  readonly requestId?: string;
+}
+
+/** The bounds of one request. */
 export interface CallLimits extends RequestLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The note beside a blob, and how old it is by the service's own clock, to a second. */
-export interface NoteProperties {
+/** The metadata of a blob, and the version that it was read at. */
+export interface VersionedMetadata {
   readonly metadata: Metadata;
   readonly etag: string;
+}
+
+/** The note beside a blob. */
+export interface NoteProperties extends VersionedMetadata {
   readonly contentLength: number;
+  /** The time since the note was written, by the service's own clock, to a second. */
   readonly ageMs: number;
 }
 
-/** What a HEAD of a blob tells. */
-export interface BlobProperties {
+/** The reply to a HEAD of a blob. */
+export interface BlobProperties extends VersionedMetadata {
   readonly leaseState: "available" | "leased" | "expired" | "breaking" | "broken";
   readonly infinite: boolean;
-  readonly metadata: Metadata;
-  readonly etag: string;
   readonly contentLength: number;
-  /** How long nobody has written to it, at least, by the service's own clock. Operations on its lease are no writes. */
+  /** The least time since the blob was last written, by the service's own clock. Operations on its lease are no writes. */
   readonly unchangedMs: number;
 }
 
 /** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
 export const BREAK_AT_EXPIRY_S = 60;
 export const BREAK_NOW_S = 0;
+
+/**
+ * Sends one request to the service: once, bounded in time, published, failing with errors of ours.
+ * A success without the service's request id fails, too: proxies and captive portals answer anything with success.
+ */
+export async function requestService<T extends Reply>(
+  options: Omit<RequestOptions, "store">,
+  send: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return await sendRequest({ ...options, store: STORE_NAME }, async (signal) => await serviceReply(options, () => send(signal)));
+}
+
+/** Does the same for a caller that bounds the request in time and publishes it. */
+export async function serviceReply<T extends Reply>(
+  { operation, election, writes }: Pick<RequestOptions, "operation" | "election" | "writes">,
+  send: () => Promise<T>,
+): Promise<T> {
+  try {
+    const reply = await send();
+    if (reply.requestId === undefined) throw new Error("the answer is not the service's: it has no x-ms-request-id");
+    return reply;
+  } catch (error) {
+    throw toStoreError(error, operation, election, writes);
+  }
+}
 
 /**
  * The requests that a lease on a blob takes, one method for each: each is sent once, bounded in time, published on the
@@ -49,7 +82,7 @@ export class BlobRequests {
     this.#serviceClock = serviceClock;
   }
 
-  /** For messages. */
+  /** Names an election's blob in messages. */
   describe(election: string): string {
     return `the blob '${this.#place.blobName(election)}' in container '${this.#place.container.containerName}'`;
   }
@@ -58,15 +91,15 @@ export class BlobRequests {
     const properties = await this.#properties("head", this.#blob(election), election, limits);
     if (!properties) return undefined;
     const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = properties;
-    const unchangedMs = Math.max(unchangedForMs(properties) - DATE_GRAIN_MS, 0);
-    return { leaseState, infinite: leaseDuration === "infinite", metadata, etag, contentLength, unchangedMs };
+    const infinite = leaseDuration === "infinite";
+    return { leaseState, infinite, metadata, etag, contentLength, unchangedMs: leastAgeMs(properties) };
   }
 
   async readNote(election: string, limits: CallLimits): Promise<NoteProperties | undefined> {
     const properties = await this.#properties("read-note", this.#note(election), election, limits);
     if (!properties) return undefined;
     const { metadata = {}, etag = "", contentLength = 0 } = properties;
-    return { metadata, etag, contentLength, ageMs: unchangedForMs(properties) };
+    return { metadata, etag, contentLength, ageMs: ageMs(properties) };
   }
 
   /** Writes the note, if the sibling's ETag is still `etag` (`undefined`: if there is none). */
@@ -77,51 +110,46 @@ export class BlobRequests {
     limits: CallLimits,
   ): Promise<void> {
     const conditions = etag === undefined ? { ifNoneMatch: "*" } : { ifMatch: etag };
-    await this.#send("write-note", election, limits, true, (abortSignal) =>
+    await this.#write("write-note", election, limits, (abortSignal) =>
       this.#note(election).upload("", 0, { abortSignal, conditions, metadata }),
     );
   }
 
-  /** Creates the container unless it exists. */
-  async createContainer(election: string, limits: CallLimits): Promise<void> {
-    await this.#send("create-container", election, limits, true, (abortSignal) =>
-      this.#place.container.create({ abortSignal }),
-    ).catch(unlessItExists);
-  }
-
-  /** Creates the blob unless it exists. */
-  async createBlob(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
-    const blob = this.#place.container.getBlockBlobClient(this.#place.blobName(election));
-    const conditions = { ifNoneMatch: "*" };
-    await this.#send("create-blob", election, limits, true, (abortSignal) =>
-      blob.upload("", 0, { abortSignal, conditions, metadata }),
-    ).catch(unlessItExists);
+  /** Creates the blob unless it exists, and its container if that is missing. */
+  async create(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
+    try {
+      await this.#createBlob(election, metadata, limits);
+    } catch (error) {
+      if (!isContainerGone(failureOf(error))) throw error;
+      await this.#createContainer(election, limits);
+      await this.#createBlob(election, metadata, limits);
+    }
   }
 
   async acquire(election: string, leaseId: string, leaseDurationMs: number, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#send("acquire", election, limits, true, async (abortSignal) =>
+    await this.#write("acquire", election, limits, async (abortSignal) =>
       ofLease(leaseId, await client.acquireLease(leaseDurationMs / 1_000, { abortSignal })),
     );
   }
 
   async renew(election: string, leaseId: string, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#send("renew", election, limits, true, async (abortSignal) =>
+    await this.#write("renew", election, limits, async (abortSignal) =>
       ofLease(leaseId, await client.renewLease({ abortSignal })),
     );
   }
 
   async release(election: string, leaseId: string, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#send("release", election, limits, true, (abortSignal) => client.releaseLease({ abortSignal }));
+    await this.#write("release", election, limits, (abortSignal) => client.releaseLease({ abortSignal }));
   }
 
   /** Breaks the lease if the blob's ETag is still `etag`: a successor's term write has changed it. It ends after `seconds`, or when it runs out. */
   async break(election: string, etag: string, seconds: number, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient();
     const conditions = { ifMatch: etag };
-    await this.#send("break", election, limits, true, (abortSignal) => client.breakLease(seconds, { abortSignal, conditions }));
+    await this.#write("break", election, limits, (abortSignal) => client.breakLease(seconds, { abortSignal, conditions }));
   }
 
   /** Replaces the metadata under the lease, or of a blob that is free, if the ETag is still `etag`. Returns the new one. */
@@ -134,10 +162,24 @@ export class BlobRequests {
     limits: CallLimits,
   ): Promise<string> {
     const conditions = { ...(leaseId === undefined ? {} : { leaseId }), ifMatch: etag };
-    const response = await this.#send(operation, election, limits, true, (abortSignal) =>
+    const response = await this.#write(operation, election, limits, (abortSignal) =>
       this.#blob(election).setMetadata(metadata, { abortSignal, conditions }),
     );
     return response.etag ?? "";
+  }
+
+  async #createContainer(election: string, limits: CallLimits): Promise<void> {
+    await this.#write("create-container", election, limits, (abortSignal) => this.#place.container.create({ abortSignal })).catch(
+      unlessItExists,
+    );
+  }
+
+  async #createBlob(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
+    const blob = this.#place.container.getBlockBlobClient(this.#place.blobName(election));
+    const conditions = { ifNoneMatch: "*" };
+    await this.#write("create-blob", election, limits, (abortSignal) =>
+      blob.upload("", 0, { abortSignal, conditions, metadata }),
+    ).catch(unlessItExists);
   }
 
   async #properties(
@@ -147,7 +189,9 @@ export class BlobRequests {
     limits: CallLimits,
   ): Promise<BlobGetPropertiesResponse | undefined> {
     try {
-      return await this.#send(operation, election, limits, false, (abortSignal) => blob.getProperties({ abortSignal }));
+      return await this.#send({ operation, election, writes: false }, limits, (abortSignal) =>
+        blob.getProperties({ abortSignal }),
+      );
     } catch (error) {
       if (isGone(failureOf(error))) return undefined;
       throw error;
@@ -162,15 +206,22 @@ export class BlobRequests {
     return this.#place.container.getBlockBlobClient(this.#place.blobName(election) + NOTE_SUFFIX);
   }
 
-  async #send<T extends Reply>(
+  async #write<T extends Reply>(
     operation: string,
     election: string,
+    limits: CallLimits,
+    send: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return await this.#send({ operation, election, writes: true }, limits, send);
+  }
+
+  async #send<T extends Reply>(
+    request: Pick<RequestOptions, "operation" | "election" | "writes">,
     { timeoutMs, signal }: CallLimits,
-    writes: boolean,
     send: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const sentMs = this.#clock.monotonicMs();
-    const response = await requestService({ clock: this.#clock, election, operation, timeoutMs, writes, signal }, send);
+    const response = await requestService({ ...request, clock: this.#clock, timeoutMs, signal }, send);
     if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
     return response;
   }

@@ -1,0 +1,188 @@
+import { ForeignRecordError, TermRegressedError } from "@leasehold/core";
+import {
+  checkTerm,
+  instantOf,
+  mayAcquire,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type Instant,
+  type Lease,
+} from "@leasehold/core/provider";
+import { conditionFailed, failureOf, isGone, isTaken, lossOf, mayHaveBeenApplied } from "./azure-blob-errors.ts";
+import type { Orphan } from "./orphans.ts";
+import type { StoreParts } from "./parts.ts";
+import { publishedGrid } from "./published-grid.ts";
+import { encodeTerm, type TermMetadata } from "./schema.ts";
+import { barOfFree, type Reading, type Sighting } from "./sighting.ts";
+
+/** A term that is written under its lease. */
+interface WrittenTerm extends Pick<Reading, "metadata" | "etag"> {
+  readonly term: TermMetadata;
+  /** The term that it took the place of. */
+  readonly before: TermMetadata;
+}
+
+/** One attempt to lead, if it is the candidate's turn. Creates the blob, and its container, where they are missing. */
+export async function acquireLease(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome> {
+  const before = await sightingFor(parts, request);
+  if (!isTurnOf(parts, request, before)) {
+    return { acquired: false, current: parts.reader.snapshot(request.election, before) };
+  }
+  nextTerm(before, request);
+  return await new Acquisition(parts, request).run(before);
+}
+
+/** A lease is acquired in two steps, and counts from before the first: the service grants it, and the term is written under it. */
+class Acquisition {
+  readonly #parts: StoreParts;
+  readonly #request: AcquireRequest;
+  /** A new one for each attempt: no other attempt can have been granted this lease. */
+  readonly #leaseId: string;
+  readonly #grantedAt: Instant;
+  /** Of each term that was sent to the service. */
+  readonly #termIds: string[] = [];
+
+  constructor(parts: StoreParts, request: AcquireRequest) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#leaseId = parts.clock.randomUuid();
+    this.#grantedAt = instantOf(parts.clock);
+  }
+
+  async run(before: Sighting): Promise<AcquireOutcome> {
+    const orphan = this.#orphan(before);
+    if (!(await this.#takeLease(orphan))) return { acquired: false };
+    try {
+      const lease = await this.#takeTerm(before);
+      if (lease) return { acquired: true, lease };
+    } catch (error) {
+      await this.#free(orphan);
+      // Somebody broke the lease, or it ran out, before the term was written: a lost race.
+      if (lossOf(failureOf(error))) return { acquired: false };
+      throw error;
+    }
+    await this.#free(orphan);
+    return { acquired: false };
+  }
+
+  /** The first step: asks the service for the lease. Returns whether it was granted. */
+  async #takeLease(orphan: Orphan): Promise<boolean> {
+    const { requests, reader } = this.#parts;
+    const { election, leaseDurationMs } = this.#request;
+    try {
+      await requests.acquire(election, this.#leaseId, leaseDurationMs, this.#request);
+      return true;
+    } catch (error) {
+      const failure = failureOf(error);
+      if (isGone(failure)) reader.forget(election);
+      if (isTaken(failure) || isGone(failure)) return false;
+      // It may have been granted all the same, or be granted yet: a lease that nobody knows of would bar everyone.
+      if (mayHaveBeenApplied(error)) await this.#free(orphan);
+      throw error;
+    }
+  }
+
+  /**
+   * The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is
+   * confirmed. Returns `undefined` where another's whole term lay before it, and has reserved the election for others.
+   */
+  async #takeTerm(before: Sighting): Promise<Lease | undefined> {
+    const { clock, requests, holdings } = this.#parts;
+    const { election, candidateId, leaseDurationMs } = this.#request;
+    const written = await this.#writeTerm(before);
+    if (!written) return undefined;
+    // The break of a hold names no lease. One that was late may have met this lease before the term was written, and
+    // would end it without a word after the rest of the hold; any that comes now finds another ETag.
+    if (written.before.holdMs !== undefined) await requests.renew(election, this.#leaseId, this.#request);
+    const { term, termId = "" } = written.term;
+    const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt: this.#grantedAt };
+    holdings.add({
+      lease,
+      leaseId: this.#leaseId,
+      extendedAt: this.#grantedAt,
+      term: written.term,
+      others: written.metadata,
+      etag: written.etag,
+      writtenAt: instantOf(clock),
+      writes: Promise.resolve(),
+      transferring: false,
+      probing: undefined,
+      probedMs: undefined,
+    });
+    return lease;
+  }
+
+  async #writeTerm(before: Sighting): Promise<WrittenTerm | undefined> {
+    const term = this.#newTerm(before);
+    try {
+      return await this.#send(term, before);
+    } catch (error) {
+      if (!conditionFailed(failureOf(error)) && !mayHaveBeenApplied(error)) throw error;
+      // Another's whole term lay between our read and our lease, or the reply was lost: read under our own lease, which nobody can write past.
+      const found = await this.#parts.reader.read(this.#request.election, this.#request);
+      if (!found) throw error;
+      if (found.term.termId === term.termId) {
+        return { term, before: before.term, metadata: found.metadata, etag: found.etag };
+      }
+      return isTurnOf(this.#parts, this.#request, found) ? await this.#send(this.#newTerm(found), found) : undefined;
+    }
+  }
+
+  async #send(term: TermMetadata, { term: before, metadata, etag: ifMatch }: Reading): Promise<WrittenTerm> {
+    const { election } = this.#request;
+    const encoded = encodeTerm(term, metadata);
+    const etag = await this.#parts.requests.setMetadata("write-term", election, this.#leaseId, ifMatch, encoded, this.#request);
+    return { term, before, metadata, etag };
+  }
+
+  #newTerm(before: Reading): TermMetadata {
+    const { candidateId, value, leaseDurationMs, renewIntervalMs, reservation } = this.#request;
+    const termId = this.#parts.clock.randomUuid();
+    this.#termIds.push(termId);
+    return {
+      term: nextTerm(before, this.#request),
+      termId,
+      candidateId,
+      value,
+      leaseDurationMs,
+      grid: publishedGrid(this.#parts, this.#grantedAt.monotonicMs, renewIntervalMs),
+      reservation,
+    };
+  }
+
+  #orphan({ term: { term } }: Reading): Orphan {
+    const untilMs = this.#grantedAt.monotonicMs + this.#request.leaseDurationMs;
+    return { leaseId: this.#leaseId, term, termIds: this.#termIds, untilMs };
+  }
+
+  async #free(orphan: Orphan): Promise<void> {
+    await this.#parts.orphans.free(this.#request.election, orphan, this.#request);
+  }
+}
+
+/** Returns the blob as this process saw it last, or as it is now where that is too old or unknown. */
+async function sightingFor({ requests, reader }: StoreParts, request: AcquireRequest): Promise<Sighting> {
+  const { election, aboveTerm = 0 } = request;
+  const last = reader.last(election);
+  if (last && last.term.term >= aboveTerm) return last;
+  const found = await reader.read(election, request);
+  if (found) return found;
+  // Losing the race to create it is as good as winning it.
+  await requests.create(election, encodeTerm({ term: 0 }, {}), request);
+  const created = await reader.read(election, request);
+  if (created) return created;
+  throw new ForeignRecordError(election, requests.describe(election), "it vanished right after it was created");
+}
+
+/** Returns whether the candidate's turn has come, should the lease be free: that is the service's to say. */
+function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, sighting: Sighting): boolean {
+  return mayAcquire({ bar: barOfFree(sighting, clock.monotonicMs()) }, candidateId, reservation?.group);
+}
+
+/** @throws {TermRegressedError} if the next term would not be above what this process has seen. */
+function nextTerm({ term: { term: last } }: Reading, { election, minTerm, aboveTerm = 0 }: AcquireRequest): number {
+  const term = Math.max(last + 1, minTerm ?? 1);
+  if (term <= aboveTerm) throw new TermRegressedError(election, last, aboveTerm);
+  checkTerm("the next term", term);
+  return term;
+}

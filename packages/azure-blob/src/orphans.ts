@@ -1,0 +1,73 @@
+import type { Clock } from "@leasehold/core";
+import { Recent } from "@leasehold/core/provider";
+import type { BlobRequests, CallLimits } from "./requests.ts";
+import type { Sighting } from "./sighting.ts";
+
+/** A lease on which nobody leads, and which may have been granted, or be granted yet, by a request that was given up. */
+export interface Orphan {
+  readonly leaseId: string;
+  /** The term that the blob named before. */
+  readonly term: number;
+  /** The terms that were, or may have been, written under the lease. */
+  readonly termIds: readonly string[];
+  /** When the lease will have run out, by the monotonic clock, if it was granted at all. */
+  readonly untilMs: number;
+}
+
+/** The leases that this process has orphaned. Each would bar everyone until it ran out; it is freed as soon as it is seen. */
+export class Orphans {
+  readonly #clock: Clock;
+  readonly #requests: BlobRequests;
+  readonly #byElection: Recent<readonly Orphan[]>;
+
+  constructor(clock: Clock, requests: BlobRequests) {
+    this.#clock = clock;
+    this.#requests = requests;
+    this.#byElection = new Recent(clock);
+  }
+
+  /** Remembers an orphan, to be freed when a read finds it. */
+  add(election: string, orphan: Orphan): void {
+    const known = this.#of(election);
+    if (known.some(({ leaseId }) => leaseId === orphan.leaseId)) return;
+    this.#byElection.set(election, [...known, orphan]);
+  }
+
+  /** Frees an orphan now or, if that fails, as soon as a read finds it. */
+  async free(election: string, orphan: Orphan, limits: CallLimits): Promise<void> {
+    this.add(election, orphan);
+    await this.#free(election, orphan, limits);
+  }
+
+  /** Frees the orphans that the lease in this sighting can be. Returns whether one was. */
+  async freeSeen(election: string, { term, leasedSinceMs }: Sighting, limits: CallLimits): Promise<boolean> {
+    for (const orphan of this.#of(election)) {
+      // Under a newer term of somebody else's that has not been seen to end, the lease is theirs.
+      const canBe = leasedSinceMs === undefined || term.term <= orphan.term || orphan.termIds.includes(term.termId ?? "");
+      if (canBe && (await this.#free(election, orphan, limits))) return true;
+    }
+    return false;
+  }
+
+  async #free(election: string, orphan: Orphan, limits: CallLimits): Promise<boolean> {
+    const expired = this.#clock.monotonicMs() > orphan.untilMs;
+    const freed =
+      !expired &&
+      (await this.#requests.release(election, orphan.leaseId, limits).then(
+        () => true,
+        () => false,
+      ));
+    if (expired || freed) this.#remove(election, orphan);
+    return freed;
+  }
+
+  #of(election: string): readonly Orphan[] {
+    return this.#byElection.get(election) ?? [];
+  }
+
+  #remove(election: string, orphan: Orphan): void {
+    const left = this.#of(election).filter((other) => other !== orphan);
+    if (left.length > 0) this.#byElection.set(election, left);
+    else this.#byElection.delete(election);
+  }
+}

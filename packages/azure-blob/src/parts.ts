@@ -1,0 +1,16 @@
+import type { Clock } from "@leasehold/core";
+import type { ServiceClock } from "@leasehold/core/provider";
+import type { Holdings } from "./holding.ts";
+import type { Orphans } from "./orphans.ts";
+import type { BlobReader } from "./reader.ts";
+import type { BlobRequests } from "./requests.ts";
+
+/** All that one store knows and works with, as its operations share it. */
+export interface StoreParts {
+  readonly clock: Clock;
+  readonly serviceClock: ServiceClock;
+  readonly requests: BlobRequests;
+  readonly reader: BlobReader;
+  readonly holdings: Holdings;
+  readonly orphans: Orphans;
+}

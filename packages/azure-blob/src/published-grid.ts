@@ -1,0 +1,62 @@
+import type { Clock } from "@leasehold/core";
+import { DEFAULT_REQUEST_TIMEOUT_MS, shareLimits, sleep, type RequestLimits, type ServiceClock } from "@leasehold/core/provider";
+import { SHARP_MS } from "./grid-aim.ts";
+import type { Holding } from "./holding.ts";
+import type { StoreParts } from "./parts.ts";
+import type { Grid } from "./schema.ts";
+import { rewriteTerm } from "./term-rewrite.ts";
+
+/** A published grid grows old after this long: the two clocks drift apart, by 6 ms in this time at 10 millionths. */
+const GRID_AGE_MS = 600_000;
+/** The most requests that one term spends on learning the service's clock. */
+const MAX_PROBES = 8;
+
+/** Returns the grid of a holder that renews at `tickMs` by the monotonic clock, or `undefined` before the service's first reply. */
+export function publishedGrid(
+  { clock, serviceClock }: { readonly clock: Clock; readonly serviceClock: ServiceClock },
+  tickMs: number,
+  intervalMs: number,
+): Grid | undefined {
+  const tick = serviceClock.toService(tickMs, clock.monotonicMs());
+  return tick && { tick, intervalMs };
+}
+
+/**
+ * Makes the published grid sharp, once the term has lasted for one renewal, and again whenever it has grown old:
+ * standbys can only aim as well as the holder knew the service's clock. A holder that stood by before knows it
+ * already, and sends nothing for a while. It goes on beside the renewals; a publication waits for its write, for half
+ * of a call at most.
+ */
+export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }: RequestLimits): void {
+  const { grid } = holding.term;
+  const nowMs = parts.clock.monotonicMs();
+  if (!grid || holding.probing) return;
+  if (grid.tick.hi - grid.tick.lo <= SHARP_MS) holding.probedMs ??= nowMs;
+  if (holding.probedMs !== undefined && nowMs - holding.probedMs < GRID_AGE_MS) return;
+  holding.probedMs = nowMs;
+  const probing = new AbortController();
+  holding.probing = probing;
+  const run = async (): Promise<void> => {
+    await probe(parts, holding, probing.signal);
+    const sharper = publishedGrid(parts, holding.lease.grantedAt.monotonicMs, grid.intervalMs);
+    if (!sharper) return;
+    const half = shareLimits(parts.clock, { timeoutMs: timeoutMs / 2, signal: probing.signal });
+    await rewriteTerm(parts, "publish", holding, { grid: sharper }, half);
+  };
+  // An aim that stays blunt costs standbys some time, and nobody anything else.
+  void run()
+    .catch(() => undefined)
+    .finally(() => {
+      if (holding.probing === probing) holding.probing = undefined;
+    });
+}
+
+/** Reads the blob where the `Date` of the replies says most about the service's clock, until that is known well enough. */
+async function probe({ clock, serviceClock, reader }: StoreParts, { lease }: Holding, signal: AbortSignal): Promise<void> {
+  for (let probes = 0; probes < MAX_PROBES; probes += 1) {
+    const nowMs = clock.monotonicMs();
+    if (serviceClock.uncertaintyMs(nowMs) <= SHARP_MS) return;
+    await sleep(clock, serviceClock.sharpeningMs(nowMs + 1) - nowMs, signal);
+    await reader.read(lease.election, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, signal });
+  }
+}

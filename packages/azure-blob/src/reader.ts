@@ -1,0 +1,86 @@
+import { ForeignRecordError, type Clock, type LeaseSnapshot } from "@leasehold/core";
+import { Recent } from "@leasehold/core/provider";
+import type { Holding, Holdings } from "./holding.ts";
+import type { BlobRequests, CallLimits } from "./requests.ts";
+import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";
+import { sighted, snapshotOf, type Sighting } from "./sighting.ts";
+
+/** Reads the elections' blobs, and remembers what this process has seen of each. */
+export class BlobReader {
+  readonly #clock: Clock;
+  readonly #requests: BlobRequests;
+  readonly #holdings: Holdings;
+  readonly #sightings: Recent<Sighting>;
+
+  constructor(clock: Clock, requests: BlobRequests, holdings: Holdings) {
+    this.#clock = clock;
+    this.#requests = requests;
+    this.#holdings = holdings;
+    this.#sightings = new Recent(clock);
+  }
+
+  /**
+   * Reads the blob, and an administrator's note where the lease is breaking or broken: one request or two.
+   * @returns `undefined` if there is no blob.
+   * @throws {ForeignRecordError} if the blob cannot be read as a lease.
+   */
+  async read(election: string, limits: CallLimits): Promise<Sighting | undefined> {
+    const properties = await this.#requests.head(election, limits);
+    if (!properties) {
+      this.forget(election);
+      return undefined;
+    }
+    const term = decodeTerm(properties.metadata, properties.contentLength);
+    if ("problem" in term) {
+      this.forget(election);
+      throw new ForeignRecordError(election, this.#requests.describe(election), term.problem);
+    }
+    const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
+    const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
+    const reading = { ...properties, ...note, term, seenMs: this.#clock.monotonicMs() };
+    const sighting = sighted(this.#sightings.get(election), reading);
+    this.#sightings.set(election, sighting);
+    return sighting;
+  }
+
+  /** Returns what this process remembers of the blob. */
+  last(election: string): Sighting | undefined {
+    return this.#sightings.get(election);
+  }
+
+  /** Keeps what is remembered for so long more, at least. */
+  keep(election: string, forMs: number): void {
+    this.#sightings.keep(election, forMs);
+  }
+
+  forget(election: string): void {
+    this.#sightings.delete(election);
+  }
+
+  /** A term of this process's is over, which nobody knows better. Should the next read find a lease, it is not this term's. */
+  sawEnd(holding: Holding): void {
+    this.#holdings.drop(holding);
+    const { term, others: metadata, etag, writtenAt, lease } = holding;
+    const seenMs = this.#clock.monotonicMs();
+    const unchangedMs = seenMs - writtenAt.monotonicMs;
+    const free = { leaseState: "available", infinite: false, contentLength: 0 } as const;
+    this.#sightings.set(lease.election, sighted(undefined, { ...free, metadata, etag, unchangedMs, term, seenMs }));
+  }
+
+  /** Returns the sighting as readers get it at present. */
+  snapshot(election: string, sighting: Sighting): LeaseSnapshot {
+    const isOurs = this.#holdings.holds(election, sighting.term);
+    return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
+  }
+
+  /** A note counts only for the term that it names: it may be left from an earlier one. */
+  async #readNote(
+    election: string,
+    term: number,
+    limits: CallLimits,
+  ): Promise<{ note: BreakNote; noteAgeMs: number } | undefined> {
+    const found = await this.#requests.readNote(election, limits);
+    const note = found && decodeNote(found.metadata);
+    return note?.term === term ? { note, noteAgeMs: found?.ageMs ?? 0 } : undefined;
+  }
+}
