@@ -47,7 +47,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       help: { type: "boolean", default: false },
     },
   });
-  const unknown = values.package.find((name) => !(PACKAGES as readonly string[]).includes(name));
+  const unknown = values.package.find((name) => !PACKAGES.includes(name));
   if (unknown !== undefined) throw new TypeError(`Option '--package' is '${unknown}'; it must be one of ${PACKAGES.join(", ")}.`);
   return {
     packages: values.package,

@@ -1,11 +1,16 @@
+import { globSync, readFileSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mutate, type Mutant } from "./mutate.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The packages whose logic is ours to prove. The tests prove themselves: a server for tests that is wrong fails them. */
-export const PACKAGES = ["core", "azure-blob", "dynamodb", "firestore", "sql", "functions", "conformance"] as const;
+/** The packages that are published: their logic is ours to prove. The tests prove themselves. */
+export const PACKAGES: readonly string[] = globSync("packages/*/package.json", { cwd: ROOT })
+  .filter((manifest) => !isPrivate(manifest))
+  .map((manifest) => basename(dirname(manifest)))
+  .toSorted();
 /** Not what users run. */
 const LEFT_OUT = ["packages/core/src/testing/"];
 /** More blocks than a file has. */
@@ -32,4 +37,8 @@ export async function readSources(packageName: string): Promise<SourceFile[]> {
       return { path, source, base: (index + 1) * BLOCKS_OF_A_FILE, mutants: mutate(path, source) };
     }),
   );
+}
+
+function isPrivate(manifest: string): boolean {
+  return (JSON.parse(readFileSync(`${ROOT}${manifest}`, "utf8")) as { readonly private?: boolean }).private === true;
 }
