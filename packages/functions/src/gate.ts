@@ -1,10 +1,18 @@
-import { ConfigurationError, systemClock, type Leader, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import {
+  ConfigurationError,
+  systemClock,
+  type Clock,
+  type Leader,
+  type LeaderTask,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+} from "@leasehold/core";
 import { MAX_NAME_BYTES } from "@leasehold/core/provider";
-import { completeInTime } from "./complete-in-time.ts";
 import { attempt, type AttemptOptions, type AttemptOutcome } from "./attempt.ts";
 import { earlierOccurrences } from "./catch-up.ts";
+import { completeInTime } from "./complete-in-time.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
-import { occurrenceId, type ClaimedOccurrence, type Occurrence } from "./occurrence.ts";
+import { occurrenceId, type Occurrence } from "./occurrence.ts";
 import {
   checkOptions,
   DEFAULT_RETENTION_MS,
@@ -15,15 +23,15 @@ import {
   type OncePerTickOptions,
   type OnlyAsLeaderOptions,
 } from "./options.ts";
-import { timeBudget } from "./time-budget.ts";
+import { timeBudget, type TimeBudget } from "./time-budget.ts";
 
-/** What a platform tells of an invocation. */
+/** The facts that a platform gives of an invocation. */
 export interface Platform<Args extends readonly unknown[]> {
-  /** How long until it ends the invocation, in milliseconds. */
+  /** Returns how long until it ends the invocation, in milliseconds. */
   readonly remainingMs: (...args: Args) => number;
-  /** How a person finds the invocation again. */
+  /** Returns the name by which a person finds the invocation again. */
   readonly candidateId?: (...args: Args) => string | undefined;
-  /** Which occurrence of its schedule it is. @throws {ConfigurationError} if the event does not tell. */
+  /** Returns the occurrence of its schedule. @throws {ConfigurationError} if the event does not name it. */
   readonly occurrence?: (...args: Args) => Occurrence;
 }
 
@@ -32,122 +40,155 @@ export type LeaderHandler<Args extends readonly unknown[], Store, Result> = (
   ...args: [...args: Args, leadership: FunctionLeadership<Store>]
 ) => Result | Promise<Result>;
 
-/** One invocation on its way through the gate. */
-interface Invocation {
-  /** When the signal aborts, and when the platform ends it all, by the monotonic clock. */
-  readonly endMs: number;
-  readonly platformEndMs: number;
-  readonly attemptOptions: Omit<AttemptOptions, "store" | "election" | "endMs">;
-}
-
 /** Wraps a handler so that it runs only as leader; see the README on the three gates. */
 export function gate<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby = NotElected>(
   platform: Platform<Args>,
   options: OnlyAsLeaderOptions<Args, Store, Standby>,
   handler: LeaderHandler<Args, Store, Result>,
 ): (...args: Args) => Promise<Result | Standby> {
-  const anyOptions = options as unknown as AnyOptions;
-  checkOptions(anyOptions);
-  if (typeof handler !== "function") throw new ConfigurationError("onlyAsLeader needs a handler: a function.");
-  if (options.gate === "oncePerTick" && !options.occurrence && !platform.occurrence) {
-    throw new ConfigurationError(
-      "The gate 'oncePerTick' needs 'occurrence' here: a function that takes the handler's arguments and returns { name, scheduledMs }.",
-    );
-  }
-  const { clock = systemClock, onUnavailable = "throw" } = options;
-  const { capabilities } = leasesOf(anyOptions);
+  const gated = new GatedHandler(platform, options, handler);
+  return async (...args) => await gated.deliver(args);
+}
 
-  function begin(args: Args): Invocation {
-    const remainingMs = platform.remainingMs(...args);
-    const { workMs, releaseTimeoutMs, timing } = timeBudget(remainingMs, options, capabilities);
-    const nowMs = clock.monotonicMs();
-    return {
-      endMs: nowMs + workMs,
-      platformEndMs: nowMs + remainingMs,
-      attemptOptions: {
-        ...timing,
-        releaseTimeoutMs,
-        clock,
-        candidateId: label(platform.candidateId?.(...args)),
-        value: options.value,
-        renewal: options.renewal === "background" ? "scheduled" : "manual",
-        signal: options.signal,
-      },
-    };
-  }
+/** One invocation on its way through the gate. */
+interface Invocation<Args> {
+  readonly args: Args;
+  /** When the signal aborts, and when the platform ends it all, by the monotonic clock. */
+  readonly endMs: number;
+  readonly platformEndMs: number;
+  readonly budget: TimeBudget;
+}
 
-  function task(
-    args: Args,
-    store: LeaseStore,
-    platformEndMs: number,
-    occurrence?: Occurrence & { readonly caughtUp: boolean },
-  ): LeaderTask<Result> {
-    return async (leadership) => {
-      const claimed: ClaimedOccurrence | undefined = occurrence && {
-        ...occurrence,
-        id: leadership.election,
-        attempt: leadership.term,
-      };
-      const renewsByHand = options.renewal !== "background";
-      const result = await handler(...args, functionLeadership<Store>(leadership, store, renewsByHand, claimed));
-      if (occurrence) await completeInTime(leadership, clock, platformEndMs);
-      return result;
-    };
-  }
+/** An occurrence that an invocation tries to claim. */
+type Claim = Occurrence & { readonly caughtUp: boolean };
 
-  async function leadOnce(args: Args): Promise<AttemptOutcome<Result>> {
-    const { endMs, platformEndMs, attemptOptions } = begin(args);
-    const { store, election } = options;
-    const { minimumHoldMs } = options as { minimumHoldMs?: number };
-    const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
-    return await attempt(
-      { ...attemptOptions, store, election, endMs, minimumHoldMs, reservation },
-      task(args, store, platformEndMs),
-    );
-  }
+class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby> {
+  readonly #platform: Platform<Args>;
+  readonly #options: OnlyAsLeaderOptions<Args, Store, Standby>;
+  readonly #handler: LeaderHandler<Args, Store, Result>;
+  readonly #clock: Clock;
+  readonly #capabilities: LeaseStoreCapabilities;
 
-  /** The occurrence that was delivered, and while there is time those before it that nobody has done; one that fails does not keep back the others. */
-  async function leadOccurrences(args: Args, once: OncePerTickOptions<Args, Store, Standby>): Promise<AttemptOutcome<Result>> {
-    const delivered = (once.occurrence ?? platform.occurrence)?.(...args) as Occurrence;
-    occurrenceId(delivered);
-    const { endMs, platformEndMs } = begin(args);
-    const failures: unknown[] = [];
-    const { retentionMs = DEFAULT_RETENTION_MS, catchUp } = once;
-    const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, clock.wallMs()) : [];
-    const lead = async (occurrence: Occurrence, caughtUp: boolean): Promise<AttemptOutcome<Result>> => {
-      const store = leasesOf(anyOptions);
-      const { attemptOptions } = begin(args);
-      const { name, scheduledMs } = occurrence;
-      const id = occurrenceId(occurrence);
-      return await attempt(
-        { ...attemptOptions, store, election: id, endMs },
-        task(args, store, platformEndMs, { name, scheduledMs, caughtUp }),
+  /** @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery. */
+  constructor(
+    platform: Platform<Args>,
+    options: OnlyAsLeaderOptions<Args, Store, Standby>,
+    handler: LeaderHandler<Args, Store, Result>,
+  ) {
+    const anyOptions = options as unknown as AnyOptions;
+    checkOptions(anyOptions);
+    if (typeof handler !== "function") throw new ConfigurationError("onlyAsLeader needs a handler: a function.");
+    if (options.gate === "oncePerTick" && !options.occurrence && !platform.occurrence) {
+      throw new ConfigurationError(
+        "The gate 'oncePerTick' needs 'occurrence' here: a function that takes the handler's arguments and returns { name, scheduledMs }.",
       );
-    };
-    const outcome = await lead(delivered, false).catch((error: unknown) => {
-      failures.push(error);
-      return undefined;
-    });
-    // A store that does not answer for one does not for the others; and what was delivered is decided.
-    let unavailable = outcome !== undefined && "unavailable" in outcome;
-    for (const occurrence of earlier) {
-      if (unavailable || clock.monotonicMs() >= endMs || once.signal?.aborted) break;
-      const caughtUp = await lead(occurrence, true).catch((error: unknown) => void failures.push(error));
-      unavailable = caughtUp !== undefined && "unavailable" in caughtUp;
     }
-    if (failures.length > 1) throw new AggregateError(failures, `${failures.length} occurrences of '${once.election}' failed.`);
+    this.#platform = platform;
+    this.#options = options;
+    this.#handler = handler;
+    this.#clock = options.clock ?? systemClock;
+    this.#capabilities = leasesOf(anyOptions).capabilities;
+  }
+
+  async deliver(args: Args): Promise<Result | Standby> {
+    const { onUnavailable = "throw", onStandby } = this.#options;
+    const outcome = await this.#lead(this.#begin(args));
+    if (outcome.elected) return outcome.result as Result;
+    if ("unavailable" in outcome && onUnavailable === "throw") throw outcome.unavailable;
+    const leader: Leader | undefined = "leader" in outcome ? outcome.leader : undefined;
+    if (onStandby) return await onStandby(leader, ...args);
+    return { elected: false, ...(leader ? { leader } : {}) } satisfies NotElected as Standby;
+  }
+
+  #begin(args: Args): Invocation<Args> {
+    const remainingMs = this.#platform.remainingMs(...args);
+    const budget = timeBudget(remainingMs, this.#options, this.#capabilities);
+    const nowMs = this.#clock.monotonicMs();
+    return { args, endMs: nowMs + budget.workMs, platformEndMs: nowMs + remainingMs, budget };
+  }
+
+  /** Returns an invocation with a budget for what is left of it: a lease for all of it would outlast a crash for too long. */
+  #continued(invocation: Invocation<Args>): Invocation<Args> {
+    const remainingMs = invocation.platformEndMs - this.#clock.monotonicMs();
+    return { ...invocation, budget: timeBudget(remainingMs, this.#options, this.#capabilities) };
+  }
+
+  async #lead(invocation: Invocation<Args>): Promise<AttemptOutcome<Result>> {
+    const options = this.#options;
+    if (options.gate === "oncePerTick") return await this.#leadOccurrences(invocation, options);
+    const { store, election, minimumHoldMs } = options;
+    const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
+    return await this.#attempt(invocation, this.#task(invocation, store), { store, election, minimumHoldMs, reservation });
+  }
+
+  /**
+   * Leads for the occurrence that was delivered, and then, while there is time, for those before it that nobody has done.
+   * One that fails does not keep back the others; a store that does not answer does.
+   */
+  async #leadOccurrences(
+    invocation: Invocation<Args>,
+    options: OncePerTickOptions<Args, Store, Standby>,
+  ): Promise<AttemptOutcome<Result>> {
+    const { retentionMs = DEFAULT_RETENTION_MS, catchUp, signal, election } = options;
+    const delivered = (options.occurrence ?? this.#platform.occurrence)?.(...invocation.args) as Occurrence;
+    occurrenceId(delivered);
+    const { name, scheduledMs } = delivered;
+    const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, this.#clock.wallMs()) : [];
+    const failures: unknown[] = [];
+    const noteFailure = (error: unknown): undefined => void failures.push(error);
+    const outcome = await this.#leadOccurrence(invocation, { name, scheduledMs, caughtUp: false }).catch(noteFailure);
+    let last = outcome;
+    for (const occurrence of earlier) {
+      if (isUnavailable(last) || this.#clock.monotonicMs() >= invocation.endMs || signal?.aborted) break;
+      const claim = { ...occurrence, caughtUp: true };
+      last = await this.#leadOccurrence(this.#continued(invocation), claim).catch(noteFailure);
+    }
+    if (failures.length > 1) throw new AggregateError(failures, `${failures.length} occurrences of '${election}' failed.`);
     if (!outcome || failures.length > 0) throw failures[0];
     return outcome;
   }
 
-  return async (...args) => {
-    const outcome = options.gate === "oncePerTick" ? await leadOccurrences(args, options) : await leadOnce(args);
-    if (outcome.elected) return outcome.result as Result;
-    if ("unavailable" in outcome && onUnavailable === "throw") throw outcome.unavailable;
-    const leader: Leader | undefined = "leader" in outcome ? outcome.leader : undefined;
-    if (options.onStandby) return await options.onStandby(leader, ...args);
-    return { elected: false, ...(leader ? { leader } : {}) } satisfies NotElected as Standby;
-  };
+  async #leadOccurrence(invocation: Invocation<Args>, claim: Claim): Promise<AttemptOutcome<Result>> {
+    const store = leasesOf(this.#options as unknown as AnyOptions);
+    return await this.#attempt(invocation, this.#task(invocation, store, claim), { store, election: occurrenceId(claim) });
+  }
+
+  async #attempt(
+    { args, endMs, budget }: Invocation<Args>,
+    task: LeaderTask<Result>,
+    options: Pick<AttemptOptions, "store" | "election" | "minimumHoldMs" | "reservation">,
+  ): Promise<AttemptOutcome<Result>> {
+    const { value, renewal, signal } = this.#options;
+    return await attempt(
+      {
+        ...options,
+        ...budget.timing,
+        releaseTimeoutMs: budget.releaseTimeoutMs,
+        clock: this.#clock,
+        candidateId: label(this.#platform.candidateId?.(...args)),
+        value,
+        renewal: renewal === "background" ? "scheduled" : "manual",
+        signal,
+        endMs,
+      },
+      task,
+    );
+  }
+
+  /** Returns the handler as a task. The occurrence that it leads for, if any, is done once it has settled well. */
+  #task({ args, platformEndMs }: Invocation<Args>, store: LeaseStore, claim?: Claim): LeaderTask<Result> {
+    const renewsByHand = this.#options.renewal !== "background";
+    return async (leadership) => {
+      const occurrence = claim && { ...claim, id: leadership.election, attempt: leadership.term };
+      const result = await this.#handler(...args, functionLeadership<Store>(leadership, store, renewsByHand, occurrence));
+      if (claim) await completeInTime(leadership, this.#clock, platformEndMs);
+      return result;
+    };
+  }
+}
+
+function isUnavailable(outcome: AttemptOutcome<unknown> | undefined): boolean {
+  return outcome !== undefined && "unavailable" in outcome;
 }
 
 /** A label that any store takes: it may come from a request. */

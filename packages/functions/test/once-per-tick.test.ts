@@ -198,6 +198,20 @@ describe("catchUp", () => {
     expect(ran).toEqual(["10:00", "11:00", "08:00"]);
   });
 
+  test("has leases for what is left of the invocation, however long it was at first", async () => {
+    const leases: number[] = [];
+    await onlyAsLeader({ ...base(), catchUp }, async ({ remainingMs }) => {
+      leases.push(remainingMs());
+      await clock.advance(20_000);
+    })();
+
+    expect(leases).toHaveLength(3);
+    for (const [index, leftMs] of [60_000, 40_000, 20_000].entries()) {
+      expect(leases[index]).toBeGreaterThan(leftMs);
+      expect(leases[index]).toBeLessThan(leftMs + 2_000);
+    }
+  });
+
   test("does not let one that fails keep the others back, and tells the platform of it", async () => {
     const ran: (string | undefined)[] = [];
     const gated = onlyAsLeader({ ...base(), catchUp }, ({ occurrence }) => {
