@@ -11,6 +11,7 @@ export { timing, type Timing, type TimingOptions, type TimingReport } from "./el
 export type {
   BreakOptions,
   BreakOutcome,
+  Expiry,
   LeaseSnapshot,
   LeaseState,
   LeaseStore,

@@ -101,7 +101,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "This elector is made to see what it refuses, and it takes either.",
   },
   {
-    file: "packages/core/src/records/record-lease-store.ts",
+    file: "packages/core/src/records/acquisitions.ts",
     from: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);",
     to: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 0);",
     why: "The other is at least 1.",
@@ -137,15 +137,15 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
   },
   {
-    file: "packages/core/src/records/record-lease-store.ts",
-    from: "if (abandoned?.size === 0) this.#abandoned.delete(election);",
-    to: "if (false) this.#abandoned.delete(election);",
+    file: "packages/core/src/records/abandoned-terms.ts",
+    from: "if (terms?.size === 0) this.#terms.delete(election);",
+    to: "if (false) this.#terms.delete(election);",
     why: "An empty map says the same as none, and goes by itself when nobody asks for the election any more.",
   },
   {
-    file: "packages/core/src/records/record-lease-store.ts",
-    from: "if (abandoned?.size === 0) this.#abandoned.delete(election);",
-    to: "if (abandoned?.size === 0) ;",
+    file: "packages/core/src/records/abandoned-terms.ts",
+    from: "if (terms?.size === 0) this.#terms.delete(election);",
+    to: "if (terms?.size === 0) ;",
     why: "An empty map says the same as none, and goes by itself when nobody asks for the election any more.",
   },
   {

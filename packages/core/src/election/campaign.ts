@@ -1,7 +1,7 @@
-import type { Candidacy, Expiry } from "./candidacy.ts";
+import type { Candidacy } from "./candidacy.ts";
 import type { Clock } from "../time/clock.ts";
 import { isMisuse, type StoreError } from "../reporting/errors.ts";
-import type { Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import type { Expiry, Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import type { StandingBack } from "./standing-back.ts";

@@ -2,13 +2,10 @@ import { mayAcquire } from "../store/bar.ts";
 import { holderElapsedMs, type Clock } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { TermRegressedError } from "../reporting/errors.ts";
-import type { Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import type { Expiry, Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { Timing } from "./timing.ts";
-
-/** Which of the two ways to know that a lease has expired may be used. */
-export type Expiry = "observed" | "store-clock";
 
 export interface CandidacyOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import type { Clock } from "../time/clock.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
-import type { LeaseStore, LeaseStoreCapabilities, Reservation } from "../store/lease-store.ts";
+import type { Expiry, LeaseStore, LeaseStoreCapabilities, Reservation } from "../store/lease-store.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
@@ -22,12 +22,10 @@ export interface ElectorOptions extends TimingOptions {
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
-   * How to know that another's lease has expired, on a store that does not judge that itself. `observed`: this process
-   * has seen the same renewal for the whole duration. `store-clock`: the store's own clock tells as well, so that a
-   * process that has just started can replace a dead leader; `store.capabilities.storeClock` says how far it is trusted.
+   * How to know that another's lease has expired; `store.capabilities.storeClock` says how far a store's clock is trusted.
    * @defaultValue 'store-clock' where that clock is exact, else 'observed'; `tryRun` always uses the clock there is
    */
-  readonly expiry?: "observed" | "store-clock" | undefined;
+  readonly expiry?: Expiry | undefined;
   /**
    * Who sends renewals: a timer, or the task itself when it calls `leadership.renew()`, in a process whose timers cannot
    * be relied on (a function). The task's signal aborts at `renewDeadlineMs` either way. @defaultValue 'scheduled'

@@ -1,5 +1,5 @@
 import { Campaign, type CampaignOptions } from "./campaign.ts";
-import { Candidacy, type Expiry } from "./candidacy.ts";
+import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
 import type { Clock } from "../time/clock.ts";
 import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
@@ -7,7 +7,7 @@ import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
 import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
-import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
 import { Listeners } from "../reporting/listeners.ts";
 import { leaderOf, Observer } from "./observer.ts";
 import { sharedClock } from "../store/shared-clock.ts";

@@ -1,5 +1,5 @@
 import { holderElapsedMs, type Clock, type Instant } from "../time/clock.ts";
-import type { StoreClock } from "../store/lease-store.ts";
+import type { Expiry, StoreClock } from "../store/lease-store.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
 import { StoreAge, type Reading } from "./store-age.ts";
@@ -71,6 +71,11 @@ export class Sighting {
     return sentAt.monotonicMs <= this.#pushedMs && stored?.version !== this.#version;
   }
 
+  /** Reports whether the store's clock tells the age: where that was asked for, and always where it is exact. */
+  countsStoreClock(expiry: Expiry | undefined): boolean {
+    return expiry === "store-clock" || (this.#storeClock?.exact ?? false);
+  }
+
   /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
   get wantsConfirmation(): boolean {
     const toldMs = this.#storeAge.unconfirmedMs;
@@ -123,11 +128,11 @@ export class Sighting {
    * Bounds of the present nonce's age. The lower one decides expiry, so it never counts time that may not have passed;
    * the upper one is only reported.
    */
-  ageMs(useStoreClock: boolean): [min: number, max: number] {
+  ageMs(expiry: Expiry | undefined): [min: number, max: number] {
     const nowMs = this.#clock.monotonicMs();
     let min = nowMs - this.#firstSeenMs;
     let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
-    const told = useStoreClock ? this.#storeAge.boundsMs : undefined;
+    const told = this.countsStoreClock(expiry) ? this.#storeAge.boundsMs : undefined;
     if (told) {
       min = Math.max(min, told[0]);
       max = Math.min(max, told[1]);

@@ -125,6 +125,13 @@ export interface StoreClock {
   readonly mayStep?: boolean | undefined;
 }
 
+/**
+ * How to know that a lease has expired, on a store that does not judge that itself.
+ * - `observed` (default): once this process has seen the same nonce for its whole duration.
+ * - `store-clock`: by the store's own clock as well, where it has one, so that a process with no memory can know.
+ */
+export type Expiry = "observed" | "store-clock";
+
 /** Bounds of one call. */
 export interface RequestLimits {
   /**
@@ -146,8 +153,7 @@ export interface AcquireRequest extends RequestLimits {
   readonly minTerm?: number | undefined;
   /** The highest term this process has seen: the new one must be above it, else the store's record has gone back. */
   readonly aboveTerm?: number | undefined;
-  /** Which of the two ways to know that a lease has expired may be used; see {@link ReadOptions}. */
-  readonly expiry?: "observed" | "store-clock" | undefined;
+  readonly expiry?: Expiry | undefined;
   /** The candidate's group, and for how long it keeps the election to its own members. */
   readonly reservation?: Reservation | undefined;
 }
@@ -218,11 +224,7 @@ export type ReleaseOutcome = "released" | "not-held";
 export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /**
-   * `observed` (default): a lease has expired once this process has seen the same nonce for its whole duration.
-   * `store-clock`: the store's own clock may tell as well, where it has one, so that a process with no memory can tell.
-   */
-  readonly expiry?: "observed" | "store-clock" | undefined;
+  readonly expiry?: Expiry | undefined;
 }
 
 /**

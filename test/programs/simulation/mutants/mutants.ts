@@ -12,7 +12,9 @@ const BAR = "packages/core/src/store/bar.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
 const CANDIDACY = "packages/core/src/election/candidacy.ts";
 const ELECTOR = "packages/core/src/election/elector.ts";
-const ENGINE = "packages/core/src/records/record-lease-store.ts";
+const ACQUISITIONS = "packages/core/src/records/acquisitions.ts";
+const HELD_LEASES = "packages/core/src/records/held-leases.ts";
+const SEEN_RECORDS = "packages/core/src/records/seen-records.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const REQUEST = "packages/core/src/store/request.ts";
 const SIGHTING = "packages/core/src/records/sighting.ts";
@@ -29,9 +31,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: ENGINE,
-        find: "return this.#extended(holding, extendedAt);",
-        replace: "return this.#extended(holding, instantOf(this.#clock));",
+        file: HELD_LEASES,
+        find: "return extended(holding, extendedAt);",
+        replace: "return extended(holding, instantOf(clock));",
       },
     ],
   },
@@ -101,10 +103,10 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: ENGINE,
-        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {",
+        file: ACQUISITIONS,
+        find: "    if (current && !mayAcquire(current, candidateId, reservation?.group)) {",
         replace:
-          "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) {",
+          "    if (current && !mayAcquire(current, candidateId, reservation?.group) && (current.ageMs?.[0] ?? 0) < request.leaseDurationMs) {",
       },
       {
         file: CANDIDACY,
@@ -200,9 +202,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: ENGINE,
-        find: "return this.#extended(holding, arrivedAt);",
-        replace: "return this.#extended(holding, instantOf(this.#clock));",
+        file: HELD_LEASES,
+        find: "return extended(holding, arrivedAt);",
+        replace: "return extended(holding, instantOf(clock));",
       },
     ],
   },
@@ -231,12 +233,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: ENGINE,
-        find: "      const version = await this.#put(election, record, sighting, request);\n",
-        replace: `      let version = await this.#put(election, record, sighting, request);
+        file: ACQUISITIONS,
+        find: "      const version = await this.#seen.write(election, record, sighting, request);\n",
+        replace: `      let version = await this.#seen.write(election, record, sighting, request);
       if (version === undefined) {
-        const now = await this.#look(election, request);
-        version = await this.#put(election, { ...record, term: (now?.record.term ?? 0) + 1 }, now, request);
+        const now = await this.#seen.read(election, request);
+        version = await this.#seen.write(election, { ...record, term: (now?.record.term ?? 0) + 1 }, now, request);
       }
 `,
       },
@@ -249,12 +251,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: ENGINE,
-        find: "    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {",
-        replace: `    if (sighting?.record.termId && sighting.record.candidateId === request.candidateId) {
-      return { acquired: true, lease: this.#hold(sighting.record, sighting.version, instantOf(this.#clock), election) };
+        file: ACQUISITIONS,
+        find: "    if (current && !mayAcquire(current, candidateId, reservation?.group)) {",
+        replace: `    if (sighting?.record.termId && sighting.record.candidateId === candidateId) {
+      return { acquired: true, lease: this.#leases.take(election, sighting, instantOf(this.#seen.clock)) };
     }
-    if (current && !mayAcquire(current, request.candidateId, request.reservation?.group)) {`,
+    if (current && !mayAcquire(current, candidateId, reservation?.group)) {`,
       },
       {
         file: BAR,
@@ -270,10 +272,10 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: ENGINE,
+        file: HELD_LEASES,
         find: "      if (await this.#catchUp(lease, holding, limits)) {",
         replace:
-          "      const there = await this.#look(lease.election, limits);\n      if (there) holding.take({ record: there.record, version: there.version });\n      if (there === null) {",
+          "      const there = await this.#seen.read(election, limits);\n      if (there) holding.take({ record: there.record, version: there.version });\n      if (there === null) {",
       },
       {
         file: TENURE,
@@ -299,14 +301,14 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "    const result = request();",
       },
       {
-        file: ENGINE,
+        file: HELD_LEASES,
         find: "    if (record.termId !== lease.termId) {",
         replace: "    if (record.termId !== null && record.termId !== lease.termId) {",
       },
       {
-        file: ENGINE,
-        find: "      const record = { ...changed, nonce: this.#clock.randomUuid() };",
-        replace: "      const record = { ...changed, termId: lease.termId, nonce: this.#clock.randomUuid() };",
+        file: HELD_LEASES,
+        find: "      const record = { ...changed, nonce: clock.randomUuid() };",
+        replace: "      const record = { ...changed, termId: lease.termId, nonce: clock.randomUuid() };",
       },
     ],
   },
@@ -409,7 +411,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: ENGINE,
+        file: HELD_LEASES,
         find: "    holding.take({ record, version });\n    return undefined;",
         replace: "    holding.take({ record: holding.record, version });\n    return undefined;",
       },
@@ -462,7 +464,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: ENGINE,
+        file: SEEN_RECORDS,
         find: "    const fenceChanges = fence.term",
         replace: "    const fenceChanges = fence.termId === null ? false : fence.term",
       },

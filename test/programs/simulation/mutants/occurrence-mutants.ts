@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 /** Where a process without a memory can tell that a claim has expired. */
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 
-const ENGINE = "packages/core/src/records/record-lease-store.ts";
+const HELD_LEASES = "packages/core/src/records/held-leases.ts";
 const COMPLETING = "packages/functions/src/complete-in-time.ts";
 
 /** Bugs of what is done once for each occurrence of a schedule. */
@@ -30,10 +30,10 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: ENGINE,
+        file: HELD_LEASES,
         find: "      if (await this.#catchUp(lease, holding, limits)) {",
         replace: `      if (done && holding.overtaken) {
-        const there = await this.#look(lease.election, limits);
+        const there = await this.#seen.read(election, limits);
         if (there) holding.take({ record: there.record, version: there.version });
       } else if (await this.#catchUp(lease, holding, limits)) {`,
       },
@@ -47,7 +47,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: ENGINE,
+        file: HELD_LEASES,
         find: "const arrived = found && holding.resolveRelease(found) && (found.done ?? false) === (done ?? false);",
         replace: "const arrived = found && holding.resolveRelease(found) && !done && !found.done;",
       },

@@ -54,9 +54,9 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/records/record-lease-store.ts",
+        file: "packages/core/src/records/held-leases.ts",
         find: "    this.#holdings.set(lease, new Holding(",
-        replace: '    this.#abandon(election, termId ?? "", version);\n    this.#holdings.set(lease, new Holding(',
+        replace: '    this.#seen.abandoned.add(election, termId ?? "", version);\n    this.#holdings.set(lease, new Holding(',
       },
     ],
     stores: ["records", "records with a push", "records with a clock"],

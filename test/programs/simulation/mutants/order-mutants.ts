@@ -90,7 +90,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
         replace: "  { transfer: _, holdMs: __, ...record }: LeaseRecord,",
       },
       {
-        file: "packages/core/src/records/record-lease-store.ts",
+        file: "packages/core/src/records/record-snapshot.ts",
         find: "reservation.durationMs && !record.broken;",
         replace: "reservation.durationMs;",
       },

@@ -6,7 +6,7 @@ const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a cl
 const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 
 const BAR = "packages/core/src/store/bar.ts";
-const ENGINE = "packages/core/src/records/record-lease-store.ts";
+const SNAPSHOT = "packages/core/src/records/record-snapshot.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const TENURE = "packages/core/src/election/tenure.ts";
 
@@ -55,7 +55,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: ENGINE,
+        file: SNAPSHOT,
         find: "reservation !== undefined && ageMs[0] < reservation.durationMs",
         replace: "reservation !== undefined && ageMs[0] >= 0",
       },

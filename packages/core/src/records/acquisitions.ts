@@ -1,0 +1,105 @@
+import { isUnknown, TermRegressedError } from "../reporting/errors.ts";
+import { mayAcquire } from "../store/bar.ts";
+import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
+import { checkTerm } from "../store/names.ts";
+import { instantOf, type Instant } from "../time/clock.ts";
+import type { HeldLeases } from "./held-leases.ts";
+import type { LeaseRecord } from "./record-store.ts";
+import type { SeenRecords } from "./seen-records.ts";
+import type { Sighting } from "./sighting.ts";
+
+/** A record that is to make its candidate the leader. */
+interface Attempt {
+  readonly request: AcquireRequest;
+  readonly record: LeaseRecord;
+  /** The version that the write is conditional on. */
+  readonly ifVersion: string | undefined;
+  /** From before the write was sent. */
+  readonly grantedAt: Instant;
+}
+
+/** Acquires leases: each attempt is one conditional write, in place of a record on which nobody leads. */
+export class Acquisitions {
+  readonly #seen: SeenRecords;
+  readonly #leases: HeldLeases;
+
+  constructor(seen: SeenRecords, leases: HeldLeases) {
+    this.#seen = seen;
+    this.#leases = leases;
+  }
+
+  async attempt(request: AcquireRequest): Promise<AcquireOutcome> {
+    const { election, candidateId, reservation, expiry } = request;
+    const sighting = await this.#basis(request);
+    const current = sighting && this.#seen.snapshot(election, sighting, expiry);
+    if (current && !mayAcquire(current, candidateId, reservation?.group)) {
+      if (current.undated) await this.#seen.redate(election, sighting, request);
+      return { acquired: false, current };
+    }
+
+    const record = this.#recordOf(sighting, request);
+    const grantedAt = instantOf(this.#seen.clock);
+    // What was seen last may change while the request is under way.
+    const attempt = { request, record, ifVersion: sighting?.version, grantedAt };
+    try {
+      const version = await this.#seen.write(election, record, sighting, request);
+      if (version !== undefined) return { acquired: true, lease: this.#leases.take(election, { record, version }, grantedAt) };
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+      return await this.#resolve(attempt, error as Error);
+    }
+    // The race is lost, unless the network has delivered our write twice and the second one's answer has come.
+    const winner = this.#seen.last(election);
+    if (winner && !winner.outdated && winner.record.termId !== record.termId) {
+      return { acquired: false, current: this.#seen.snapshot(election, winner, expiry) };
+    }
+    return await this.#resolve(attempt, undefined);
+  }
+
+  /** Returns what to write on. What this process saw last is good enough, unless it is known to be old: the write is conditional on it. */
+  async #basis(request: AcquireRequest): Promise<Sighting | undefined> {
+    const { election, aboveTerm = 0 } = request;
+    const last = this.#seen.last(election);
+    const isUsable = last && !last.outdated && last.record.term >= aboveTerm;
+    const isAbsent = this.#seen.isAbsent(election) && aboveTerm === 0;
+    return isUsable || isAbsent ? last : await this.#seen.read(election, request);
+  }
+
+  #recordOf(sighting: Sighting | undefined, request: AcquireRequest): LeaseRecord {
+    const { election, candidateId, value, leaseDurationMs, renewIntervalMs, reservation, aboveTerm = 0 } = request;
+    const { clock } = this.#seen;
+    const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);
+    if (term <= aboveTerm) throw new TermRegressedError(election, term - 1, aboveTerm);
+    checkTerm("the next term", term);
+    return {
+      schema: 1,
+      term,
+      termId: clock.randomUuid(),
+      candidateId,
+      ...(value === undefined ? {} : { value }),
+      nonce: clock.randomUuid(),
+      leaseDurationMs,
+      renewIntervalMs,
+      ...(reservation ? { reservation } : {}),
+    };
+  }
+
+  /**
+   * Finds out by reading whether a write has arrived that is not known to have.
+   * @param lost the error of a write that got no reply. It is thrown unless somebody else has acquired instead: then the
+   *   attempt has failed, and that is worth telling.
+   */
+  async #resolve({ request, record, ifVersion, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
+    const { election } = request;
+    const sighting = await this.#seen.read(election, request).catch(() => undefined);
+    if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
+      return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt) };
+    }
+    // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
+    this.#seen.abandoned.add(election, record.termId ?? "", ifVersion);
+    if (lost !== undefined && (!sighting || sighting.version === ifVersion)) throw lost;
+    const known = this.#seen.last(election);
+    const current = known && !known.outdated ? this.#seen.snapshot(election, known, request.expiry) : undefined;
+    return { acquired: false, current };
+  }
+}

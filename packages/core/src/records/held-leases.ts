@@ -1,0 +1,146 @@
+import { ConfigurationError, StoreError } from "../reporting/errors.ts";
+import { shareLimits } from "../store/call-limits.ts";
+import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
+import { instantOf, type Instant } from "../time/clock.ts";
+import { Holding, type Found } from "./holding.ts";
+import { vacate } from "./record-orders.ts";
+import type { LeaseRecord } from "./record-store.ts";
+import type { SeenRecords } from "./seen-records.ts";
+
+/** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
+const CONFLICT_TRIES = 4;
+
+type Lost = Extract<RenewOutcome, { held: false }>;
+
+/** How a term ends. */
+interface Vacating extends ReleaseOptions {
+  /** Nobody may acquire any more, ever again. */
+  readonly done?: boolean | undefined;
+}
+
+/** The leases that this process was given: renewed, changed and vacated by conditional writes of its own records. */
+export class HeldLeases {
+  readonly #seen: SeenRecords;
+  readonly #holdings = new WeakMap<Lease, Holding>();
+
+  constructor(seen: SeenRecords) {
+    this.#seen = seen;
+  }
+
+  /** Gives out the lease of a record that was written, or found, and is ours. */
+  take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
+    const { term, termId, candidateId, leaseDurationMs } = record;
+    const lease: Lease = {
+      election,
+      candidateId: candidateId ?? "",
+      term,
+      termId: termId ?? "",
+      leaseDurationMs,
+      grantedAt,
+    };
+    this.#holdings.set(lease, new Holding({ record, version }, grantedAt));
+    return lease;
+  }
+
+  /**
+   * Renews or publishes: one conditional write of our own record with a fresh nonce. Where the outcome of an earlier one
+   * is unknown, this one is conditional on the same version: at most one of them can arrive.
+   */
+  async write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
+    const { clock } = this.#seen;
+    const holding = this.#holding(lease);
+    const limits = shareLimits(clock, given);
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      const gone = await this.#catchUp(lease, holding, limits);
+      if (gone) return gone;
+      const { broken } = holding.record;
+      if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
+      const changed = change(holding.record);
+      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send.
+      const arrivedAt = holding.untold;
+      if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
+      const extendedAt = instantOf(clock);
+      const record = { ...changed, nonce: clock.randomUuid() };
+      holding.sending(record.nonce, extendedAt);
+      const version = await this.#seen.write(lease.election, record, holding, limits);
+      if (version !== undefined) {
+        holding.take({ record, version });
+        return extended(holding, extendedAt);
+      }
+      holding.overtake();
+    }
+    throw this.#conflict("renew", lease.election);
+  }
+
+  /** Ends our term. Whatever becomes of the request, nobody leads on it any more. */
+  async vacate(lease: Lease, { holdMs, done, ...given }: Vacating): Promise<ReleaseOutcome> {
+    const { election } = lease;
+    const holding = this.#holding(lease);
+    const limits = shareLimits(this.#seen.clock, given);
+    this.#seen.abandoned.add(election, lease.termId, holding.version, holdMs);
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      // A broken term may still be released by its holder: that only shortens the wait.
+      if (await this.#catchUp(lease, holding, limits)) {
+        const found = this.#seen.last(election)?.record;
+        const arrived = found && holding.resolveRelease(found) && (found.done ?? false) === (done ?? false);
+        return arrived ? "released" : "not-held";
+      }
+      const vacated: LeaseRecord = {
+        ...vacate(holding.record, this.#seen.clock.randomUuid()),
+        // A break lifts a hold, also one that begins only now.
+        ...(holdMs === undefined || holdMs <= 0 || holding.record.broken ? {} : { holdMs }),
+        ...(done ? { done } : {}),
+      };
+      holding.releasing(vacated.nonce);
+      if ((await this.#seen.write(election, vacated, holding, limits)) === undefined) {
+        holding.overtake();
+        continue;
+      }
+      holding.resolveRelease(vacated);
+      return "released";
+    }
+    throw this.#conflict("release", election);
+  }
+
+  /**
+   * Takes over what the store holds where a write of ours has met something else: another of ours whose reply was lost, or
+   * an administrator's. It is read, unless the answer to that write has shown it. Returns how the lease was lost, if it was.
+   */
+  async #catchUp(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Lost | undefined> {
+    if (!holding.overtaken) return undefined;
+    const { election } = lease;
+    const shown = this.#seen.last(election);
+    const isNews = shown && !shown.outdated && shown.version !== holding.version;
+    const sighting = isNews ? shown : await this.#seen.read(election, limits);
+    if (!sighting) return lost("missing", false, "its record is gone from the store");
+    const { record, version } = sighting;
+    if (record.termId !== lease.termId) {
+      const whose = record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`;
+      return lost("taken", false, whose);
+    }
+    holding.take({ record, version });
+    return undefined;
+  }
+
+  #holding(lease: Lease): Holding {
+    const holding = this.#holdings.get(lease);
+    if (holding) return holding;
+    throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${this.#seen.name} store.`);
+  }
+
+  #conflict(operation: string, election: string): StoreError {
+    const { name: store } = this.#seen;
+    const message = `${store}: others kept writing the record of '${election}' during '${operation}'.`;
+    return new StoreError("STORE_CONFLICT", message, { store, operation, election, mayHaveBeenApplied: false });
+  }
+}
+
+function extended(holding: Holding, extendedAt: Instant): RenewOutcome {
+  holding.tell();
+  const { transfer } = holding.record;
+  return { held: true, extendedAt, ...(transfer ? { transferTo: transfer.candidateId } : {}) };
+}
+
+function lost(reason: Lost["reason"], barredUntilExpiry: boolean, explanation: string): Lost {
+  return { held: false, reason, barredUntilExpiry, explanation };
+}

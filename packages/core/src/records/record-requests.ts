@@ -1,0 +1,60 @@
+import { isLeaseholdError, isUnknown } from "../reporting/errors.ts";
+import type { ReadOptions, RequestLimits } from "../store/lease-store.ts";
+import { sendRequest, type RequestOptions } from "../store/request.ts";
+import { sleep, type Clock } from "../time/clock.ts";
+import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, StoredRecord } from "./record-store.ts";
+
+/** How long to wait before a write that met a transaction of somebody else's is sent again, at most. */
+const CONFLICT_WAIT_MS = 20;
+
+/** Bounds of a read. */
+export type ReadLimits = RequestLimits & Pick<ReadOptions, "signal">;
+
+/** The two requests to a service of records, each within its time. */
+export class RecordRequests {
+  readonly #records: RecordStore;
+  readonly #clock: Clock;
+
+  constructor(records: RecordStore, clock: Clock) {
+    this.#records = records;
+    this.#clock = clock;
+  }
+
+  /** Asks for the election's record; a reply that lags behind the last write will do where `consistent` is false. */
+  async get(election: string, { timeoutMs, signal }: ReadLimits, consistent: boolean): Promise<StoredRecord | undefined> {
+    return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
+      this.#records.get(election, { signal: abandoned, consistent }),
+    );
+  }
+
+  /**
+   * Sends one conditional write, and again soon where it met somebody else's transaction, such as a fenced one on the same
+   * record, of which a leader may have one after the other under way. It does so for half of its time: the last try has
+   * the other half.
+   */
+  async put(
+    election: string,
+    record: LeaseRecord,
+    { timeoutMs, ...put }: Omit<PutOptions, "signal"> & RequestLimits,
+  ): Promise<PutOutcome> {
+    const untilMs = this.#clock.monotonicMs() + timeoutMs;
+    const leftMs = (): number => untilMs - this.#clock.monotonicMs();
+    for (;;) {
+      try {
+        const request = this.#request(election, { operation: "put", writes: true, timeoutMs: leftMs() });
+        return await sendRequest(request, (signal) => this.#records.put(election, record, { ...put, signal }));
+      } catch (error) {
+        if (isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
+        const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
+        if (leftMs() - waitMs < timeoutMs / 2) throw error;
+        await sleep(this.#clock, waitMs);
+        // A process that was frozen meanwhile has written nothing, for certain.
+        if (leftMs() <= 0) throw error;
+      }
+    }
+  }
+
+  #request(election: string, request: Omit<RequestOptions, "clock" | "store" | "election">): RequestOptions {
+    return { clock: this.#clock, store: this.#records.name, election, ...request };
+  }
+}

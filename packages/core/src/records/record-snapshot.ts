@@ -1,0 +1,51 @@
+import { barOf } from "../store/bar.ts";
+import type { Expiry, LeaseSnapshot, LeaseState } from "../store/lease-store.ts";
+import type { LeaseRecord } from "./record-store.ts";
+import type { Sighting } from "./sighting.ts";
+
+/** What a snapshot depends on beside the record. */
+export interface SnapshotView {
+  readonly expiry: Expiry | undefined;
+  /** What is left of the hold of a term of which this process alone knows that nobody leads on it. */
+  readonly abandonedHoldMs?: number | undefined;
+}
+
+/** Returns the election as a sighting shows it. */
+export function snapshotOf(election: string, sighting: Sighting, { expiry, abandonedHoldMs }: SnapshotView): LeaseSnapshot {
+  const { record } = sighting;
+  const ageMs = sighting.ageMs(expiry);
+  const isAbandoned = abandonedHoldMs !== undefined;
+  const vacant = record.termId === null || isAbandoned;
+  const state = vacant ? "vacant" : leaseState(record, ageMs);
+  // A vacated record's nonce is as old as the release, and then there may be a hold; any other's is as old as the last
+  // renewal, and nobody else knows of a term that was abandoned here.
+  const freeForMs = ageMs[0] - (record.termId === null ? (record.holdMs ?? 0) : record.leaseDurationMs);
+  const { transfer, reservation, done } = record;
+  const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
+  const bar = barOf({
+    state,
+    done,
+    holdMs: isAbandoned && !record.broken ? abandonedHoldMs : (record.holdMs ?? 0) - ageMs[0],
+    transferTo: transfer && freeForMs < transfer.timeoutMs ? transfer.candidateId : undefined,
+    group: isReserved ? reservation.group : undefined,
+  });
+  const isUndated = sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isUndated;
+  return {
+    election,
+    state,
+    term: record.term,
+    ...(vacant || record.candidateId === null ? {} : { holder: record.candidateId }),
+    ...(vacant || record.value === undefined ? {} : { value: record.value }),
+    ageMs,
+    leaseDurationMs: record.leaseDurationMs,
+    ...(isUndated ? { undated: true as const } : {}),
+    ...(bar ? { bar } : {}),
+    ...(record.broken ? { endingReason: record.broken.reason } : {}),
+  };
+}
+
+function leaseState(record: LeaseRecord, [min, max]: readonly [number, number]): LeaseState {
+  if (min >= record.leaseDurationMs) return "expired";
+  if (max >= record.leaseDurationMs) return "unknown";
+  return record.broken || record.transfer ? "ending" : "held";
+}

@@ -1,0 +1,193 @@
+import { ForeignRecordError } from "../reporting/errors.ts";
+import type { Expiry, LeaseSnapshot, RequestLimits, WatchOptions } from "../store/lease-store.ts";
+import { checkName } from "../store/names.ts";
+import { instantOf, type Clock, type Instant } from "../time/clock.ts";
+import { Recent } from "../time/recent.ts";
+import { AbandonedTerms } from "./abandoned-terms.ts";
+import type { Found } from "./holding.ts";
+import { RecordRequests, type ReadLimits } from "./record-requests.ts";
+import { snapshotOf } from "./record-snapshot.ts";
+import {
+  fenceOf,
+  parseLeaseRecord,
+  type GetOptions,
+  type LeaseRecord,
+  type RecordStore,
+  type StoredRecord,
+} from "./record-store.ts";
+import { Sighting } from "./sighting.ts";
+import type { Reading } from "./store-age.ts";
+
+/** A reply to a read. */
+interface Reply {
+  readonly stored: StoredRecord | undefined;
+  readonly sentAt: Instant;
+  /** A push has come meanwhile, and nobody can tell which of the two is the older. */
+  readonly isContested: boolean;
+}
+
+/** A conditional write. */
+interface Write extends RequestLimits {
+  /** The record that it is to replace. */
+  readonly found: Found | undefined;
+  readonly keepsNonce: boolean;
+}
+
+/** The records of a service, as this process has seen them. Every request goes through here, and what it shows is remembered. */
+export class SeenRecords {
+  readonly clock: Clock;
+  /** The terms that this process has given up, whatever the records say of them. */
+  readonly abandoned: AbandonedTerms;
+  readonly #records: RecordStore;
+  readonly #requests: RecordRequests;
+  readonly #sightings: Recent<Sighting>;
+  /** The elections that had no record when this process last looked. */
+  readonly #absent: Recent<true>;
+
+  constructor(records: RecordStore, clock: Clock) {
+    this.clock = clock;
+    this.abandoned = new AbandonedTerms(clock);
+    this.#records = records;
+    this.#requests = new RecordRequests(records, clock);
+    this.#sightings = new Recent(clock);
+    this.#absent = new Recent(clock);
+  }
+
+  /** The name of the service, for messages. */
+  get name(): string {
+    return this.#records.name;
+  }
+
+  /** Returns what was seen last of an election's record. */
+  last(election: string): Sighting | undefined {
+    return this.#sightings.get(election);
+  }
+
+  /** Reports whether there was no record when this process last looked. */
+  isAbsent(election: string): boolean {
+    return this.#absent.get(election) === true;
+  }
+
+  /** Keeps what was seen of an election for so long more, at least: for somebody who comes back only then. */
+  keep(election: string, forMs: number): void {
+    this.#sightings.keep(election, forMs);
+  }
+
+  /** Returns the election as this process sees it, which alone knows of the terms that it has abandoned. */
+  snapshot(election: string, sighting: Sighting, expiry: Expiry | undefined): LeaseSnapshot {
+    return snapshotOf(election, sighting, { expiry, abandonedHoldMs: this.abandoned.holdMs(election, sighting.record) });
+  }
+
+  /** Reads the record. A reply that lags behind the last write will do where `consistent` is false. */
+  async read(
+    election: string,
+    limits: ReadLimits,
+    { consistent }: Pick<GetOptions, "consistent"> = { consistent: true },
+  ): Promise<Sighting | undefined> {
+    const reply = await this.#ask(election, limits, consistent);
+    // A replica that lags may show what has passed.
+    if (!consistent && this.last(election)?.isPast(reply.stored)) return await this.read(election, limits);
+    if (!reply.isContested) return this.#saw(election, reply.stored, reply);
+    // A push overtook this reply, or the other way round. What is asked for only now is newer than either.
+    const second = await this.#ask(election, limits, true);
+    const sighting = this.#saw(election, second.stored, second);
+    // Again: what was pushed may be the latest, so that no acquisition is to be turned down for what the reply says.
+    if (second.isContested) sighting?.outdate();
+    return sighting;
+  }
+
+  /** Yields the election whenever the service pushes its record, for as long as it does. */
+  async *watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
+    checkName("election", election);
+    const watch = this.#records.watch?.(election, options) ?? [];
+    for await (const stored of watch) {
+      // What is pushed may be older than what a reply, or another watch, has shown meanwhile.
+      if (this.last(election)?.isPast(stored)) continue;
+      const sighting = this.#saw(election, stored, { watch });
+      yield sighting && this.snapshot(election, sighting, "observed");
+    }
+  }
+
+  /** Writes a record in place of what was found. Returns the new version, or `undefined` if something else is there. */
+  async write(
+    election: string,
+    record: LeaseRecord,
+    found: Found | undefined,
+    limits: RequestLimits,
+  ): Promise<string | undefined> {
+    return await this.#put(election, record, {
+      timeoutMs: limits.timeoutMs,
+      found,
+      keepsNonce: record.nonce === found?.record.nonce,
+    });
+  }
+
+  /** Writes what was found anew, so that the store counts the age of its nonce from now. */
+  async redate(election: string, found: Found, limits: RequestLimits): Promise<void> {
+    await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
+  }
+
+  async #ask(election: string, limits: ReadLimits, consistent: boolean): Promise<Reply> {
+    const sentAt = instantOf(this.clock);
+    const stored = await this.#requests.get(election, limits, consistent);
+    return { stored, sentAt, isContested: this.last(election)?.isContested(sentAt, stored) ?? false };
+  }
+
+  async #put(election: string, record: LeaseRecord, put: Write): Promise<string | undefined> {
+    const { found, timeoutMs, keepsNonce } = put;
+    const sentAt = instantOf(this.clock);
+    // What was found may be seen to change while the request is under way.
+    const ifVersion = found?.version;
+    const fence = fenceOf(record);
+    const passed = found && fenceOf(found.record);
+    const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
+    const outcome = await this.#requests.put(election, record, {
+      ifVersion,
+      keepsNonce,
+      timeoutMs,
+      ...(fenceChanges ? { fence } : {}),
+    });
+    if (outcome.stored) {
+      this.#saw(election, { data: record, version: outcome.version }, { sentAt });
+      return outcome.version;
+    }
+    this.#absent.delete(election);
+    const sighting = this.last(election);
+    const isContested = sighting?.isContested(sentAt, outcome.current) ?? false;
+    if (outcome.current && !isContested) this.#saw(election, outcome.current, { sentAt });
+    // The service did not say what took the place of what we remember, or nobody can tell whether that is the latest.
+    else if (isContested || sighting?.version === ifVersion) sighting?.outdate();
+    return undefined;
+  }
+
+  /** Takes in what the reply to a request sent at `sentAt`, or what a watch, has shown. */
+  #saw(
+    election: string,
+    stored: StoredRecord | undefined,
+    { sentAt, watch }: Pick<Reading, "sentAt" | "watch">,
+  ): Sighting | undefined {
+    const known = this.last(election);
+    if (known?.overtook(sentAt)) return known;
+    this.#absent.delete(election);
+    if (!stored) {
+      this.#sightings.delete(election);
+      this.#absent.set(election, true);
+      return undefined;
+    }
+    const record = parseLeaseRecord(stored.data);
+    if ("problem" in record) {
+      this.#sightings.delete(election);
+      throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
+    }
+    this.abandoned.settle(election, record, stored);
+    const { version, nonceAgeMs, nonceWallMs } = stored;
+    const reading = { record, version, nonceAgeMs, nonceWallMs, sentAt, watch };
+    if (known) {
+      known.update(reading);
+      return known;
+    }
+    const sighting = new Sighting(this.clock, this.#records.capabilities.storeClock, reading);
+    this.#sightings.set(election, sighting);
+    return sighting;
+  }
+}
