@@ -1,5 +1,5 @@
 import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
-import { discreet } from "@leasehold/core/provider";
+import { discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 
@@ -15,9 +15,6 @@ export interface BlobFailure {
   /** An error with the same meaning and without the request, whose headers hold the lease id. */
   readonly cause: Error;
 }
-
-/** Socket errors after which the request cannot have reached the service. */
-const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 /**
  * Lease codes by what they mean for who holds a lease (409 and 412; the service's and its emulator's alike).
@@ -83,7 +80,7 @@ function readFailure(error: unknown): BlobFailure {
   return {
     status,
     code: serviceCode,
-    retryAfterMs: retryAfter(header("retry-after")),
+    retryAfterMs: retryAfterMs(header("retry-after")),
     fromService: requestId !== undefined,
     cause,
   };
@@ -126,11 +123,18 @@ export function lossOf(failure: BlobFailure): Extract<LossReason, "taken" | "bro
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const failure = readFailure(error);
-  const { status, code, retryAfterMs, cause } = failure;
+  const { status, code, cause } = failure;
   const errorCode = storeErrorCode(status, code);
   const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${ADVICE[errorCode] ?? ""}`;
-  const unknown = writes && (status >= 500 || status === 408 || (status === 0 && !NEVER_SENT.has(code)));
-  const details = { store: STORE_NAME, operation, election, retryAfterMs, mayHaveBeenApplied: unknown, cause };
+  const unknown = writes && (status >= 500 || status === 408 || (status === 0 && !wasNeverSent(code)));
+  const details = {
+    store: STORE_NAME,
+    operation,
+    election,
+    retryAfterMs: failure.retryAfterMs,
+    mayHaveBeenApplied: unknown,
+    cause,
+  };
   const storeError = new StoreError(errorCode, message, details);
   failures.set(storeError, failure);
   return storeError;
@@ -144,10 +148,4 @@ function storeErrorCode(status: number, code: string): StoreErrorCode {
   if (status === 409 || status === 412) return "STORE_CONFLICT";
   if (status >= 400 && status < 500) return "STORE_REJECTED";
   return "STORE_UNAVAILABLE";
-}
-
-/** `Retry-After` is in seconds, or a date (which this process's clock should not judge). */
-function retryAfter(header: string | undefined): number | undefined {
-  const seconds = Number(header);
-  return header !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
 }

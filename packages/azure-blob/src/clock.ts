@@ -1,3 +1,5 @@
+import { DATE_GRAIN_MS } from "@leasehold/core/provider";
+
 /** A reply's dates by the service's own clock; each names a second. */
 export interface Dated {
   /** The reply was sent in this second. */
@@ -6,8 +8,6 @@ export interface Dated {
   readonly lastModified?: Date;
 }
 
-/** A date in an HTTP header names a second: the service's clock was anywhere in it. */
-const DATE_GRAIN_MS = 1_000;
 /** The clocks of the service's own machines are trusted to agree to this: one dates the reply, another one dated the blob. */
 const SKEW_MS = 1_000;
 /** The age of a blob may be off by this, in either direction. */
