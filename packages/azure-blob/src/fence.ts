@@ -34,6 +34,21 @@ interface Target {
   readonly metadata: Metadata;
 }
 
+/** A guarded write of one leadership to one blob. */
+interface FencedRequest {
+  readonly clock: Clock;
+  readonly leadership: Leadership;
+  readonly blob: BlobClient;
+  readonly operation: "seal" | "fenced-upload";
+  readonly options: FencedUploadOptions;
+  /** Writes that metadata, on the condition that the blob is still this target (`undefined`: that there is none). */
+  readonly send: (
+    target: Target | undefined,
+    metadata: Record<string, string>,
+    abortSignal: AbortSignal,
+  ) => Promise<Reply & { readonly etag?: string }>;
+}
+
 const FENCE_PREFIX = "leasehold_fence_";
 const KEY = {
   election: `${FENCE_PREFIX}election`,
@@ -42,10 +57,10 @@ const KEY = {
   write: `${FENCE_PREFIX}write`,
 };
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** How often a write is tried against other writers of the same blob. */
+/** A write is tried as often as this against other writers of the same blob. */
 const CONFLICT_TRIES = 5;
 
-/** The targets that a leadership has lately sealed or written, by URL: the next write needs no look first. */
+/** The targets that a leadership has lately sealed or written, by URL: the next write needs no read first. */
 const known = new WeakMap<Leadership, Recent<Target>>();
 
 /**
@@ -58,18 +73,19 @@ const known = new WeakMap<Leadership, Recent<Target>>();
  * @throws {FencedError} if a newer term has sealed or written it. A `StoreError` if the service fails.
  */
 export async function sealBlob(clock: Clock, leadership: Leadership, blob: BlobClient, options: FenceOptions): Promise<void> {
-  await writeFenced(clock, leadership, blob, {}, options, "seal", async (target, metadata, signal) => {
-    if (target) {
-      return await blob.setMetadata(metadata, { abortSignal: signal, conditions: { ifMatch: target.etag } });
-    }
-    return await blob.getBlockBlobClient().upload("", 0, { abortSignal: signal, conditions: { ifNoneMatch: "*" }, metadata });
-  });
+  // A seal leaves the metadata as it is, whatever else the object holds.
+  const { signal, timeoutMs } = options;
+  const send: FencedRequest["send"] = async (target, metadata, abortSignal) =>
+    target
+      ? await blob.setMetadata(metadata, { abortSignal, conditions: { ifMatch: target.etag } })
+      : await blob.getBlockBlobClient().upload("", 0, { abortSignal, conditions: { ifNoneMatch: "*" }, metadata });
+  await new FencedWrite({ clock, leadership, blob, operation: "seal", options: { signal, timeoutMs }, send }).run();
 }
 
 /**
  * Uploads content as the leader of this term, conditional on nobody else's having written since: the service refuses
- * it once a newer term has sealed or written the blob. Whether this process still believes in its leadership is not
- * asked: the refusal is the service's.
+ * it once a newer term has sealed or written the blob. It does not ask whether this process still believes in its
+ * leadership: the refusal is the service's.
  *
  * @throws {FencedError} if it was refused; nothing was written. A `StoreError` if the service fails.
  */
@@ -81,48 +97,92 @@ export async function uploadFenced(
   options: FencedUploadOptions,
 ): Promise<void> {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  await writeFenced(clock, leadership, blob, options.metadata ?? {}, options, "fenced-upload", async (target, metadata, signal) =>
-    blob.getBlockBlobClient().upload(bytes, bytes.byteLength, {
-      abortSignal: signal,
+  const { blobHTTPHeaders } = options;
+  const send: FencedRequest["send"] = async (target, metadata, abortSignal) =>
+    await blob.getBlockBlobClient().upload(bytes, bytes.byteLength, {
+      abortSignal,
       conditions: target ? { ifMatch: target.etag } : { ifNoneMatch: "*" },
       metadata,
-      ...(options.blobHTTPHeaders ? { blobHTTPHeaders: options.blobHTTPHeaders } : {}),
-    }),
-  );
+      ...(blobHTTPHeaders ? { blobHTTPHeaders } : {}),
+    });
+  await new FencedWrite({ clock, leadership, blob, operation: "fenced-upload", options, send }).run();
 }
 
-type Write = (
-  target: Target | undefined,
-  metadata: Record<string, string>,
-  signal: AbortSignal,
-) => Promise<Reply & { readonly etag?: string }>;
+/** Writes under the ETag of a blob that no newer term has sealed or written. */
+class FencedWrite {
+  readonly #request: FencedRequest;
+  readonly #targets: Recent<Target>;
+  /** Marks this write, so that a read after a lost reply tells it from anybody else's. */
+  readonly #writeId: string;
 
-async function writeFenced(
-  clock: Clock,
-  leadership: Leadership,
-  blob: BlobClient,
-  added: Metadata,
-  options: FenceOptions,
-  operation: string,
-  write: Write,
-): Promise<void> {
-  checkBlob(blob);
-  const { election } = leadership;
-  const targets = known.get(leadership) ?? new Recent<Target>(clock);
-  known.set(leadership, targets);
-  const send = async <T extends Reply>(
-    name: string,
-    writes: boolean,
-    request: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> => {
-    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-    return await requestService({ clock, election, operation: name, timeoutMs, writes, signal }, request);
-  };
-  // `unanswered`: a write before this look, which may have been carried out.
-  const look = async (unanswered?: unknown): Promise<Target | undefined> => {
+  /** @throws {ConfigurationError} if the blob is no `BlobClient`. */
+  constructor(request: FencedRequest) {
+    const { clock, leadership, blob } = request;
+    checkBlob(blob);
+    this.#request = request;
+    this.#targets = known.get(leadership) ?? new Recent<Target>(clock);
+    known.set(leadership, this.#targets);
+    this.#writeId = clock.randomUuid();
+  }
+
+  async run(): Promise<void> {
+    const { blob, leadership, operation } = this.#request;
+    let target = this.#targets.get(blob.url) ?? (await this.#read());
+    for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
+      const attempt = await this.#attempt(target);
+      if (attempt.written) {
+        this.#targets.set(blob.url, attempt.written);
+        return;
+      }
+      target = attempt.found;
+    }
+    throw new StoreError("STORE_CONFLICT", `${STORE_NAME}: others kept writing the blob '${blob.name}' during '${operation}'.`, {
+      store: STORE_NAME,
+      operation,
+      election: leadership.election,
+      mayHaveBeenApplied: false,
+    });
+  }
+
+  /** Writes once. After a conflict or a lost reply, a read finds this write or what stands in its way. */
+  async #attempt(target: Target | undefined): Promise<{ readonly written?: Target; readonly found?: Target | undefined }> {
     try {
-      const { etag = "", metadata = {} } = await send("head-target", false, (signal) =>
-        blob.getProperties({ abortSignal: signal }),
+      return { written: await this.#write(target) };
+    } catch (error) {
+      this.#targets.delete(this.#request.blob.url);
+      const contended = isContended(error);
+      const unanswered = mayHaveBeenApplied(error);
+      if (!contended && !unanswered) throw error;
+      const found = await this.#read(unanswered ? error : undefined);
+      if (found?.metadata[KEY.write] === this.#writeId) return { written: found };
+      if (!contended) throw error;
+      return { found };
+    }
+  }
+
+  async #write(target: Target | undefined): Promise<Target> {
+    const { leadership, operation, options, send } = this.#request;
+    const metadata = {
+      ...withoutFence(target?.metadata ?? {}),
+      ...withoutFence(options.metadata ?? {}),
+      ...fenceOf(leadership),
+      [KEY.write]: this.#writeId,
+    };
+    const { etag = "" } = await this.#send(operation, true, async (signal) => await send(target, metadata, signal));
+    return { etag, metadata };
+  }
+
+  /**
+   * Reads the blob's metadata.
+   * @param unanswered the error of a write that may have been carried out: thrown if the read fails, too.
+   * @returns `undefined` if there is no blob.
+   * @throws {FencedError} if a newer term has sealed or written it.
+   */
+  async #read(unanswered?: unknown): Promise<Target | undefined> {
+    const { leadership, blob } = this.#request;
+    try {
+      const { etag = "", metadata = {} } = await this.#send("head-target", false, (abortSignal) =>
+        blob.getProperties({ abortSignal }),
       );
       checkFence(leadership, blob, metadata, unanswered);
       return { etag, metadata };
@@ -130,43 +190,20 @@ async function writeFenced(
       if (isGone(failureOf(error))) return undefined;
       throw isLeaseholdError(error, "FENCED") ? error : (unanswered ?? error);
     }
-  };
-  // Tells our own write, should its reply be lost, from anybody else's.
-  const writeId = clock.randomUuid();
-  let target = targets.get(blob.url) ?? (await look());
-  for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-    const metadata = {
-      ...withoutFence(target?.metadata ?? {}),
-      ...withoutFence(added),
-      ...fenceOf(leadership),
-      [KEY.write]: writeId,
-    };
-    const sent = target;
-    try {
-      const { etag = "" } = await send(operation, true, (signal) => write(sent, metadata, signal));
-      targets.set(blob.url, { etag, metadata });
-      return;
-    } catch (error) {
-      targets.delete(blob.url);
-      const failure = failureOf(error);
-      const vanished = isGone(failure) && !isContainerGone(failure);
-      const contended = conditionFailed(failure) || failure.code === "BlobAlreadyExists" || vanished;
-      const unanswered = mayHaveBeenApplied(error);
-      if (!contended && !unanswered) throw error;
-      target = await look(unanswered ? error : undefined);
-      if (target?.metadata[KEY.write] === writeId) {
-        targets.set(blob.url, target);
-        return;
-      }
-      if (!contended) throw error;
-    }
   }
-  throw new StoreError("STORE_CONFLICT", `${STORE_NAME}: others kept writing the blob '${blob.name}' during '${operation}'.`, {
-    store: STORE_NAME,
-    operation,
-    election,
-    mayHaveBeenApplied: false,
-  });
+
+  async #send<T extends Reply>(operation: string, writes: boolean, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, leadership, options } = this.#request;
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    return await requestService({ clock, election: leadership.election, operation, timeoutMs, writes, signal }, send);
+  }
+}
+
+/** Reports whether a write has met another one of the same blob, or its removal. */
+function isContended(error: unknown): boolean {
+  const failure = failureOf(error);
+  const vanished = isGone(failure) && !isContainerGone(failure);
+  return conditionFailed(failure) || failure.code === "BlobAlreadyExists" || vanished;
 }
 
 function fenceOf({ election, term, termId }: Leadership): Record<string, string> {
@@ -195,7 +232,7 @@ function checkFence(leadership: Leadership, blob: BlobClient, metadata: Metadata
   }
 }
 
-/** Metadata keys know no case: a fence in capitals would take the place of ours. */
+/** Returns the metadata without any fence. Metadata keys know no case: a fence in capitals would take the place of ours. */
 function withoutFence(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.toLowerCase().startsWith(FENCE_PREFIX)));
 }
