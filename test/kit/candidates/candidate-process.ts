@@ -1,14 +1,6 @@
-import { fork, spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { reachesState } from "../processes/process-state.ts";
+import { LineProcess } from "../processes/line-process.ts";
 import type { CandidateSettings, Command } from "./candidate.ts";
 import type { Line, LineOf } from "./history.ts";
-import { hostMs } from "../clocks/host-clock.ts";
 
 /** Which line is waited for, and how long. */
 export interface Wanted<Event extends Line["event"]> {
@@ -30,35 +22,22 @@ export class CandidateProcess {
   readonly candidateId: string;
   /** What it has said, and that it has ended, once it has. */
   readonly lines: Line[] = [];
-  readonly #child: ChildProcess;
+  readonly #process: LineProcess<Line>;
   readonly #waiters = new Set<Waiter>();
-  #stderr = "";
-  #guard: ChildProcess | undefined;
 
   constructor(settings: CandidateSettings) {
     this.candidateId = settings.candidateId;
-    this.#child = fork(fileURLToPath(new URL("./candidate.ts", import.meta.url)), [JSON.stringify(settings)], {
-      execPath: process.execPath,
-      // Node 22.12, the oldest supported, strips types on request only.
-      execArgv: [
-        "--conditions=@leasehold/source",
-        ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
-      ],
-      // Most of a start is the compilation of Azure's SDK.
-      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: join(tmpdir(), "leasehold-test-compile-cache") },
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    this.#process = new LineProcess<Line>({
+      program: new URL("./candidate.ts", import.meta.url),
+      settings,
+      onLine: (line) => this.#add(line),
+      onEnd: (end) => this.#add({ event: "exited", ...end }),
     });
-    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));
-    createInterface(this.#child.stdout!).on("line", (line) => this.#add(JSON.parse(line) as Line));
-    // "close" comes once everything that it said has been read.
-    let exitedMs = 0;
-    this.#child.once("exit", () => (exitedMs = hostMs()));
-    this.#child.once("close", (code, signal) => this.#add({ atMs: exitedMs, event: "exited", code, signal }));
   }
 
   /** What it wrote to stderr: normally nothing. */
   get stderr(): string {
-    return this.#stderr;
+    return this.#process.stderr;
   }
 
   /** The lines of one event. */
@@ -100,37 +79,27 @@ export class CandidateProcess {
   }
 
   obey(command: Command): void {
-    // One that ends at this moment does not obey.
-    this.#child.send(command, () => undefined);
+    this.#process.send(command);
   }
 
   /** Sends SIGKILL or SIGTERM. */
   signal(signal: "SIGKILL" | "SIGTERM"): void {
-    this.#child.kill(signal);
+    this.#process.signal(signal);
   }
 
   /** SIGSTOP: resolves once it does not run. */
   async freeze(): Promise<void> {
-    // A stopped process cannot notice that its parent has died. This shell does, and lets it go on to its own end.
-    const wake = 'trap "" INT TERM HUP; read -r _; kill -CONT "$0"';
-    this.#guard = spawn("/bin/sh", ["-c", wake, String(this.#child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
-    this.#child.kill("SIGSTOP");
-    await reachesState(this.#child.pid!, "stopped", "gone");
+    await this.#process.freeze();
   }
 
   /** SIGCONT. */
   thaw(): void {
-    this.#child.kill("SIGCONT");
-    this.#guard?.kill("SIGKILL");
+    this.#process.thaw();
   }
 
   /** Kills it, if it still runs, and waits for its end. */
   async end(): Promise<void> {
-    this.#guard?.kill("SIGKILL");
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const closed = once(this.#child, "close");
-    this.#child.kill("SIGKILL");
-    await closed;
+    await this.#process.end();
   }
 
   #add(line: Line): void {

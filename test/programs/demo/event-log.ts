@@ -1,5 +1,5 @@
 import { isEvent, type DemoEvent, type EventDetails, type EventName, type EventNamed } from "./demo-event.ts";
-import { hostMs } from "./host-clock.ts";
+import { demoMs } from "./demo-clock.ts";
 
 export interface Awaited<Name extends EventName> {
   /** What is awaited, in words: for the live view, and for the error if it does not come. */
@@ -15,7 +15,7 @@ export interface Awaited<Name extends EventName> {
 
 /** Everything that happens in the demo, as it arrives; those who wait for something wait here. */
 export class EventLog {
-  readonly originMs: number = hostMs();
+  readonly originMs: number = demoMs();
   readonly events: DemoEvent[] = [];
   /** What the demo is waiting for, or was when it was stopped. */
   waitingFor: { readonly what: string; readonly since: number } | undefined;
@@ -34,7 +34,7 @@ export class EventLog {
 
   /** The present, as in `at`. */
   now(): number {
-    return hostMs(this.originMs);
+    return demoMs(this.originMs);
   }
 
   /** The term that `candidate` has led last. */

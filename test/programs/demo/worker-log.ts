@@ -1,6 +1,6 @@
 import { isLeaseholdError, type Elector, type Leadership } from "@leasehold/core";
 import type { DemoEvent, EventDetails, EventName } from "./demo-event.ts";
-import { hostMs } from "./host-clock.ts";
+import { demoMs } from "./demo-clock.ts";
 import { workerSettings } from "./worker-settings.ts";
 
 /** How often a worker asks itself whether it leads. */
@@ -35,11 +35,12 @@ export function logOf(elector: Elector): WorkerLog {
     event: Name,
     term: number | null,
     details: EventDetails[Name],
-    at = hostMs(originMs),
+    at = demoMs(originMs),
   ): void => {
-    process.send?.({ at, candidate: elector.candidateId, event, term, ...details } as DemoEvent);
+    const said = { at, candidate: elector.candidateId, event, term, ...details } as DemoEvent;
+    process.stdout.write(`${JSON.stringify(said)}\n`);
   };
-  const validUntil = (leadership: Leadership): number => Math.round((hostMs(originMs) + leadership.remainingMs()) * 100) / 100;
+  const validUntil = (leadership: Leadership): number => Math.round((demoMs(originMs) + leadership.remainingMs()) * 100) / 100;
   let watched: Leadership | undefined;
 
   elector.on("standby", () => tell("standby", null, {}));
@@ -47,7 +48,7 @@ export function logOf(elector: Elector): WorkerLog {
     if (watched?.isValid()) tell("renewed", term, { validUntil: validUntil(watched) });
   });
   elector.on("ending", ({ term, reason }) => {
-    const at = hostMs(originMs);
+    const at = demoMs(originMs);
     // The sample that found it out is still at work, and has its say first.
     queueMicrotask(() => tell("ending", term, { lost: isLost(reason), reason: reason.message }, at));
   });
@@ -57,7 +58,7 @@ export function logOf(elector: Elector): WorkerLog {
   const watch = (leadership: Leadership): Watch => {
     const { term } = leadership;
     watched = leadership;
-    let lastValid = hostMs(originMs);
+    let lastValid = demoMs(originMs);
     let lastSample = lastValid;
     let over = false;
     const end = (at: number): void => {
@@ -67,7 +68,7 @@ export function logOf(elector: Elector): WorkerLog {
     };
     const sample = (): void => {
       // Read first, so that a freeze between the two lines cannot make an old answer look like a new one.
-      const at = hostMs(originMs);
+      const at = demoMs(originMs);
       const valid = leadership.isValid();
       if (valid) {
         lastValid = at;
@@ -86,7 +87,7 @@ export function logOf(elector: Elector): WorkerLog {
       [Symbol.dispose]: () => {
         clearInterval(timer);
         sample();
-        end(hostMs(originMs));
+        end(demoMs(originMs));
         watched = undefined;
       },
     };

@@ -14,19 +14,12 @@ export interface WorkerSettings {
   readonly originMs: number;
 }
 
-const VARIABLE = "LEASEHOLD_DEMO_WORKER";
-
 /** Asks a worker to stand still once it has no request under way. */
 export const STAND_STILL = "stand still";
 
-/** The environment that hands a worker its settings. */
-export function workerEnvironment(settings: WorkerSettings): Record<string, string> {
-  return { [VARIABLE]: JSON.stringify(settings) };
-}
-
 /** The settings of this process, a worker. @throws an error if it is none. */
 export function workerSettings(): WorkerSettings {
-  const text = process.env[VARIABLE];
+  const [, , text] = process.argv;
   if (text === undefined || !process.connected) throw new Error("This is a worker of the demo, which starts it: npm run demo.");
   return JSON.parse(text) as WorkerSettings;
 }

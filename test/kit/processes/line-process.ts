@@ -1,0 +1,119 @@
+import { fork, spawn, type ChildProcess } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { hostMs } from "../clocks/host-clock.ts";
+import { reachesState } from "./process-state.ts";
+
+/** How a process ended. */
+export interface ProcessEnd {
+  /** By the host's clock. */
+  readonly atMs: number;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The program to run, and who hears of it. */
+export interface LineProcessOptions<Line> {
+  /** A TypeScript file of ours; it ends itself once it is disconnected from its parent. */
+  readonly program: URL;
+  /** What it is told at its start: JSON, its one argument. */
+  readonly settings: unknown;
+  readonly onLine: (line: Line) => void;
+  /** Called once, after the last line, however it ends; also if it could not be started. */
+  readonly onEnd: (end: ProcessEnd) => void;
+}
+
+/**
+ * A process that the tests and the demo kill, freeze and listen to. It runs one of our programs, from the sources, which
+ * says what happens to it as lines of JSON on its standard output, and obeys the messages of its parent. It does not
+ * outlive its parent, not even while it is frozen.
+ */
+export class LineProcess<Line> {
+  /** Resolves once it has ended, and all that it said has been heard. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  #stderr = "";
+  #guard: ChildProcess | undefined;
+
+  constructor({ program, settings, onLine, onEnd }: LineProcessOptions<Line>) {
+    this.#child = fork(fileURLToPath(program), [JSON.stringify(settings)], {
+      execPath: process.execPath,
+      // Node 22.12, the oldest supported, strips types on request only.
+      execArgv: [
+        "--conditions=@leasehold/source",
+        ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
+      ],
+      // Most of a start is the compilation of an SDK.
+      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: join(tmpdir(), "leasehold-test-compile-cache") },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));
+    createInterface(this.#child.stdout!).on("line", (line) => onLine(JSON.parse(line) as Line));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    let exitedMs: number | undefined;
+    const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+      this.#guard?.kill("SIGKILL");
+      onEnd({ atMs: exitedMs ?? hostMs(), code, signal });
+      resolve();
+    };
+    this.#child.once("exit", () => (exitedMs = hostMs()));
+    this.#child.on("error", (error) => {
+      this.#stderr += String(error);
+      // It could not be started: nothing else comes.
+      if (this.#child.pid === undefined) end(null, null);
+    });
+    // "close" comes once everything that it said has been read.
+    this.#child.once("close", end);
+  }
+
+  /** Of the system; 0 if it could not be started. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** What it wrote to stderr: normally nothing. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Sends a message. One that ends at this moment does not get it. */
+  send(message: object | string): void {
+    this.#child.send(message, () => undefined);
+  }
+
+  /** Sends SIGKILL or SIGTERM. */
+  signal(signal: "SIGKILL" | "SIGTERM"): void {
+    this.#child.kill(signal);
+  }
+
+  /** SIGSTOP: resolves once it does not run. */
+  async freeze(): Promise<void> {
+    // A stopped process cannot notice that its parent has died. This shell does, and ends it.
+    const end = 'trap "" INT TERM HUP; read -r _; kill -KILL "$0"';
+    this.#guard = spawn("/bin/sh", ["-c", end, String(this.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+    this.#child.kill("SIGSTOP");
+    // The signal takes effect a little after `kill` returns.
+    await reachesState(this.pid, "stopped", "gone");
+  }
+
+  /** SIGCONT: it goes on where it stood. */
+  thaw(): void {
+    this.#child.kill("SIGCONT");
+    this.#guard?.kill("SIGKILL");
+    this.#guard = undefined;
+  }
+
+  /** Kills it, if it still runs, the frozen too; resolves once it has ended. */
+  async end(): Promise<void> {
+    if (this.pid === 0) return;
+    this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+}
