@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import type { Leadership, LeaseStore } from "@leasehold/core";
-import { Contender, type Arena, type ContenderOptions } from "./contender.ts";
+import { Candidate, type Arena, type CandidateOptions } from "./candidate.ts";
 import { STEPS_PER_LEASE, type Scene } from "./scene.ts";
 
 /**
- * The contenders of one election. Never are two of them valid at once by their own `isValid()`: all are asked whenever
+ * The candidates of one election. Never are two of them valid at once by their own `isValid()`: all are asked whenever
  * one begins to lead, and many times in every lease; and each term is higher than those before.
  */
 export class Contest implements AsyncDisposable {
   readonly #scene: Scene;
   readonly #arena: Arena;
-  readonly #contenders: Contender[] = [];
+  readonly #candidates: Candidate[] = [];
   /** Of every leadership, in order. */
   readonly terms: number[] = [];
 
@@ -20,28 +20,28 @@ export class Contest implements AsyncDisposable {
     this.#arena = {
       clock,
       timing: { election, leaseDurationMs, retryPeriodMs: leaseDurationMs / 8 },
-      started: (contender, leadership) => this.#started(contender, leadership),
+      started: (candidate, leadership) => this.#started(candidate, leadership),
     };
   }
 
   /** One more process begins to campaign. It has looked, so that its connections are open. */
-  async enter(candidateId: string, store: LeaseStore, options: ContenderOptions = {}): Promise<Contender> {
+  async enter(candidateId: string, store: LeaseStore, options: CandidateOptions = {}): Promise<Candidate> {
     await this.#scene.look(store);
-    const contender = new Contender(this.#arena, candidateId, store, options);
-    this.#contenders.push(contender);
-    return contender;
+    const candidate = new Candidate(this.#arena, candidateId, store, options);
+    this.#candidates.push(candidate);
+    return candidate;
   }
 
   /** Enters, and waits until it leads. */
-  async enterAndLead(candidateId: string, store: LeaseStore, options: ContenderOptions = {}): Promise<Contender> {
-    const contender = await this.enter(candidateId, store, options);
-    await this.until(`'${candidateId}' leads`, () => contender.leads, this.#scene.leaseMs);
-    return contender;
+  async enterAndLead(candidateId: string, store: LeaseStore, options: CandidateOptions = {}): Promise<Candidate> {
+    const candidate = await this.enter(candidateId, store, options);
+    await this.until(`'${candidateId}' leads`, () => candidate.leads, this.#scene.leaseMs);
+    return candidate;
   }
 
   /** Who leads. */
-  get leader(): Contender | undefined {
-    return this.#contenders.find((contender) => contender.leads);
+  get leader(): Candidate | undefined {
+    return this.#candidates.find((candidate) => candidate.leads);
   }
 
   /** Lets time pass, and asks everybody all the while. */
@@ -58,35 +58,35 @@ export class Contest implements AsyncDisposable {
     await this.#scene.until(what, happened, withinMs, async (ms) => await this.pass(ms));
   }
 
-  /** One contender leads on for `ms`, in one term. */
-  async leadsOn(contender: Contender, ms: number): Promise<void> {
-    const { term } = contender.leadership;
+  /** One candidate leads on for `ms`, in one term. */
+  async leadsOn(candidate: Candidate, ms: number): Promise<void> {
+    const { term } = candidate.leadership;
     await this.pass(ms);
-    assert.equal(this.leader?.elector.candidateId, contender.elector.candidateId, "who leads");
-    assert.equal(contender.leadership.term, term, `'${contender.elector.candidateId}' has lost its term`);
+    assert.equal(this.leader?.elector.candidateId, candidate.elector.candidateId, "who leads");
+    assert.equal(candidate.leadership.term, term, `'${candidate.elector.candidateId}' has lost its term`);
   }
 
   /** Ends every campaign, as far as that can be. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const contender of this.#contenders) {
-      contender.resume();
-      contender.settle();
+    for (const candidate of this.#candidates) {
+      candidate.resume();
+      candidate.settle();
     }
-    const stopped = Promise.all(this.#contenders.map((contender) => contender.stop()));
+    const stopped = Promise.all(this.#candidates.map((candidate) => candidate.stop()));
     // Whatever went wrong before is the thing to tell of.
     await this.#scene.ending(stopped, 4 * this.#scene.leaseMs).catch(() => undefined);
   }
 
-  #started(contender: Contender, { term }: Leadership): void {
+  #started(candidate: Candidate, { term }: Leadership): void {
     this.#look();
     const last = this.terms.at(-1) ?? 0;
-    assert.ok(term > last, `term ${term} of '${contender.elector.candidateId}' follows term ${last}`);
+    assert.ok(term > last, `term ${term} of '${candidate.elector.candidateId}' follows term ${last}`);
     this.terms.push(term);
   }
 
   #look(): void {
-    for (const contender of this.#contenders) contender.assertRuns();
-    const valid = this.#contenders.filter((contender) => contender.leads).map(({ elector }) => elector.candidateId);
+    for (const candidate of this.#candidates) candidate.assertRuns();
+    const valid = this.#candidates.filter((candidate) => candidate.leads).map(({ elector }) => elector.candidateId);
     assert.ok(valid.length <= 1, `these are valid at once: ${valid.join(", ")}`);
   }
 }

@@ -135,7 +135,7 @@ export class Scene {
     const request = this.asking(candidateId, options);
     const seen = await this.look(store, { expiry }, request.election);
     const outcome = await store.acquire(request);
-    // Where contenders judge for themselves, no attempt may succeed that a look has just given no reason for.
+    // Where rivals judge for themselves, no attempt may succeed that a look has just given no reason for.
     if (store.capabilities.expiry === "observed" && !mayAcquire(seen, candidateId, options.reservation?.group)) {
       assert.equal(outcome.acquired, false, `'${candidateId}' acquired a lease that its own store calls '${seen?.state}'`);
     }

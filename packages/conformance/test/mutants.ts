@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   }),
 
   // Reads.
-  reads("the contender's own duration counts", "expiry-by-the-record", (record) => ({ ...record, leaseDurationMs: LEASE_MS })),
+  reads("the rival's own duration counts", "expiry-by-the-record", (record) => ({ ...record, leaseDurationMs: LEASE_MS })),
   reads("leases last half as long for rivals", "expiry-watched", (record) => ({
     ...record,
     leaseDurationMs: record.leaseDurationMs / 2,
@@ -445,7 +445,7 @@ export const mutants: readonly Mutant[] = [
         throw isStoreError(error) ? new ConfigurationError("The service cannot be reached.") : error;
       }),
   })),
-  mutant("contenders count by the wall clock", "leading-wall-clock-jumps", {
+  mutant("rivals count by the wall clock", "leading-wall-clock-jumps", {
     store: (_, records, clock) => new RecordLeaseStore(records, { clock: countingByTheWall(clock) }),
   }),
   behaves("a grant is stamped by the monotonic clock alone", "leading-suspended", (store) => ({

@@ -300,7 +300,7 @@ describe("acquire refuses before any request", () => {
     expect(service.log).toHaveLength(0);
   });
 
-  // What could not be read back would never be overwritten: it would end the election for good: foreign data is not ours.
+  // What could not be read back would never be overwritten: it would end the election for good.
   test.each([
     ["a lease that is not a number", { leaseDurationMs: NaN }],
     ["an infinite lease", { leaseDurationMs: Infinity }],

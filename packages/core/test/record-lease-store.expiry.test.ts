@@ -13,39 +13,39 @@ let clock: VirtualClock;
 let service: RecordService;
 let holder: RecordLeaseStore;
 let recordsB: FaultyRecordStore;
-let contender: RecordLeaseStore;
+let rival: RecordLeaseStore;
 
 beforeEach(() => {
   clock = new VirtualClock();
   service = new RecordService(clock);
   holder = new RecordLeaseStore(service.connect("a"), { clock });
   recordsB = service.connect("b");
-  contender = new RecordLeaseStore(recordsB, { clock });
+  rival = new RecordLeaseStore(recordsB, { clock });
 });
 
-async function state(store: RecordLeaseStore = contender): Promise<string | undefined> {
+async function state(store: RecordLeaseStore = rival): Promise<string | undefined> {
   return (await clock.runUntil(store.read(ELECTION)))?.state;
 }
 
 describe("a rival counts from after its read", () => {
   test("a lease has expired once its nonce was seen unchanged for the whole duration, and not a moment before", async () => {
     await win(holder, "a");
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
 
     await clock.advance(LEASE_MS - 1);
     expect(await state()).not.toBe("expired");
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
 
     await clock.advance(1);
     expect(await state()).toBe("expired");
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
   });
 
   test("the time counts from after the first reading had returned, not from when it was sent", async () => {
     await win(holder, "a");
     recordsB.failNext("get", { kind: "slow", latencyMs: 3_000 });
     const sentMs = clock.monotonicMs();
-    await clock.runUntil(contender.read(ELECTION));
+    await clock.runUntil(rival.read(ELECTION));
 
     await clock.advance(sentMs + LEASE_MS + 2_999 - clock.monotonicMs());
     expect(await state()).not.toBe("expired");
@@ -56,10 +56,10 @@ describe("a rival counts from after its read", () => {
 
   test("a renewal starts it anew", async () => {
     const lease = await win(holder, "a");
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
     await clock.advance(10_000);
     await holder.renew(lease, LIMITS);
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
 
     await clock.advance(LEASE_MS - 1);
     expect(await state()).not.toBe("expired");
@@ -67,80 +67,80 @@ describe("a rival counts from after its read", () => {
     expect(await state()).toBe("expired");
   });
 
-  test("the duration that counts is the one in the record, not the contender's own", async () => {
+  test("the duration that counts is the one in the record, not the rival's own", async () => {
     await win(holder, "a", { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
     const impatient = acquiring("b", { leaseDurationMs: 1_000, renewIntervalMs: 300 });
-    await contender.acquire(impatient);
+    await rival.acquire(impatient);
 
     await clock.advance(59_999);
-    expect((await contender.acquire(impatient)).acquired).toBe(false);
+    expect((await rival.acquire(impatient)).acquired).toBe(false);
     await clock.advance(1);
-    expect((await contender.acquire(impatient)).acquired).toBe(true);
+    expect((await rival.acquire(impatient)).acquired).toBe(true);
   });
 
   test("a shorter duration in the record counts as well", async () => {
     await win(holder, "a", { leaseDurationMs: 3_000, renewIntervalMs: 1_000 });
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
 
     await clock.advance(3_000);
 
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
   });
 
   test.each([5 * HOUR_MS, -5 * HOUR_MS])("a wall clock that jumps by %d ms changes nothing", async (byMs) => {
     await win(holder, "a");
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
     await clock.advance(5_000);
 
     clock.jumpWall(byMs);
 
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
     await clock.advance(LEASE_MS - 5_001);
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
     await clock.advance(1);
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
   });
 
-  test("a contender that was suspended has not watched meanwhile", async () => {
+  test("a rival that was suspended has not watched meanwhile", async () => {
     await win(holder, "a");
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
 
     clock.suspend(2 * LEASE_MS);
 
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
   });
 
   test("a reading that was overtaken by a newer one does not start it anew", async () => {
     const lease = await win(holder, "a");
     recordsB.failNext("get", { kind: "slow", latencyMs: 4_000 });
-    const overtaken = contender.read(ELECTION);
+    const overtaken = rival.read(ELECTION);
     // The service has answered with the first nonce; the answer is still under way when the second one is seen.
     await clock.advance(2_500);
     await holder.renew(lease, LIMITS);
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
     const seenMs = clock.monotonicMs();
     await clock.runUntil(overtaken);
 
     await clock.advance(seenMs + LEASE_MS - 1 - clock.monotonicMs());
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
     await clock.advance(1);
-    expect((await contender.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
   });
 
   test("what administrators write does not start it anew", async () => {
     await win(holder, "a");
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
     await clock.advance(5_000);
-    await contender.break(ELECTION, { reason: "maintenance" });
+    await rival.break(ELECTION, { reason: "maintenance" });
     await clock.advance(5_000);
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
 
     await clock.advance(5_000);
 
     expect(await state()).toBe("expired");
   });
 
-  test("a contender whose clock runs a tenth fast still outwaits a holder's validity", async () => {
+  test("a rival whose clock runs a tenth fast still outwaits a holder's validity", async () => {
     const fast = new RecordLeaseStore(service.connect("fast"), {
       clock: new ProcessClock(clock, { rate: 1.1, wallOffsetMs: 7 * HOUR_MS }),
     });
@@ -154,7 +154,7 @@ describe("a rival counts from after its read", () => {
 });
 
 describe("two proofs of expiry", () => {
-  /** A contender whose service tells ages, on a lease that is held. */
+  /** A rival whose service tells ages, on a lease that is held. */
   async function clocked(exact: boolean): Promise<{ readonly records: ClockedRecordStore; readonly store: RecordLeaseStore }> {
     const records = new ClockedRecordStore(recordsB, { toleranceMs: 1_000, exact });
     await win(holder, "a");
@@ -164,18 +164,18 @@ describe("two proofs of expiry", () => {
   test("a cold reader without a store's clock cannot tell", async () => {
     await win(holder, "a");
 
-    expect(await contender.read(ELECTION)).toMatchObject({ state: "unknown", holder: "a", ageMs: [0, Infinity] });
-    expect(await contender.read(ELECTION, { expiry: "store-clock" })).toMatchObject({ state: "unknown" });
+    expect(await rival.read(ELECTION)).toMatchObject({ state: "unknown", holder: "a", ageMs: [0, Infinity] });
+    expect(await rival.read(ELECTION, { expiry: "store-clock" })).toMatchObject({ state: "unknown" });
   });
 
   test("a cold reader knows a leader once it has seen it renew", async () => {
     const lease = await win(holder, "a");
-    await contender.read(ELECTION);
+    await rival.read(ELECTION);
     await clock.advance(1_000);
     await holder.renew(lease, LIMITS);
     await clock.advance(1_000);
 
-    expect(await contender.read(ELECTION)).toMatchObject({ state: "held", holder: "a", ageMs: [0, 2_000] });
+    expect(await rival.read(ELECTION)).toMatchObject({ state: "held", holder: "a", ageMs: [0, 2_000] });
   });
 
   test("by the store's clock a cold caller knows at once, if it asks for that", async () => {

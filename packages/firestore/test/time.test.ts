@@ -60,7 +60,7 @@ describe("a lease's age, by Firestore's times alone", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("is judged by the duration in the record, not by the contender's", async ({ world }) => {
+  test("is judged by the duration in the record, not by the rival's", async ({ world }) => {
     await win(world.store(), { leaseDurationMs: 60_000 });
     world.moveServerClock(LEASE_MS + 1);
     await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
@@ -79,13 +79,13 @@ describe("a lease's age, by Firestore's times alone", () => {
   });
 
   test.for([5 * HOUR_MS, -5 * HOUR_MS])("does not depend on clients' clocks, which are %d ms off", async (ms, { world }) => {
-    const [holder, contender] = [world.clock(), world.clock()];
+    const [holder, rival] = [world.clock(), world.clock()];
     holder.jumpWall(ms);
     const store = world.store({ clock: holder });
     const lease = await win(store);
-    contender.jumpWall(-ms);
+    rival.jumpWall(-ms);
     world.moveServerClock(1_000);
-    const snapshot = await world.store({ clock: contender }).read(ELECTION);
+    const snapshot = await world.store({ clock: rival }).read(ELECTION);
     expect(snapshot?.state).toBe("held");
     expect(snapshot?.ageMs?.[0]).toBeCloseTo(1_000, 0);
     expect(snapshot?.ageMs?.[1]).toBeCloseTo(1_000, 0);
@@ -94,7 +94,7 @@ describe("a lease's age, by Firestore's times alone", () => {
     await store.renew(lease, LIMITS);
     await expectAge(world, "held", 0);
     world.moveServerClock(LEASE_MS + 1);
-    await expect(win(world.store({ clock: contender }), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+    await expect(win(world.store({ clock: rival }), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
   test.for([5 * HOUR_MS, -5 * HOUR_MS])(

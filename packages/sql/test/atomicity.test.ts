@@ -64,7 +64,7 @@ await describeDatabases(ALL, (test) => {
     expect(await world.leaseRow()).toMatchObject({ term: 200 });
   });
 
-  test("of fifty contenders at once one wins, the first time and every time", async ({ world }) => {
+  test("of fifty candidates at once one wins, the first time and every time", async ({ world }) => {
     const pool = sharedPool(world);
     const stores = Array.from({ length: 50 }, () => world.store(pool));
     let holder: { readonly store: SqlLeaseStore; readonly lease: Lease } | undefined;

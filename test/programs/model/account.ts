@@ -1,6 +1,6 @@
 /** Who leads at the end, and since how many units of the lease's validity by its own clock: `VALID <who> <age> <end>`. */
 const VALID = /^VALID (\w) (\d+) (\d+)$/;
-/** By how much the clocks of A and B have gone on, each as a holder's and as a contender's: `TICK 90 100 90 100`. */
+/** By how much the clocks of A and B have gone on, each as a holder's and as a rival's: `TICK 90 100 90 100`. */
 const TICK = /^TICK (\d+) (\d+) (\d+) (\d+)$/;
 const STEP = /^STEP (\w) (.+)$/;
 
@@ -22,10 +22,10 @@ export function account(run: readonly string[]): readonly string[] {
   });
 }
 
-function clocks([holderA = 0, contenderA = 0, holderB = 0, contenderB = 0]: readonly number[]): string {
-  const suspended = contenderA === 0 ? "A" : contenderB === 0 ? "B" : undefined;
+function clocks([holderA = 0, rivalA = 0, holderB = 0, rivalB = 0]: readonly number[]): string {
+  const suspended = rivalA === 0 ? "A" : rivalB === 0 ? "B" : undefined;
   const holder = Math.max(holderA, holderB);
-  const contender = Math.max(contenderA, contenderB);
-  const others = `a holder's clock goes on by ${holder} units, a contender's by ${contender}`;
+  const rival = Math.max(rivalA, rivalB);
+  const others = `a holder's clock goes on by ${holder} units, a rival's by ${rival}`;
   return suspended === undefined ? others : `${suspended} is suspended; ${others}`;
 }

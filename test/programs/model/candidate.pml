@@ -27,7 +27,7 @@
 #else
 #define IS_NEWS(term_, nonce_) (C.seenNonce != nonce_)
 #endif
-/* How long a contender waits: the duration in the record, not its own option. */
+/* How long a rival waits: the duration in the record, not its own option. */
 #ifdef OWN_DURATION
 #define WAIT(who) LEASE(who)
 #else

@@ -47,7 +47,7 @@ export const expiring: readonly Case[] = [
   },
   {
     id: "expiry-by-the-record",
-    title: "the duration that counts is the lease's own, not the contender's",
+    title: "the duration that counts is the lease's own, not the rival's",
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const shortMs = scene.leaseMs;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Case } from "../case.ts";
-import type { Contender } from "../contender.ts";
+import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
 import { ProcessClock } from "@leasehold/core/testing";
 import type { Scene } from "../scene.ts";
@@ -32,7 +32,7 @@ export const leadingByOddClocks: readonly Case[] = [
       const [leadership] = a.leaderships;
       assert.equal(leadership?.isValid(), false, "an hour has passed by its wall clock");
       await contest.until("somebody leads again", () => contest.leader !== undefined, 2 * scene.leaseMs);
-      const leader = contest.leader as Contender;
+      const leader = contest.leader as Candidate;
       await contest.leadsOn(leader, scene.leaseMs);
       // A leader that dies with its clock set back is replaced as any other.
       const [clock, successor] = leader === a ? [aClock, b] : [bClock, a];
@@ -88,7 +88,7 @@ export const leadingByOddClocks: readonly Case[] = [
 /** One leads, by a clock of its own that can be suspended, and has renewed; another has looked. */
 async function leaderAndStandby(
   scene: Scene,
-): Promise<{ readonly contest: Contest; readonly a: Contender; readonly b: Contender }> {
+): Promise<{ readonly contest: Contest; readonly a: Candidate; readonly b: Candidate }> {
   const clock = new ProcessClock(scene.clock);
   const [other] = await scene.connect(1);
   const contest = new Contest(scene);

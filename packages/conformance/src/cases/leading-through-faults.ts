@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { timing, type LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import type { Contender } from "../contender.ts";
+import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
 import { STEPS_PER_LEASE, type Scene } from "../scene.ts";
 
@@ -21,7 +21,7 @@ export const leadingThroughFaults: readonly Case[] = [
       // A long lease and short attempts: on a slow machine, too, it is plain whether the lease had to run out first.
       const leaseDurationMs = 2 * scene.leaseMs;
       const lasting = { leaseDurationMs, attemptTimeoutMs: scene.leaseMs / 6 };
-      const endings: ReadonlyArray<(a: Contender, contest: Contest) => Promise<void>> = [
+      const endings: ReadonlyArray<(a: Candidate, contest: Contest) => Promise<void>> = [
         // One reply is lost; the candidate can find out at once.
         () => faults.heal(),
         // All are lost, until the attempt has failed.
@@ -55,7 +55,7 @@ export const leadingThroughFaults: readonly Case[] = [
         await end(a, contest);
         const leftMs = 0.8 * leaseDurationMs - (scene.clock.monotonicMs() - (sentMs ?? 0));
         await contest.until("somebody leads", () => contest.leader !== undefined, leftMs);
-        await contest.leadsOn(contest.leader as Contender, scene.lapseMs);
+        await contest.leadsOn(contest.leader as Candidate, scene.lapseMs);
       }
     },
   },
@@ -101,14 +101,14 @@ export const leadingThroughFaults: readonly Case[] = [
       assert.deepEqual(contest.terms, [a.leadership.term], "somebody began to lead without a service");
       await outage[Symbol.asyncDispose]();
       await contest.until("one leads after the outage", () => contest.leader !== undefined, scene.leaseMs);
-      await contest.leadsOn(contest.leader as Contender, 2 * scene.leaseMs);
+      await contest.leadsOn(contest.leader as Candidate, 2 * scene.leaseMs);
       assert.equal(contest.terms.length, 2, "after the outage nobody but the one who led first may have led");
     },
   },
 ];
 
 /** From now on no renewal arrives: the task hears of it by the renew deadline, and `isValid()` ends before the lease does. */
-async function stepsDownInTime(scene: Scene, contest: Contest, leader: Contender): Promise<void> {
+async function stepsDownInTime(scene: Scene, contest: Contest, leader: Candidate): Promise<void> {
   const { leadership } = leader;
   const { renewDeadlineMs, validForMs } = timing({ leaseDurationMs: scene.leaseMs });
   // Nobody is asked whether it leads: to be asked would tell the leader what time it is.

@@ -1,23 +1,23 @@
 import { Elector, type Clock, type ElectorOptions, type Leadership, type LeaseStore } from "@leasehold/core";
 import type { ProcessClock } from "@leasehold/core/testing";
 
-/** How a contender differs from one with the default options. */
-export interface ContenderOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {
+/** How a candidate differs from one with the default options. */
+export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {
   /** That of its process, which its store has too. @defaultValue the place's */
   readonly clock?: ProcessClock | undefined;
-  /** Its task goes on after its signal has aborted, until it is told to {@link Contender.settle}. */
+  /** Its task goes on after its signal has aborted, until it is told to {@link Candidate.settle}. */
   readonly stubborn?: boolean | undefined;
 }
 
-/** Where a contender competes, and who is told that it leads: its task has just begun, and fails if that throws. */
+/** Where a candidate competes, and who is told that it leads: its task has just begun, and fails if that throws. */
 export interface Arena {
   readonly clock: Clock;
   readonly timing: Pick<ElectorOptions, "election" | "leaseDurationMs" | "retryPeriodMs">;
-  started(contender: Contender, leadership: Leadership): void;
+  started(candidate: Candidate, leadership: Leadership): void;
 }
 
 /** A process that campaigns from its start until it is told to stop, and what became of it. */
-export class Contender {
+export class Candidate {
   readonly elector: Elector;
   /** Its leaderships, one after the other. */
   readonly leaderships: Leadership[] = [];
@@ -37,7 +37,7 @@ export class Contender {
   #asleep = false;
   #error: { readonly thrown: unknown } | undefined;
 
-  constructor(arena: Arena, candidateId: string, store: LeaseStore, { clock, stubborn, ...options }: ContenderOptions) {
+  constructor(arena: Arena, candidateId: string, store: LeaseStore, { clock, stubborn, ...options }: CandidateOptions) {
     this.#clock = clock;
     this.elector = new Elector({ ...arena.timing, ...options, store, candidateId, clock: clock ?? arena.clock });
     const granted = (): void => void (this.grantedMs = arena.clock.monotonicMs());
