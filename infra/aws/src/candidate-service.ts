@@ -26,13 +26,13 @@ import { Annotations, Duration, Token, Validations } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
 import type { ILeaseTable } from "./lease-table.ts";
 
-/** What a {@link CandidateService} has to be told, and may be. */
+/** The settings of a {@link CandidateService}. */
 export interface CandidateServiceProps {
   /** The table of leases. The tasks may compete in `election` there, and in nothing else. */
   readonly table: ILeaseTable;
   /** The election that every task competes in, in the environment variable `ELECTION`. */
   readonly election: string;
-  /** What runs. In a network that this construct makes it has to come from Amazon ECR (a private repository, or an asset). */
+  /** The image that runs. In a network that this construct makes it has to come from Amazon ECR (a private repository, or an asset). */
   readonly image: ContainerImage;
   /**
    * How many candidates there are: one leads, the others wait. With one there is a warning at synthesis.
@@ -205,7 +205,7 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   }
 }
 
-/** What a release takes, and a process to end, beside the drain. */
+/** The time that a release and the end of a process take beside the drain. */
 const RELEASE_S = 5;
 const STOP_MARGIN_S = 15;
 /** https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_timeout */

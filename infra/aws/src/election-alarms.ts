@@ -18,7 +18,7 @@ import { Duration, Token } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
 import type { ILeaseTable } from "./lease-table.ts";
 
-/** What {@link ElectionAlarms} may be told. */
+/** The settings of {@link ElectionAlarms}. */
 export interface ElectionAlarmsProps {
   /** The election, whose candidates all write their metrics (`publishMetrics` of `@leasehold/dynamodb/cloudwatch`). */
   readonly election: string;
@@ -44,7 +44,7 @@ export interface ElectionAlarmsProps {
    */
   readonly maxRenewalGapRatio?: number;
   /**
-   * What each alarm does when it goes off, and when it is over.
+   * The actions of each alarm when it goes off, and when it is over.
    * @default - nothing: alarms can be seen
    */
   readonly actions?: IAlarmAction[];

@@ -3,7 +3,7 @@ import { checkName } from "@leasehold/core/provider";
 import { Token } from "aws-cdk-lib/core";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 
-/** What a candidate does with the items of its elections; a leader's fence is a ConditionCheckItem. It never deletes, and never scans. */
+/** The actions of a candidate on the items of its elections; a leader's fence is a ConditionCheckItem. It never deletes, and never scans. */
 export const CANDIDATE_ACTIONS: readonly string[] = [
   "dynamodb:GetItem",
   // It can do nothing to an item that UpdateItem cannot.
@@ -11,9 +11,9 @@ export const CANDIDATE_ACTIONS: readonly string[] = [
   "dynamodb:UpdateItem",
   "dynamodb:ConditionCheckItem",
 ];
-/** What an observer does with them. */
+/** The actions of an observer on them. */
 export const OBSERVER_ACTIONS: readonly string[] = ["dynamodb:GetItem"];
-/** What an administrator does with them: break, transfer, list an election's occurrences, and remove what is left of an election. */
+/** The actions of an administrator on them: break, transfer, list an election's occurrences, and remove what is left of an election. */
 export const ADMINISTRATOR_ACTIONS: readonly string[] = [...CANDIDATE_ACTIONS, "dynamodb:Query", "dynamodb:DeleteItem"];
 /** How a store asks what kind of table it is. It is about no item, and so cannot be kept to elections. */
 export const TABLE_ACTIONS: readonly string[] = ["dynamodb:DescribeTable"];

@@ -13,7 +13,7 @@ import { Duration, Stack, Token, Validations, type CfnElement, type CfnResource 
 import { Construct } from "constructs";
 import type { ILeaseTable } from "./lease-table.ts";
 
-/** What a {@link LeaderScheduledFunction} has to be told, and may be. */
+/** The settings of a {@link LeaderScheduledFunction}. */
 export interface LeaderScheduledFunctionProps {
   /** The table of leases. The function may compete in `election` there, and in nothing else. */
   readonly table: ILeaseTable;
@@ -64,7 +64,7 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly logRetention?: RetentionDays;
   /**
-   * What esbuild is told besides.
+   * More options of esbuild.
    * @default - an ES module, without the AWS SDK, which Lambda has
    */
   readonly bundling?: BundlingOptions;
@@ -84,7 +84,7 @@ export interface LeaderScheduledFunctionProps {
 export class LeaderScheduledFunction extends Construct implements IGrantable {
   readonly function: NodejsFunction;
   readonly schedule: Schedule;
-  /** What could not be delivered, and what has failed at every attempt. */
+  /** The queue of invocations that could not be delivered, or failed at every attempt. */
   readonly deadLetterQueue: Queue;
   readonly logGroup: LogGroup;
   readonly role: Role;
@@ -164,7 +164,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
   }
 }
 
-/** What a schedule can be called. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
+/** The names that a schedule can have. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
 const SCHEDULE_NAME = /^[\w.-]{1,64}$/;
 const LONGEST_TIMEOUT_S = 900;
 

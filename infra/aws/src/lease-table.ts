@@ -43,7 +43,7 @@ export interface ILeaseTable extends IConstruct {
   metricWriteThrottleEvents(options?: MetricOptions): Metric;
 }
 
-/** What a {@link LeaseTable} may be told. */
+/** The settings of a {@link LeaseTable}. */
 export interface LeaseTableProps {
   /**
    * The table's name.
@@ -84,12 +84,12 @@ export interface LeaseTableProps {
    */
   readonly recoveryPeriodInDays?: number;
   /**
-   * Whether DynamoDB refuses to delete the table. Without it there is a warning at synthesis.
+   * DynamoDB refuses to delete the table. Without it there is a warning at synthesis.
    * @default true
    */
   readonly deletionProtection?: boolean;
   /**
-   * What becomes of the table when it is removed from the stack. With DESTROY there is a warning at synthesis.
+   * The fate of the table when it is removed from the stack. With DESTROY there is a warning at synthesis.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
@@ -240,7 +240,7 @@ function added(grantee: IGrantable, statement: PolicyStatement, resourceArns: re
   return Grant.addToPrincipal({ grantee, actions, resourceArns: [...resourceArns], conditions });
 }
 
-/** What CloudFormation gets, with every override. */
+/** The table's properties as CloudFormation gets them, with every override. */
 function deployed(resource: CfnResource): DeployedTable {
   const { Resources } = Stack.of(resource).resolve(resource._toCloudFormation()) as {
     readonly Resources: Readonly<Record<string, { readonly Properties: DeployedTable }>>;

@@ -60,7 +60,7 @@ export function checkRegions(props: Regions): void {
   }
 }
 
-/** What makes a table unfit for leases, however it came there: an escape hatch may have changed what the props said. */
+/** Finds why a table is unfit for leases, however it came to be: an escape hatch may have changed what the props said. */
 export function faultsOf({
   TimeToLiveSpecification: ttl,
   Replicas = [],

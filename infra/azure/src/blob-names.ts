@@ -4,7 +4,7 @@ import { Token } from "cdktn";
 export interface ElectionBlobs {
   /** The blob that is leased, and the note of an administrator beside it. */
   readonly lease: readonly string[];
-  /** What the names of its occurrences begin with. */
+  /** The prefix of its occurrences' names. */
   readonly occurrences: string;
 }
 

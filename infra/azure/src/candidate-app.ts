@@ -8,7 +8,7 @@ import type { LeaseContainer, ResourceGroupReference } from "./lease-container.t
 export interface CandidateAppProps {
   /** Where the leases are. */
   readonly leases: LeaseContainer;
-  /** What its candidates compete for. */
+  /** The elections in which its candidates compete. */
   readonly elections: readonly string[];
   readonly resourceGroup: ResourceGroupReference;
   /** 2 to 32 lower-case letters, digits and hyphens; also of what is made around it. */
@@ -42,7 +42,7 @@ export interface CandidateAppProps {
   readonly environmentId?: string;
 }
 
-/** What is left, after the task has settled, for giving the lease up and for ending the process. */
+/** The time left, after the task has settled, for giving the lease up and for ending the process. */
 const RELEASE_SECONDS = 15;
 /** https://learn.microsoft.com/azure/container-apps/application-lifecycle-management#shutdown */
 const MAX_GRACE_SECONDS = 600;

@@ -2,7 +2,7 @@ import type { UserAssignedIdentity } from "./azurerm.ts";
 import type { LeaseContainer } from "./lease-container.ts";
 
 /**
- * What a candidate's code reads to find its leases:
+ * The environment in which a candidate's code finds its leases:
  * `new BlobLeaseStore({ accountUrl: process.env.LEASE_ACCOUNT_URL, containerName: process.env.LEASE_CONTAINER })`.
  * `DefaultAzureCredential` takes the identity from `AZURE_CLIENT_ID`.
  */

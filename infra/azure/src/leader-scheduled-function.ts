@@ -7,7 +7,7 @@ import type { LeaseContainer, ResourceGroupReference } from "./lease-container.t
 export interface LeaderScheduledFunctionProps {
   /** Where the leases are. */
   readonly leases: LeaseContainer;
-  /** What its functions are gated by. */
+  /** The elections that gate its functions. */
   readonly elections: readonly string[];
   readonly resourceGroup: ResourceGroupReference;
   /** Of the app: 2 to 32 letters, digits and hyphens, unlike any other's in the world. */

@@ -46,7 +46,7 @@ export interface LeaseContainerProps {
    */
   readonly deleteOccurrencesAfterDays?: number;
   /**
-   * What `terraform destroy` may do to the account.
+   * `terraform destroy` may do this to the account.
    * @default "retain": it refuses
    */
   readonly removalPolicy?: RemovalPolicy;
@@ -122,7 +122,7 @@ export class LeaseContainer extends Construct {
     if (props.deleteOccurrencesAfterDays !== undefined) this.#deleteOccurrences(props.deleteOccurrencesAfterDays);
   }
 
-  /** What a candidate gives to `BlobLeaseStore` as `accountUrl`. */
+  /** The `accountUrl` that a candidate gives to `BlobLeaseStore`. */
   get accountUrl(): string {
     return this.account.primaryBlobEndpoint;
   }

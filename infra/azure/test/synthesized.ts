@@ -18,7 +18,7 @@ export function leasesIn(stack: TerraformStack, props: Partial<LeaseContainerPro
 
 export type { Resource, Synthesized };
 
-/** What a stack is written as. Nothing is looked at that the provider would not take. */
+/** The files that a stack is written as. Nothing is looked at that the provider would not take. */
 export function synthesized(stack: TerraformStack): Synthesized {
   return synthesizedFor(azurerm, stack);
 }

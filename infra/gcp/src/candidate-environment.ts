@@ -1,7 +1,7 @@
 import type { LeaseDatabase } from "./lease-database.ts";
 
 /**
- * What a candidate's code reads to find its leases:
+ * The environment in which a candidate's code finds its leases:
  * `new FirestoreLeaseStore({ firestore: new Firestore({ databaseId: process.env.LEASE_DATABASE }) })`.
  */
 export function candidateEnvironment(leases: LeaseDatabase): Record<string, string> {

@@ -9,7 +9,7 @@ import { checkServiceName } from "./service-name.ts";
 export interface CandidateWorkerProps {
   /** Where the leases are. */
   readonly leases: LeaseDatabase;
-  /** What its candidates compete for. */
+  /** The elections in which its candidates compete. */
   readonly elections: readonly string[];
   /** 6 to 30 lower-case letters, digits and hyphens; also of its service account. */
   readonly name: string;
@@ -36,7 +36,7 @@ export interface CandidateWorkerProps {
 
 /** From SIGTERM to SIGKILL, which nobody can change: https://cloud.google.com/run/docs/container-contract#instance-shutdown */
 const GRACE_MS = 10_000;
-/** What is left, after the task has settled, for giving the lease up. */
+/** The time left, after the task has settled, for giving the lease up. */
 const RELEASE_MS = 1_500;
 
 /**

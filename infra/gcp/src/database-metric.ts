@@ -3,7 +3,7 @@ import type { LeaseDatabase } from "./lease-database.ts";
 /** A metric of Cloud Monitoring, by the names that an alert policy or a chart takes. */
 export interface DatabaseMetric {
   readonly type: string;
-  /** What selects it, for this database alone. */
+  /** The filter that selects it, for this database alone. */
   readonly filter: string;
 }
 

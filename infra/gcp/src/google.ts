@@ -18,7 +18,7 @@ export interface FirestoreDatabaseArguments {
   readonly type: "FIRESTORE_NATIVE";
   readonly delete_protection_state: "DELETE_PROTECTION_ENABLED" | "DELETE_PROTECTION_DISABLED";
   readonly point_in_time_recovery_enablement: "POINT_IN_TIME_RECOVERY_ENABLED";
-  /** What Terraform does with a database that it no longer manages. */
+  /** Terraform's way with a database that it no longer manages. */
   readonly deletion_policy: "ABANDON" | "DELETE";
 }
 

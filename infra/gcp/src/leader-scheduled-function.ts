@@ -9,7 +9,7 @@ import { checkServiceName } from "./service-name.ts";
 export interface LeaderScheduledFunctionProps {
   /** Where the leases are. */
   readonly leases: LeaseDatabase;
-  /** What its function is gated by. */
+  /** The elections that gate its function. */
   readonly elections: readonly string[];
   /** 6 to 22 lower-case letters, digits and hyphens; also of its service accounts. */
   readonly name: string;

@@ -31,7 +31,7 @@ export interface LeaseDatabaseProps {
    */
   readonly backupRetentionDays?: number;
   /**
-   * What `terraform destroy` may do to the database.
+   * `terraform destroy` may do this to the database.
    * @default "retain": it refuses, and so does Firestore
    */
   readonly removalPolicy?: RemovalPolicy;

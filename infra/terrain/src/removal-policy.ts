@@ -1,7 +1,7 @@
 import { Annotations, type TerraformResourceLifecycle } from "cdktn";
 import type { IConstruct } from "constructs";
 
-/** What `terraform destroy` may do to a store: nothing, or delete it with its terms. */
+/** `terraform destroy` leaves a store alone, or deletes it with its terms. */
 export type RemovalPolicy = "retain" | "destroy";
 
 /**

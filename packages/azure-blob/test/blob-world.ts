@@ -246,7 +246,7 @@ export class BlobWorld {
     return (await this.requestsDuring(act)).map(({ name }) => name);
   }
 
-  /** What a promise rejects with; it counts among what people may see. */
+  /** The error of a promise; it counts among what people may see. */
   async failureOf(promise: Promise<unknown>): Promise<StoreError> {
     const error = await promise.then(
       (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
@@ -292,7 +292,7 @@ export class BlobWorld {
   }
 }
 
-/** What an elector would ask of a store. */
+/** An acquisition as an elector asks for it. */
 export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     election: ELECTION,

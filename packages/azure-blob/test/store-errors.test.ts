@@ -154,7 +154,7 @@ describe("what an acquisition means when the service says that", () => {
 interface Passing {
   readonly fault: Fault;
   readonly code: StoreErrorCode;
-  /** Whether a write may have been carried out. */
+  /** A write may have been carried out. */
   readonly applied: boolean;
   readonly retryAfterMs?: number;
   readonly says?: RegExp;

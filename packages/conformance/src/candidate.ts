@@ -21,9 +21,9 @@ export class Candidate {
   readonly elector: Elector;
   /** Its leaderships, one after the other. */
   readonly leaderships: Leadership[] = [];
-  /** What looks and attempts have failed with. */
+  /** The errors of its reads and attempts. */
   readonly failures: unknown[] = [];
-  /** Whether each leadership that is over has ended in a release that the store confirmed. */
+  /** For each leadership that is over: the store confirmed its release. */
   readonly releases: boolean[] = [];
   overruns = 0;
   /** When it was last told that it has the lease, by the place's monotonic clock. */
@@ -70,7 +70,7 @@ export class Candidate {
     return leadership;
   }
 
-  /** Whether it is valid by its own account; a machine that stands still cannot be asked. */
+  /** It is valid by its own account. A machine that stands still cannot be asked. */
   get leads(): boolean {
     return !this.#asleep && this.elector.isLeader;
   }

@@ -1,4 +1,4 @@
-/** What became of one case on one store: a cell of the table. */
+/** The outcome of one case on one store: a cell of the table. */
 export interface CaseResult {
   /** The subject's name. */
   readonly subject: string;

@@ -1,7 +1,7 @@
 import type { Scene } from "./scene.ts";
 
 /**
- * What some cases need beyond a store:
+ * The features that some cases need beyond a store:
  * - `faults`: a network that can fail, {@link Place.connectUnreliably}; `duplicates`: one that can deliver twice;
  * - `outages`: such a network, or a service that can be away, {@link Place.interrupt};
  * - `clocks`: a store that takes the clocks of its process, {@link Place.connectWith};

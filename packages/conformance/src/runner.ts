@@ -1,5 +1,5 @@
 /**
- * What the suite needs of a test runner: the `describe` and `it` of Vitest, Jest or Mocha fit as they are, those of
+ * The part of a test runner that the suite needs: the `describe` and `it` of Vitest, Jest or Mocha fit as they are, those of
  * `node:test` with the timeout in an object.
  */
 export interface Runner {

@@ -34,7 +34,7 @@ let scenes = 0;
 /** How a promise ended. */
 export type Ending<T> = { readonly value: T } | { readonly error: unknown };
 
-/** What one case works with: a place, an election of its own, and the steps that many cases have in common. */
+/** The tools of one case: a place, an election of its own, and the steps that many cases have in common. */
 export class Scene {
   readonly subject: Subject;
   readonly place: Place;
@@ -76,7 +76,7 @@ export class Scene {
     return connection;
   }
 
-  /** What the place's stores count time by. */
+  /** The clock by which the place's stores count. */
   get clock(): Clock {
     return this.place.clock ?? systemClock;
   }
@@ -117,7 +117,7 @@ export class Scene {
     return text;
   }
 
-  /** What an elector would ask of a store. */
+  /** An acquisition as an elector asks for it. */
   asking(candidateId: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
     const { election, leaseMs, limits } = this;
     return { election, candidateId, leaseDurationMs: leaseMs, renewIntervalMs: Math.floor(leaseMs / 3), ...limits, ...options };

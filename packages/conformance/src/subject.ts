@@ -21,7 +21,7 @@ export interface Subject {
   /** How many requests each call sends, once the store has looked at the lease. */
   readonly requests: RequestFacts;
   /**
-   * What this store or this set-up does not have, each with the reason: the cases that need it are not run, and say so.
+   * The features that this store or set-up lacks, each with the reason: the cases that need it are not run, and say so.
    * It is checked: what is there is not lacking.
    */
   readonly lacks?: Readonly<Partial<Record<Need, string>>> | undefined;
@@ -72,7 +72,7 @@ export interface Place extends AsyncDisposable {
    * version of Leasehold (schema 2). Absent where `lacks.foreign` says why.
    */
   plant?(election: string, what: "foreign" | "newer-schema"): Promise<void>;
-  /** What is stored where the election's lease would be, compared deeply to see that it was left alone. Goes with `plant`. */
+  /** Returns the data in the place of the election's lease, compared deeply to see that it was left alone. Goes with `plant`. */
   dig?(election: string): Promise<unknown>;
   /** Deletes the election's record, which Leasehold never does. Absent where `lacks.removal` says why. */
   remove?(election: string): Promise<void>;
@@ -80,7 +80,7 @@ export interface Place extends AsyncDisposable {
 
 /** A text that only the present leader can change: the service refuses every other. */
 export interface GuardedText {
-  /** What it is; empty at first. */
+  /** Its content; empty at first. */
   read(): Promise<string>;
   /**
    * Replaces it as the leader of that term, without asking whether that believes in itself. Resolves to whether it was
@@ -95,7 +95,7 @@ export interface UnreliableConnection {
   readonly faults: Faults;
 }
 
-/** What can happen to requests on their way. Each replaces the one before; nothing happens at first. */
+/** The faults that requests can meet on their way. Each replaces the one before; nothing happens at first. */
 export interface Faults {
   /** From now on, what is sent never arrives: there is no answer, or the connection breaks. */
   loseRequests(): Promise<void>;

@@ -22,7 +22,7 @@ export interface RecordServiceOptions {
   readonly records?: ((records: RecordStore, clock: Clock) => RecordStore) | undefined;
   /** Changes the store of a process. */
   readonly store?: ((store: LeaseStore, records: RecordStore, clock: Clock) => LeaseStore) | undefined;
-  /** Whether the service carries out a guarded write. @defaultValue if term and termId are the record's */
+  /** The service carries out a guarded write. @defaultValue if term and termId are the record's */
   readonly fence?: ((leadership: Leadership, record: LeaseRecord | undefined) => boolean) | undefined;
 }
 
@@ -200,7 +200,7 @@ function nonceOf(data: unknown): unknown {
 
 type Weather = "good" | "requests-lost" | "replies-lost" | "held" | "duplicated";
 
-/** What lies between one process and the service. */
+/** The network between one process and the service. */
 class Network implements RecordStore, Faults {
   readonly name: string;
   readonly capabilities: RecordStoreCapabilities;

@@ -5,7 +5,7 @@ import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "./election-world.ts";
 /** How long the tests give each request. */
 export const LIMITS = { timeoutMs: 1_000 } as const;
 
-/** What an elector with the defaults would ask of its store. */
+/** An acquisition as an elector with the defaults asks for it. */
 export function acquiring(candidateId: string, overrides: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     election: ELECTION,

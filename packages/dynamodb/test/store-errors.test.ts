@@ -8,7 +8,7 @@ import { test } from "./world-test.ts";
 interface Failing {
   readonly fault: Fault;
   readonly code: StoreErrorCode;
-  /** Whether a write may have been carried out. */
+  /** A write may have been carried out. */
   readonly applied: boolean;
   readonly retryAfterMs?: number;
   readonly says?: RegExp;

@@ -22,7 +22,7 @@ export const ELECTION = "nightly-billing";
 export const LEASE_MS = 15_000;
 /** How long a request may take where that is not what is tested. */
 export const LIMITS = { timeoutMs: 5_000 };
-/** What no error may show. */
+/** No error may show these. */
 export const SECRET_KEY = "the-secret-access-key";
 export const SESSION_TOKEN = "the-session-token";
 
@@ -58,7 +58,7 @@ export function operationOf({ headers }: ReceivedRequest): string {
   return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
 }
 
-/** What a request asks for. */
+/** Returns the input of a request. */
 export function inputOf(request: ProxiedRequest): Record<string, unknown> {
   return JSON.parse(request.body.toString()) as Record<string, unknown>;
 }
@@ -119,7 +119,7 @@ export class TableWorld {
     return (await this.requestsDuring(act)).map(({ name }) => name);
   }
 
-  /** What a promise rejects with; it counts among what people may see. */
+  /** The error of a promise; it counts among what people may see. */
   async failureOf(promise: Promise<unknown>): Promise<StoreError> {
     const error = await promise.then(
       (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
@@ -148,7 +148,7 @@ function isQuestion({ name }: ProxiedRequest): boolean {
   return name === "DescribeTable";
 }
 
-/** What an elector would ask of a store. */
+/** An acquisition as an elector asks for it. */
 export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     election: ELECTION,

@@ -7,7 +7,7 @@ interface Failure {
   /** https://grpc.io/docs/guides/status-codes/ */
   readonly code: number;
   readonly storeCode: StoreErrorCode;
-  /** Whether a write may have been carried out. */
+  /** A write may have been carried out. */
   readonly applied: boolean;
   readonly says?: RegExp;
 }

@@ -199,7 +199,7 @@ export class FirestoreWorld implements AsyncDisposable {
     return this.calls.filter(({ method }) => method === "Commit").map(({ request }) => request as CommitWrites);
   }
 
-  /** What a promise rejects with; it counts among what people may see. */
+  /** The error of a promise; it counts among what people may see. */
   async failureOf(promise: Promise<unknown>): Promise<StoreError> {
     const error = await promise.then(
       (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
@@ -228,7 +228,7 @@ export function listenersOf(firestore: Firestore): number {
   return (firestore as unknown as { readonly registeredListenersCount: number }).registeredListenersCount;
 }
 
-/** What an elector would ask of a store. */
+/** An acquisition as an elector asks for it. */
 export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     election: ELECTION,

@@ -14,7 +14,7 @@ import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
 
 const ELECTION = "nightly-billing";
-/** What the platform gives an invocation. */
+/** The platform's context of an invocation. */
 const TIMEOUT_MS = 60_000;
 
 let clock: VirtualClock;

@@ -16,7 +16,7 @@ import { occurrenceId } from "../src/occurrence.ts";
 const ELECTION = "nightly-billing";
 const TEN = Date.parse("2026-11-20T10:00:00Z");
 const HOUR_MS = 3_600_000;
-/** What the platform gives an invocation. */
+/** The platform's context of an invocation. */
 const TIMEOUT_MS = 60_000;
 
 let clock: VirtualClock;

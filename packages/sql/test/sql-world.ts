@@ -275,7 +275,7 @@ export async function failOver(world: SqlWorld, table = "leasehold_leases"): Pro
   await world.run(`UPDATE ${table} SET nonce_clock = ${before[world.kind]} WHERE election = ?`, [world.name()]);
 }
 
-/** What an elector would ask of a store. */
+/** An acquisition as an elector asks for it. */
 export function asking(world: SqlWorld, options: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     election: world.election,
@@ -308,7 +308,7 @@ export function recordOf(parts: Partial<LeaseRecord> = {}): LeaseRecord {
   };
 }
 
-/** What a promise rejects with. */
+/** The error of a promise. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
   return await promise.then(
     (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),

@@ -18,9 +18,9 @@ import { killTree, pauseTree, signalAll } from "../processes/process-tree.ts";
 /** A program and its arguments, in which `{directory}` and `{port}` stand for what the keeper chooses. */
 export type Command = readonly [program: string, ...args: readonly string[]];
 
-/** What it takes to run a daemon. */
+/** The settings of a daemon. */
 export interface DaemonPlan {
-  /** What the directory is called, after `leasehold-` and before something random. It is made for it, and empty. */
+  /** The directory's name, after `leasehold-` and before something random. It is made for it, and empty. */
   readonly directory: string;
   /** Who owns the directory and runs the programs, if it is not the user who runs this. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
@@ -31,11 +31,11 @@ export interface DaemonPlan {
   readonly serve: Command;
   /** A regular expression for the line of stderr with which the daemon says that it serves. */
   readonly ready: string;
-  /** What ends it fast and with nothing left behind, outside of its directory. */
+  /** The signal that ends it fast, with nothing left outside of its directory. */
   readonly endWith: "SIGKILL" | "SIGQUIT";
 }
 
-/** What the keeper tells its parent, once: where the daemon serves, and who it is. */
+/** The keeper's one message to its parent: where the daemon serves, and who it is. */
 export interface DaemonServes {
   readonly port: number;
   readonly pid: number;
@@ -101,7 +101,7 @@ function start([program, ...args]: Command, port: number): ChildProcess {
   return child;
 }
 
-/** Whether the daemon says that it serves, before it ends. */
+/** Resolves with true once the daemon says that it serves, with false if it ends. */
 async function saysReady(child: ChildProcess): Promise<boolean> {
   const ready = new RegExp(plan.ready);
   const { promise, resolve } = Promise.withResolvers<boolean>();

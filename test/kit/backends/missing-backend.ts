@@ -1,7 +1,7 @@
 const told = new Set<string>();
 
 /**
- * Whether the tests of a backend have to be skipped, since it is missing for the `reason` given (`mariaDbMissing()` and
+ * Returns true if the tests of a backend have to be skipped, since it is missing for the `reason` given (`mariaDbMissing()` and
  * its like). Says so on stderr then, once in each process. For `describe.skipIf(await isMissing(mariaDbMissing()))`.
  * @throws if it is missing although LEASEHOLD_ALL_BACKENDS=1 says that everything is there, as in CI.
  */

@@ -1,11 +1,11 @@
-/** What can be owned: any of the backends. */
+/** Any of the backends, which can be owned. */
 export interface Backend {
   readonly pid: number;
   pause(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What an owner does with its backend, once it has started. */
+/** An owner's use of its backend, once it has started. */
 export type Then = "serve" | "pause" | "stop";
 
 /** Starts a backend, does `then`, and prints the backend's process id. For programs that own one. */

@@ -5,13 +5,13 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 
-/** What a module has to export to be a service. */
+/** The export that makes a module a service. */
 export interface ServiceModule {
   /** Begins to serve on 127.0.0.1, and resolves with the origin once it does. The process ends by itself, in time. */
   serve(args: readonly string[]): Promise<string>;
 }
 
-/** What the parent asks of this process: to move its clock. */
+/** The parent's request: to move this process's clock. */
 export interface AdvanceClock {
   /** Names the request in the reply. */
   readonly id: number;
@@ -19,7 +19,7 @@ export interface AdvanceClock {
   readonly advanceMs: number;
 }
 
-/** What this process tells its parent: where it listens, once, and which moves of the clock it has made. */
+/** This process's messages to its parent: where it listens, once, and which moves of the clock it has made. */
 export type ServiceMessage =
   | { readonly kind: "listening"; readonly url: string }
   | { readonly kind: "advanced"; readonly id: number };

@@ -31,7 +31,7 @@ export interface ServiceProcess extends AsyncDisposable {
 
 /** How to start a service that is a module of this repository. */
 export interface ServiceChildOptions {
-  /** What error messages call it, such as `Azurite`. */
+  /** Its name in error messages, such as `Azurite`. */
   readonly name: string;
   /** How long the start may take before it fails, in milliseconds. @defaultValue 30000 */
   readonly startTimeoutMs?: number | undefined;

@@ -20,7 +20,7 @@ interface Waiter {
 /** A process that runs `candidate.ts`. */
 export class CandidateProcess {
   readonly candidateId: string;
-  /** What it has said, and that it has ended, once it has. */
+  /** Its lines, and its end. */
   readonly lines: Line[] = [];
   readonly #process: LineProcess<Line>;
   readonly #waiters = new Set<Waiter>();
@@ -35,7 +35,7 @@ export class CandidateProcess {
     });
   }
 
-  /** What it wrote to stderr: normally nothing. */
+  /** Its stderr: normally nothing. */
   get stderr(): string {
     return this.#process.stderr;
   }

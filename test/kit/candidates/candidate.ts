@@ -12,7 +12,7 @@ import type { StoreSettings } from "../stores/test-store.ts";
 import { keepRegister, type RegisterEvent, type RegisterHabits } from "./keep-register.ts";
 import { hostMs } from "../clocks/host-clock.ts";
 
-/** What a candidate is told at its start. */
+/** The settings of a candidate at its start. */
 export interface CandidateSettings {
   readonly store: StoreSettings;
   /** Also the name of the document that its leaders guard. */
@@ -22,13 +22,13 @@ export interface CandidateSettings {
   /** Set: it does not campaign, but tries, as a scheduled function does: again so long after each attempt, until it leads. */
   readonly triesEveryMs?: number | undefined;
   /**
-   * Whether it asks `isValid()` every few milliseconds while it leads. Asking makes a term that is over end at once, so a
+   * It asks `isValid()` every few milliseconds while it leads. Asking makes a term that is over end at once, so a
    * test of the timers that end it must not. @defaultValue true
    */
   readonly asks?: boolean | undefined;
-  /** What its task does once its signal aborts: settle after `drainMs`, or go on until it is told to `settle`. */
+  /** Its task's way once its signal aborts: settle after `drainMs`, or go on until it is told to `settle`. */
   readonly task?: { readonly drainMs: number } | "ignores-its-signal" | undefined;
-  /** Whether each of its leaderships writes its name into the guarded document, before all else. */
+  /** Each of its leaderships writes its name into the guarded document, before all else. */
   readonly guards?: boolean | undefined;
   /** Set: its task keeps a register in the guarded document, in place of all that is said of the task above. */
   readonly register?: RegisterHabits | undefined;
@@ -57,7 +57,7 @@ export type Command =
    */
   | { readonly kind: "freeze-before-write"; readonly ms: number };
 
-/** What a candidate says. Every time is by the host's clock, see {@link hostMs}. */
+/** The lines that a candidate prints. Every time is by the host's clock, see {@link hostMs}. */
 export type CandidateEvent =
   /** It has connected, and is about to compete. */
   | { readonly event: "ready" }
@@ -81,7 +81,7 @@ export type CandidateEvent =
   | { readonly event: "aborted"; readonly term: number; readonly code: string; readonly lastUnabortedMs: number }
   /** This process did not run for a while. What it saw in its first statement after that. */
   | { readonly event: "thawed"; readonly frozenMs: number; readonly valid: boolean | undefined; readonly aborted: boolean }
-  /** What was to be seen in the first statement after the event loop had been blocked; `false` without a leadership. */
+  /** The validity in the first statement after the event loop had been blocked; `false` without a leadership. */
   | { readonly event: "unblocked"; readonly valid: boolean; readonly aborted: boolean }
   /** It stands still, with no statement between this and its write. */
   | { readonly event: "about-to-write" }
@@ -260,7 +260,7 @@ function beat(): void {
   setImmediate(noteSignal, watched, beatMs);
 }
 
-/** What the heartbeat knows of the last leadership. */
+/** The last leadership, as the heartbeat knows it. */
 interface Watched {
   readonly leadership: Leadership;
   /** When `isValid()` was last asked for with a true answer; undefined from the first false one on. */

@@ -17,7 +17,7 @@ export interface RegisterHabits {
   readonly stubbornMs: number;
 }
 
-/** What a worker says of the register. */
+/** A worker's words on the register. */
 export type RegisterEvent =
   /** Whatever the terms before this one still send is refused from now on. Only said where the store has to be told so. */
   | { readonly event: "sealed"; readonly term: number }
@@ -34,12 +34,12 @@ export interface Keeping {
   readonly say: (event: RegisterEvent) => void;
 }
 
-/** What a task that fails throws; there is nothing wrong with that. */
+/** The error of a task that fails; there is nothing wrong with that. */
 export class DeliberateFailure extends Error {
   override readonly name = "DeliberateFailure";
 }
 
-/** What one term's task is like: some end by themselves, some fail, some ignore their signal for a while. */
+/** One term's task: some end by themselves, some fail, some ignore their signal for a while. */
 interface Mood {
   readonly endsAfterMs: number;
   readonly fails: boolean;

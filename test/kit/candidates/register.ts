@@ -20,7 +20,7 @@ export interface Run {
   readonly to: number;
 }
 
-/** What the document holds, in the order in which it was written. */
+/** The entries of the document, in the order of writing. */
 export function runsOf(content: string): readonly Run[] {
   return content === "" ? [] : (JSON.parse(content) as Run[]);
 }

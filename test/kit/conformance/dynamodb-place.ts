@@ -25,7 +25,7 @@ import { warmUp } from "./warm-up.ts";
 export interface DynamoDB extends AsyncDisposable {
   readonly service: ServiceProcess;
   readonly proxy: FaultProxy;
-  /** Whether it knows transactions, which dynalite does not. */
+  /** It knows transactions, which dynalite does not. */
   readonly transacts: boolean;
 }
 

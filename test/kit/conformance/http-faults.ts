@@ -2,10 +2,10 @@ import type { Faults, HeldRequests } from "@leasehold/conformance";
 import type { Fault } from "../faults/fault.ts";
 import type { FaultProxy } from "../faults/fault-proxy.ts";
 
-/** What a {@link FaultProxy} can do to all that goes through it. */
+/** A {@link FaultProxy} can do this to all that goes through it. */
 export class HttpFaults implements Faults {
   readonly #proxy: FaultProxy;
-  /** What happens to every request at present. */
+  /** The fault that every request meets at present. */
   #fault: Fault | undefined;
 
   constructor(through: FaultProxy) {

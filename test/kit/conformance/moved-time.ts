@@ -41,7 +41,7 @@ export class MovedTime {
     this.#clock.run();
   }
 
-  /** What everybody counts by. */
+  /** The clock that everybody counts by. */
   get clock(): Clock {
     return this.#clock;
   }

@@ -12,7 +12,7 @@ const ANSWER_MS = 250;
 
 export interface TcpNetworkOptions {
   /**
-   * What tells a client to make its next requests on a new connection, and to go on waiting for what it has sent on this
+   * The order to a client to make its next requests on a new connection, and to go on waiting for what it has sent on this
    * one: a GOAWAY, where all requests share one connection. Without it, every connection is for one request at a time.
    */
   readonly goAway?: Uint8Array | undefined;
@@ -109,7 +109,7 @@ export class TcpNetwork implements Faults, AsyncDisposable {
   }
 }
 
-/** What happens to all that is sent at present. */
+/** The fault that all that is sent meets at present. */
 interface Weather {
   readonly requests: TcpConditions["requests"];
   readonly replies: TcpConditions["replies"];

@@ -1,7 +1,7 @@
 import type { ReceivedRequest } from "./request-log.ts";
 
 /**
- * What a request means to Azure Blob Storage, in a word that a rule can compare: `lease:acquire`, `lease:renew`,
+ * The meaning of a request to Azure Blob Storage, in a word that a rule can compare: `lease:acquire`, `lease:renew`,
  * `lease:change`, `lease:release`, `lease:break`; `put-blob`, `head`, `get`, `delete`; `metadata` for setting it; and for
  * everything else the method and the `comp` parameter, such as `get-list`. An operation on a container ends in
  * `-container`; making one is `create-container`.

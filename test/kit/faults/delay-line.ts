@@ -1,4 +1,4 @@
-/** What is done to pass something on. */
+/** The step that passes something on. */
 type Act = () => void;
 
 /** Does what it is given in the order in which it came, each after the delay that was asked for when it came. */

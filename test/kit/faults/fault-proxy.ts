@@ -223,7 +223,7 @@ class HttpFaultProxy implements FaultProxy {
   }
 }
 
-/** What a request says of itself, apart from its headers. */
+/** The method, path and body of a request. */
 function described(request: WholeRequest): Pick<ReceivedRequest, "method" | "path" | "query" | "body"> {
   const url = new URL(`http://proxy${request.target}`);
   return { method: request.method, path: url.pathname, query: url.searchParams, body: request.body };
@@ -240,7 +240,7 @@ function madeUp(answer: Extract<Fault, { kind: "answer" }>): WholeReply {
   };
 }
 
-/** Whether the promise resolves, in the end. */
+/** The promise resolves, in the end. */
 function isKept(promise: Promise<void>): Promise<boolean> {
   return promise.then(
     () => true,

@@ -1,5 +1,5 @@
 /**
- * What a `FaultProxy` may do to one request.
+ * A `FaultProxy` may do this to one request.
  *
  * - `delay`: waits before it forwards the request, and before it passes the reply on.
  * - `black-hole`: never answers. On side `request` the service never hears of it; on side `reply` the service has

@@ -47,7 +47,7 @@ export async function relay(origin: URL, request: WholeRequest, signal: AbortSig
   return { status: incoming.statusCode!, statusText: incoming.statusMessage!, rawHeaders, body };
 }
 
-/** What is seen of a reply whose connection breaks in its middle: half of the body, or half of the head if it has none. */
+/** The part of a reply that is seen when its connection breaks in the middle: half of the body, or half of the head if it has none. */
 export function firstHalf(reply: WholeReply): Buffer {
   const lines = [`HTTP/1.1 ${reply.status} ${reply.statusText}`];
   for (const [name, value] of endToEnd(reply.rawHeaders)) {

@@ -16,9 +16,9 @@ export interface ReceivedRequest {
 
 /** A request that a proxy has recorded. Its fault, times and deliveries fill in as things happen. */
 export interface ProxiedRequest extends ReceivedRequest {
-  /** What the request means to the service, such as `lease:renew`. */
+  /** Its meaning to the service, such as `lease:renew`. */
   readonly name: string;
-  /** What was done to it. */
+  /** The fault that it met. */
   readonly fault: Fault | undefined;
   /** One for each time it was forwarded: none if it was lost on the way, two if it was duplicated. */
   readonly deliveries: readonly Delivery[];

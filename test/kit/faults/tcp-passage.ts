@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { DelayLine } from "./delay-line.ts";
 
-/** What a proxy does with what passes it at present, and who wants to know of it. */
+/** A proxy's present treatment of all that passes, and who wants to know of it. */
 export interface TcpConditions {
   readonly requests: "pass" | "lose" | "hold";
   /** `cut`: half of what comes next is passed on, and the connection ends. */
@@ -16,7 +16,7 @@ export interface TcpConditions {
   onLostReply(): void;
 }
 
-/** What a client has sent: bytes, or that nothing more will come. */
+/** A piece that a client has sent: bytes, or the end. */
 type Sent = Buffer | "end";
 
 /**
@@ -44,7 +44,7 @@ export class TcpPassage {
     this.#relayReplies();
   }
 
-  /** Whether something was lost on it, so that neither side can make sense of what comes next. */
+  /** Something was lost on it: neither side can make sense of the rest. */
   get hasLost(): boolean {
     return this.#hasLostRequests || this.#hasLostReplies;
   }

@@ -8,13 +8,13 @@ export interface InterceptedCall {
   readonly request: unknown;
 }
 
-/** What a client is answered in place of the reply. */
+/** The answer in place of the reply. */
 export interface Fault {
   /** A gRPC status code, such as 14 for UNAVAILABLE. */
   readonly code: number;
   readonly message: string;
   /**
-   * Whether the request is carried out all the same, and only its reply is lost. One that fails by itself is answered
+   * The request is carried out all the same, and only its reply is lost. One that fails by itself is answered
    * with its own error. @defaultValue false
    */
   readonly afterCommit?: boolean | undefined;

@@ -9,10 +9,10 @@ import { documentMessage, type StoredDocument } from "./writes.ts";
 /** Something that a client listens to: documents by name, or the results of a query. */
 interface Listening {
   readonly id: number;
-  /** What there is of it now. */
+  /** Its present documents. */
   readonly find: () => readonly StoredDocument[];
   readonly fieldsOf: (document: StoredDocument) => Fields;
-  /** What the client has been told is there: the version of each document. */
+  /** The documents that the client knows of: the version of each. */
   readonly sent: Map<string, bigint>;
 }
 

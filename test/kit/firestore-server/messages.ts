@@ -118,7 +118,7 @@ export interface RollbackRequest {
   readonly transaction: Uint8Array;
 }
 
-/** What a read is consistent with. */
+/** The transaction or time with which a read is consistent. */
 export type Consistency =
   | { readonly consistencySelector: "transaction"; readonly transaction: Uint8Array }
   | { readonly consistencySelector: "newTransaction"; readonly newTransaction: TransactionOptions }

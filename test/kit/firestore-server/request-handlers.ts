@@ -25,7 +25,7 @@ import { invalidArgument, statusOf, unimplemented } from "./status-error.ts";
 import type { Transaction, Transactions } from "./transactions.ts";
 import { documentMessage, documentNameOf, type StoredDocument } from "./writes.ts";
 
-/** What each request does and is answered, apart from how it came here. Each is one synchronous step. */
+/** Each request's effect and answer, apart from how it came here. Each is one synchronous step. */
 export class RequestHandlers {
   readonly #store: DocumentStore;
   readonly #clock: ServerClock;

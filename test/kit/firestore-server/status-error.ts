@@ -1,6 +1,6 @@
 import { status } from "@grpc/grpc-js";
 
-/** What a client is answered in place of a reply: a gRPC status other than OK. */
+/** The answer in place of a reply: a gRPC status other than OK. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   readonly code: number;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NumberValue, Value } from "./messages.ts";
 
-/** Whether two values, or the fields of two documents, are the same, type included: 1 is not 1.0. */
+/** Two values, or the fields of two documents, are the same, type included: 1 is not 1.0. */
 export function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(a, b);
 }
 
-/** Whether a query, or an array transform, takes two values for equal: as `isSame`, but numbers by their amount. */
+/** A query, or an array transform, takes two values for equal: as `isSame`, but numbers by their amount. */
 export function isEquivalent(a: Value, b: Value): boolean {
   return isNumber(a) && isNumber(b) ? compareNumbers(a, b) === 0 : isSame(a, b);
 }

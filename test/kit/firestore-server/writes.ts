@@ -17,7 +17,7 @@ export interface StoredDocument {
   readonly updateTime: bigint;
 }
 
-/** What a write makes of a document: another one, or none. */
+/** The result of a write on a document: another one, or none. */
 export interface Outcome {
   readonly document: StoredDocument | undefined;
   readonly result: WriteResult;

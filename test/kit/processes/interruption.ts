@@ -1,4 +1,4 @@
-/** What a shell tells of a program that the signal ended: 128 and the signal's number. */
+/** A shell's exit code for a program that the signal ended: 128 and the signal's number. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** Somebody ended this program before its end, which is no fault of it: the message says all there is to say. */

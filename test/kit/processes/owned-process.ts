@@ -4,14 +4,14 @@ import { once } from "node:events";
 
 /** Which program to run, under which name, and how. */
 export interface ProgramOptions {
-  /** What error messages call it, such as `Azurite`. */
+  /** Its name in error messages, such as `Azurite`. */
   readonly name: string;
   /** The executable: a path, or a name on the PATH. */
   readonly command: string;
   readonly args: readonly string[];
   /** How long its start may take before it fails, in milliseconds. @defaultValue 30000 */
   readonly startTimeoutMs?: number | undefined;
-  /** Whether it is ended by closing the channel, since it has something to clean up, and not killed. @defaultValue false */
+  /** It is ended by closing the channel, since it has something to clean up, and not killed. @defaultValue false */
   readonly cleansUp?: boolean | undefined;
 }
 
@@ -123,7 +123,7 @@ export function nodeExecutable(): string {
 }
 
 /**
- * What Node needs to run a file of this repository. Not this process's own arguments, which in a Vitest worker name
+ * The arguments with which Node runs a file of this repository. Not this process's own arguments, which in a Vitest worker name
  * loaders and conditions that are not meant for a backend.
  */
 export function nodeArguments(file: string, args: readonly string[]): readonly string[] {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What a process is doing, as far as a test may ask. A zombie, which nobody has waited for yet, counts as gone. */
+/** The state of a process, as far as a test may ask. A zombie, which nobody has waited for yet, counts as gone. */
 export type ProcessState = "running" | "stopped" | "gone";
 
 /** The state of the process `pid` now. Signal 0 could tell neither a stopped process nor a zombie from a running one. */

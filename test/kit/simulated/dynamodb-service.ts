@@ -53,11 +53,11 @@ export class SimulatedService {
   #replies = 0;
   /** How many requests it has carried out, of each kind. */
   readonly served = { reads: 0, consistentReads: 0, writes: 0, descriptions: 0 };
-  /** What its control plane says of the table, or an error of it. */
+  /** The control plane's answer on the table, or an error of it. */
   control: Reply = { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
   /** When, by the true time, each accepted write was sent that set this nonce. */
   readonly sentMs = new Map<string, number>();
-  /** What each item was before its last write: what a read that need not be consistent may show. */
+  /** Each item before its last write, which a read that need not be consistent may show. */
   readonly #past = new Map<string, Item | undefined>();
   /** Until when, by the true time, a transaction has each item. */
   readonly #takenUntilMs = new Map<string, number>();
@@ -100,7 +100,7 @@ export class SimulatedService {
     return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
   }
 
-  /** Whether a transaction with this check would pass at present. */
+  /** A transaction with this check would pass at present. */
   admits(check: Check): boolean {
     const request = requestOf(check);
     return holds(request, this.#items.get(addressOf(request.Key)));
@@ -198,7 +198,7 @@ function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBCl
   });
 }
 
-/** Whether an item meets the condition: one or more of `attribute_not_exists(#a)` and `#a = :b`, all of which must hold. */
+/** An item meets the condition: one or more of `attribute_not_exists(#a)` and `#a = :b`, all of which must hold. */
 function holds({ ConditionExpression, ...request }: Request, item: Item | undefined): boolean {
   return (ConditionExpression ?? "").split(" AND ").every((condition) => {
     const absent = /^attribute_not_exists\((#\w+)\)$/.exec(condition);

@@ -18,7 +18,7 @@ export interface TestStore {
 /** A service that runs; disposing of it ends it, and its data is lost. */
 export interface StoreService extends AsyncDisposable {
   readonly settings: StoreSettings;
-  /** What runs and where, for people. */
+  /** The service and its address, for people. */
   readonly place: string;
   /** From now on nobody gets an answer: the service stands still. Of SQLite, which has none, the files are locked. */
   pause(): Promise<void>;
@@ -26,7 +26,7 @@ export interface StoreService extends AsyncDisposable {
   resume(): void;
 }
 
-/** What a process needs to find the service, as JSON. */
+/** The settings by which a process finds the service, as JSON. */
 export type StoreSettings = { readonly store: StoreName } & Readonly<Record<string, string>>;
 
 /** A process's own connections to a service. */
@@ -34,7 +34,7 @@ export interface OpenStore {
   readonly store: LeaseStore;
   /** A document of that name, which leaders guard with their terms. */
   readonly document: (name: string) => GuardedDocument;
-  /** Whether a guarded write failed because the service refused it to a stale leader. */
+  /** The error says that the service refused a guarded write to a stale leader. */
   readonly isRefusal: (error: unknown) => boolean;
   /** Closes them all: nothing of the store keeps this process alive then. */
   readonly close: () => Promise<void>;
@@ -42,7 +42,7 @@ export interface OpenStore {
 
 /** A piece of text that only the present leader can change: the service refuses everybody else. */
 export interface GuardedDocument {
-  /** What it holds; nothing at first. */
+  /** Returns its content; nothing at first. */
   read(): Promise<string>;
   /** To be called before the work, where the store's fence is `after-seal`; absent where nothing has to be. */
   seal?(leadership: Leadership): Promise<void>;

@@ -37,7 +37,7 @@ export class WorkerProcess {
     });
   }
 
-  /** What it wrote to stderr: normally nothing. */
+  /** Its stderr: normally nothing. */
   get stderr(): string {
     return this.#process.stderr;
   }

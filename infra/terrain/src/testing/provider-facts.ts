@@ -1,4 +1,4 @@
-/** What a Terraform provider says of its arguments, as far as it concerns ours: written by hand, compared with the real one on demand. */
+/** The arguments of a Terraform provider, as far as they concern ours: written by hand, compared with the real one on demand. */
 export interface ProviderFacts {
   /** As in Terraform's registry: `hashicorp/google`. */
   readonly source: string;

@@ -12,7 +12,7 @@ export interface Synthesized {
   readonly of: (type: string) => Resource[];
 }
 
-/** What a stack is written as. Nothing is looked at that the provider would not take. */
+/** The files that a stack is written as. Nothing is looked at that the provider would not take. */
 export function synthesizedFor(provider: ProviderFacts, stack: TerraformStack): Synthesized {
   const json = Testing.synth(stack, true);
   const parsed = JSON.parse(json) as SynthesizedStack;

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Whether there is a `terraform` to ask. */
+/** There is a `terraform` to ask. */
 export function hasTerraform(): boolean {
   return spawnSync("terraform", ["version"]).status === 0;
 }
 
 /**
- * What `terraform providers` says of a stack, which it parses for that, without a network; not what a provider would say.
+ * The answer of `terraform providers` on a stack, which it parses for that, without a network; not what a provider would say.
  * @throws {Error} if Terraform refuses it, with its words.
  */
 export function terraformProviders(stack: string): string {

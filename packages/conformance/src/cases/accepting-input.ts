@@ -89,7 +89,7 @@ const VALUES: readonly string[] = [
   "\u{10ffff}\ufffd\ufeff",
 ];
 
-/** What names, values and durations are taken, and which are refused before anything is sent. */
+/** Names, values and durations are taken, or refused before anything is sent. */
 export const acceptingInput: readonly Case[] = [
   {
     id: "names-round-trip",

@@ -7,7 +7,7 @@ import type { Scene } from "../scene.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What electors do when the clocks of their machines go wrong. */
+/** Electors stay safe when the clocks of their machines go wrong. */
 export const leadingByOddClocks: readonly Case[] = [
   {
     id: "leading-wall-clock-jumps",

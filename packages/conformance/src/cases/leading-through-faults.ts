@@ -8,7 +8,7 @@ import { STEPS_PER_LEASE, type Scene } from "../scene.ts";
 /** How many leases a renewal hangs: a minute at 15 seconds. */
 const HANG_LEASES = 4;
 
-/** What electors make of a store that cannot be reached, on the real service. */
+/** Electors outlive a store that cannot be reached, on the real service. */
 export const leadingThroughFaults: readonly Case[] = [
   {
     id: "leading-lost-reply",

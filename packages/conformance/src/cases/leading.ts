@@ -11,7 +11,7 @@ const BROKEN_EVERY = 10;
 /** So many are left to expire, which takes time. */
 const EXPIRIES = 3;
 
-/** What electors make of the store: leaders, one at a time, whatever their tasks do. */
+/** Electors on the store lead one at a time, whatever their tasks do. */
 export const leading: readonly Case[] = [
   {
     id: "leading-stubborn-task",

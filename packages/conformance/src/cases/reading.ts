@@ -5,7 +5,7 @@ import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
 import { assertLed, type Scene } from "../scene.ts";
 
-/** What readers and watchers are told. */
+/** Readers and watchers learn who leads. */
 export const reading: readonly Case[] = [
   {
     id: "capabilities",

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
 
-/** What calls cost, and how they are called off. */
+/** Calls cost so many requests, and can be called off. */
 export const spending: readonly Case[] = [
   {
     id: "request-counts",

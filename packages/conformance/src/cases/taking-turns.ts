@@ -3,7 +3,7 @@ import type { LeaseStore, Reservation } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import type { Scene } from "../scene.ts";
 
-/** What keeps candidates from a lease that nobody holds: minimum holds, and reservations for a group. */
+/** Minimum holds and reservations keep candidates from a lease that nobody holds. */
 export const takingTurns: readonly Case[] = [
   {
     id: "hold",

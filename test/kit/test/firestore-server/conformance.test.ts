@@ -11,7 +11,7 @@ const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 const FAILED_PRECONDITION = 9;
 
-/** What our server has to do as the official emulator does. */
+/** Our server does as the official emulator does. */
 describe.each(servers)("$name", ({ start }) => {
   let server: RunningServer;
   let firestore: Firestore;

@@ -7,7 +7,7 @@ const FAILED_PRECONDITION = 9;
 const CLIENTS = 10;
 
 /*
- * Whether a server may be trusted to test an election with: several that can be had lose updates here. Each client has
+ * A server that is to test an election must lose no update: several that can be had lose updates here. Each client has
  * a connection of its own.
  */
 describe.concurrent.each(servers)("$name", { timeout: 60_000 }, ({ start, isOfficial }) => {

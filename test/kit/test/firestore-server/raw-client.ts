@@ -32,7 +32,7 @@ export class RawClient {
     return await Array.fromAsync(call.call(this.#client, { database: this.#database, ...request }));
   }
 
-  /** What a Listen stream answers to `request`, until it ends; that is, how it fails. */
+  /** Returns the error in which a Listen stream for `request` ends. */
   async listen(request: object): Promise<readonly Message[]> {
     const stream = (this.#client as unknown as { Listen(): ClientDuplexStream<object, Message> }).Listen();
     stream.write(request);

@@ -25,7 +25,7 @@ const official = {
   start: startOfficialFirestore as () => Promise<RunningServer>,
 };
 
-/** What every server must do alike: ours, and the official emulator where it is installed. */
+/** Every server does this alike: ours, and the official emulator where it is installed. */
 export const servers: readonly (typeof own)[] = (await officialFirestoreMissing()) === undefined ? [own, official] : [own];
 
 /** A client of the server at `host`. Terminate it: it holds a socket. */
