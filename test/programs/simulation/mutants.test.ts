@@ -20,7 +20,7 @@ test("every mutant has a name of its own, and changes what is there", () => {
 });
 
 test("every mutant breaks an invariant that ARCHITECTURE.md names", async () => {
-  const architecture = await readFile(new URL("../../ARCHITECTURE.md", import.meta.url), "utf8");
+  const architecture = await readFile(new URL("../../../ARCHITECTURE.md", import.meta.url), "utf8");
   const named = [...architecture.matchAll(/^- \*\*(.+?)\.?\*\*/gm)].map(([, name]) => name!.toLowerCase());
 
   expect(named).toEqual(expect.arrayContaining(MUTANTS.map(({ rule }) => rule.toLowerCase())));
