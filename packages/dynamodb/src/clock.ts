@@ -1,7 +1,7 @@
 import type { Clock } from "@leasehold/core";
 import { DATE_GRAIN_MS, holderElapsedMs, SAFETY_MARGIN, type Instant, type Interval } from "@leasehold/core/provider";
 
-/** How far the clocks of the service's own machines are trusted to agree with one another. */
+/** The most by which the clocks of the service's own machines are trusted to differ. */
 export const TOLERANCE_MS = 1_000;
 /** The bound on how much the rates of this process's clock and the service's differ: the elector's margin assumes the same. */
 const DRIFT = SAFETY_MARGIN;
@@ -40,7 +40,7 @@ export class DynamoDBClock {
     this.#upper = undefined;
   }
 
-  /** Bounds of the service's time at present; `undefined` where nothing is known of it. */
+  /** Returns bounds of the service's time at present; `undefined` where nothing is known of it. */
   bounds(): Interval | undefined {
     if (!this.#lower || !this.#upper) return undefined;
     const lo = this.#lower.ms + (this.#clock.monotonicMs() - this.#lower.inMs) * (1 - DRIFT);

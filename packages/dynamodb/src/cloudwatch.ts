@@ -6,7 +6,7 @@ import { warnOnce } from "./warning.ts";
 export const METRICS_NAMESPACE = "Leasehold";
 /** The one dimension of every metric; its value is the election's name. */
 export const ELECTION_DIMENSION = "Election";
-/** What each metric is called. */
+/** The names of the metrics. */
 export const METRIC_NAMES: {
   /** 1 while this candidate leads, else 0: once a minute, and at each change. Its maximum over all candidates says whether anybody leads. */
   readonly isLeader: "IsLeader";
@@ -30,7 +30,7 @@ export interface PublishedMetrics extends Disposable {
 }
 
 const MINUTE_MS = 60_000;
-/** What CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
+/** The texts that CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
 const DIMENSION_VALUE = /^(?=.*[!-~])[ -~]{1,255}$/;
 
 /**

@@ -34,7 +34,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   TimeoutError: "STORE_TIMEOUT",
 };
 
-/** What to do, where the service's own words leave that open. */
+/** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_DENIED:
     " Candidates need dynamodb:GetItem and dynamodb:UpdateItem on the table (and dynamodb:ConditionCheckItem for fenced writes); observers, dynamodb:GetItem.",
@@ -47,7 +47,7 @@ const CREATION_RIGHTS = " createTable() needs dynamodb:CreateTable and dynamodb:
 /** A table that was made for something else says so at every request. */
 const KEY_ADVICE = " The table's partition key must be the string 'election', and its sort key the string 'entry'.";
 
-/** What of an SDK's error matters here. */
+/** The fields of an SDK's error that are read here. */
 interface Failure {
   readonly name?: string;
   readonly code?: string;
@@ -56,14 +56,14 @@ interface Failure {
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
 
-/** The SDK's error as one of ours; errors of ours are left as they are. */
+/** Returns the SDK's error as one of ours, and an error of ours as it is. */
 export function toStoreError(error: unknown, operation: string, election: string | undefined, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
   const status = $metadata?.httpStatusCode ?? 0;
   const closed = socketCode !== undefined && CLOSED.has(socketCode);
   const code = (closed ? undefined : CODES[name]) ?? byStatus(status, name);
-  // Only the service's own refusals tell that nothing was written; anything may answer with a 4xx in its place.
+  // Only the service's own refusal proves that nothing was written; a stranger in its place may answer with a 4xx, too.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
   const notSent = name === "CredentialsProviderError" || wasNeverSent(socketCode);
   const rights = election === undefined && code === "STORE_DENIED" ? CREATION_RIGHTS : ADVICE[code];
@@ -91,7 +91,7 @@ function byStatus(status: number, name: string): StoreErrorCode {
   return name === "AbortError" ? "STORE_TIMEOUT" : "STORE_UNAVAILABLE";
 }
 
-/** An error with the same meaning and without the request and the response, which hold signatures and nonces. */
+/** Returns an error with the same meaning, without the request and the response, which hold signatures and nonces. */
 function withoutRequest(error: unknown): Error {
   const { name = "Error", message = "", code, $metadata } = (error ?? {}) as Failure;
   const { httpStatusCode, requestId } = $metadata ?? {};

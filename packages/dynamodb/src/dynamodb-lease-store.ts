@@ -34,7 +34,7 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * The occurrences of an election's schedule, in the same table, each an item of its own beside the lease. DynamoDB
+   * Returns the occurrences of an election's schedule, in the same table, each an item of its own beside the lease. DynamoDB
    * deletes them, days late at times, where the table's TTL is enabled on the attribute `expiresAt`, which no lease
    * has; else they are kept.
    *
@@ -47,7 +47,8 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * What makes a transaction depend on this leadership: put it into the `TransactItems` of a `TransactWriteCommand`.
+   * Returns the entry that makes a transaction depend on this leadership: put it into the `TransactItems` of a
+   * `TransactWriteCommand`.
    * DynamoDB cancels the transaction with the reason `ConditionalCheckFailed` once the lease was vacated, broken or
    * taken, whatever this process believes. The reason `TransactionConflict` only means that a renewal, or another
    * fenced transaction, was under way: send the transaction again.

@@ -20,7 +20,7 @@ export class DynamoDBOccurrenceStore extends RecordLeaseStore {
   }
 
   /**
-   * What makes a transaction depend on this attempt at the occurrence, as `DynamoDBLeaseStore.fence` does for a
+   * Returns the entry that makes a transaction depend on this attempt at the occurrence, as `DynamoDBLeaseStore.fence` does for a
    * leadership of the election: DynamoDB cancels it once the occurrence is done, given back, or in a later attempt's hands.
    *
    * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.

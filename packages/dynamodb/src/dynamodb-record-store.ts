@@ -17,16 +17,16 @@ import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
 
 /**
- * How late an expiry may be found by the service's clock, where renewals are at most 10 s apart and its machines agree:
- * the grain of a `Date` header on both sides, the tolerance, and a tenth of the time between renewals.
+ * The longest delay with which an expiry is found by the service's clock, where renewals are at most 10 s apart and its
+ * machines agree: the grain of a `Date` header on both sides, the tolerance, and a tenth of the time between renewals.
  */
 const LATENESS_MS = 4_000;
 
-/** Where in a table records are, and for how long. */
+/** The place of records in a table, and the time for which they are kept. */
 export interface Place {
-  /** The key of the record that the engine knows by this name. */
+  /** Returns the key of the record that the engine knows by this name. */
   readonly keyOf: (election: string) => ItemKey;
-  /** How long a record is kept after its last write, at least; without it, for ever. */
+  /** The least time for which a record is kept after its last write; without it, for ever. */
   readonly retentionMs?: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export class DynamoDBRecordStore implements RecordStore {
       TableName: name,
       Key: this.#keyOf(election),
       ...updateOf(record, version, ifVersion, stamps),
-      // Tells who won instead; the emulator dynalite does not, and neither does the service where there is no item.
+      // The answer then shows who won instead; not by the emulator dynalite, and not by the service where there is no item.
       ReturnValuesOnConditionCheckFailure: "ALL_OLD",
     });
     try {
@@ -87,12 +87,12 @@ export class DynamoDBRecordStore implements RecordStore {
     const now = await this.#sendTime(election, record.leaseDurationMs, signal);
     const sent = keepsNonce ? {} : { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi, nonceWallMs: now && clock.wallMs() };
     if (retentionMs === undefined) return sent;
-    // Where nobody tells the time it is kept for ever. And never may a lease be deleted that somebody still holds.
+    // Without any bounds the item is kept for ever. A lease that somebody still holds is never deleted.
     const keptMs = Math.max(retentionMs, record.leaseDurationMs);
     return { ...sent, expiresAt: now && Math.ceil((now.hi + keptMs) / 1_000) };
   }
 
-  /** Bounds of the service's time at present, good enough for a lease of that duration: read first, where they are too old. */
+  /** Returns bounds of the service's time at present, narrow enough for a lease of that duration: it reads first if they are not. */
   async #sendTime(election: string, leaseDurationMs: number, signal: AbortSignal): Promise<Interval | undefined> {
     const { time } = this.#table;
     const known = time.bounds();

@@ -26,7 +26,7 @@ interface Steps {
 }
 type Handler = (args: unknown) => Promise<{ readonly response: unknown }>;
 
-/** What a request is about, for its errors. */
+/** The subject of a request, for its errors. */
 export interface RequestLabel {
   readonly operation: string;
   readonly election: string;
@@ -91,13 +91,13 @@ export class DynamoDBRequests {
   }
 }
 
-/** Tells the service's refusal by its name: two copies of the SDK may be installed. */
+/** Reports whether it is the service's refusal, by its name: two copies of the SDK may be installed. */
 export function isConditionFailed(error: unknown): error is ConditionalCheckFailedException {
   const { name, $metadata } = (error ?? {}) as Partial<ConditionalCheckFailedException>;
   return name === "ConditionalCheckFailedException" && $metadata?.requestId !== undefined;
 }
 
-/** The milliseconds since the Unix epoch that a `Date` header names; NaN where it names none. */
+/** Returns the milliseconds since the Unix epoch that a `Date` header names; NaN where it names none. */
 function dateOf(header: string | undefined): number {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
   return Date.parse(header ?? "");

@@ -12,20 +12,20 @@ export interface ItemKey {
   readonly [SORT_KEY]: string;
 }
 
-/** What an item holds beside the lease record. */
+/** The attributes that an item has beside the lease record. */
 interface Attributes extends Partial<Record<keyof Stamps, unknown>> {
   /** Random, new at every write of any kind. */
   readonly version?: unknown;
 }
 
-/** What a write tells of the service's time; `undefined` removes what was there, and what is left out stays. */
+/** The attributes by which a write dates itself. `undefined` removes one from the item; one that is left out stays. */
 export interface Stamps {
   /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch. */
   readonly nonceNotBefore?: number | undefined;
   readonly nonceNotAfter?: number | undefined;
   /** The writer's wall clock then: another path to the service may be dated by another clock. */
   readonly nonceWallMs?: number | undefined;
-  /** When DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL wants it: on occurrences, and never on a lease. */
+  /** The time from which DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL wants it. A lease has none. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export function occurrenceKey(election: string, occurrence: string): ItemKey {
   return { [PARTITION_KEY]: election, [SORT_KEY]: `tick#${occurrence}` };
 }
 
-/** An item as the engine takes it. What is no lease of ours is handed over, too: the engine says so. */
+/** Returns an item as the engine takes it. One that is no lease of ours is handed over, too: the engine refuses it. */
 export function stored(item: Item, now: Interval | undefined): StoredRecord {
   // Of other attributes, too: by default a number that does not fit throws.
   const attributes: Attributes = unmarshall(item, { wrapNumbers: Number });
@@ -48,12 +48,12 @@ export function stored(item: Item, now: Interval | undefined): StoredRecord {
   const { version, nonceNotBefore, nonceNotAfter, nonceWallMs, expiresAt: _, ...data } = attributes;
   // Without a version there is nothing that a write could be conditional on, whatever else is there.
   if (typeof version !== "string") return { data: undefined, version: "" };
-  const told = [nonceNotBefore, nonceNotAfter, nonceWallMs].every((stamp) => typeof stamp === "number");
-  const nonceAgeMs = told && now ? ageOf({ lo: nonceNotBefore as number, hi: nonceNotAfter as number }, now) : undefined;
+  const dated = [nonceNotBefore, nonceNotAfter, nonceWallMs].every((stamp) => typeof stamp === "number");
+  const nonceAgeMs = dated && now ? ageOf({ lo: nonceNotBefore as number, hi: nonceNotAfter as number }, now) : undefined;
   return { data, version, ...(nonceAgeMs ? { nonceAgeMs, nonceWallMs: nonceWallMs as number } : {}) };
 }
 
-/** The time between two instants that are known within bounds; `undefined` where the later one is the earlier one. */
+/** Returns the time between two instants that are known within bounds; `undefined` where the later one is the earlier one. */
 function ageOf(then: Interval, now: Interval): readonly [min: number, max: number] | undefined {
   const max = now.hi - then.lo;
   return max < 0 ? undefined : [Math.max(now.lo - then.hi, 0), max];

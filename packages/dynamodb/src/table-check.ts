@@ -3,17 +3,17 @@ import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } fro
 import type { DynamoDBRequests } from "./requests.ts";
 import { warnOnce } from "./warning.ts";
 
-/** How long an answer may take. */
+/** The longest wait for an answer. */
 const ANSWER_MS = 2_000;
-/** How long after a question that was not answered, or answered badly, it is asked again. */
+/** The pause before a question that was not answered, or answered badly, is asked again. */
 const ASK_AGAIN_MS = 60_000;
 /** The part of its lease that a first write waits for the first answer, at most. */
 const PATIENCE = 1 / 20;
 
 /**
- * Whether a table can hold leases at all: a global table with eventually consistent replicas lets two regions win the
- * same condition. The control plane is asked in the background, from the first look on, so that it never stands between
- * a standby and its takeover: only a first write right after the first look waits for the answer, and only for a moment.
+ * Checks that a table can hold leases at all: a global table with eventually consistent replicas lets two regions win the
+ * same condition. The control plane is asked in the background, from the first read on, so that it never stands between
+ * a standby and its takeover: only a first write right after the first read waits for the answer, and only for a moment.
  * No answer is a warning. A bad answer ends all writing, whenever it comes.
  */
 export class TableCheck {
@@ -23,15 +23,15 @@ export class TableCheck {
   /** The answer to the first question, until a write has waited for it. */
   #first: Promise<void> | undefined;
   #askAgainMs = -Infinity;
-  /** It is known, or will never be: nothing more is asked. */
+  /** The answer is known, or will never be: nothing more is asked. */
   #settled = false;
   /** The regions of the replicas that make the table unfit. */
   #eventual: readonly string[] = [];
-  /** Why it is not known. */
+  /** The reason why the answer is not known. */
   #failure: StoreError | undefined;
-  /** Who only reads need not know, and may lack the permission to ask. */
+  /** Somebody writes. A process that only reads needs no answer, and may lack the permission to ask. */
   #writes = false;
-  /** Whether the table is known to be replicated with strong consistency, which excludes transactions. */
+  /** The table is known to be replicated with strong consistency, which excludes transactions. */
   strongReplicas = false;
 
   constructor(requests: DynamoDBRequests, clock: Clock, tableName: string) {
@@ -114,7 +114,7 @@ export class TableCheck {
   }
 }
 
-/** Whether the service itself refuses the permission; credentials that have expired may be renewed. */
+/** Reports whether the service itself refuses the permission; credentials that have expired may be renewed. */
 function isDenied(error: StoreError): boolean {
   return isLeaseholdError(error, "STORE_DENIED") && (error.cause as Error).name === "AccessDeniedException";
 }

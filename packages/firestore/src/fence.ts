@@ -3,7 +3,7 @@ import { FencedError, ForeignRecordError } from "@leasehold/core";
 import type { Fenced } from "@leasehold/core/provider";
 
 /**
- * Makes a transaction depend on a document that tells whose guarded writes pass: a fence, or an occurrence's own record,
+ * Makes a transaction depend on a document that names whose guarded writes pass: a fence, or an occurrence's own record,
  * which still names its holder after a break.
  * @throws {FencedError} if they are not those of this leadership.
  */

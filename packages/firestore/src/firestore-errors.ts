@@ -34,7 +34,7 @@ const STORE_CODES: Readonly<Record<number, StoreErrorCode>> = {
   [CODE.unauthenticated]: "STORE_DENIED",
 };
 
-/** After these the commit may have been carried out all the same. */
+/** The codes after which the commit may have been carried out all the same. */
 const UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([
   CODE.cancelled,
   CODE.unknown,
@@ -44,7 +44,7 @@ const UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([
   CODE.dataLoss,
 ]);
 
-/** What to do, where the service's own words leave that open. */
+/** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_DENIED:
     " Candidates need datastore.entities.get, .create and .update (the role Datastore User has them); observers, datastore.entities.get.",
@@ -57,15 +57,15 @@ interface Failure {
   readonly message?: string;
 }
 
-/** Whether a write's precondition did not hold: an answer, not a failure. */
+/** Reports whether a write's precondition did not hold: an answer, not a failure. */
 export function isConditionFailed(error: unknown): boolean {
   const { code, details, message } = (error ?? {}) as Failure;
   if (code === CODE.alreadyExists || code === CODE.failedPrecondition) return true;
-  // The same code tells that the whole database is missing.
+  // The same code stands for a whole database that is missing.
   return code === CODE.notFound && /no (document|entity) to update/i.test(details ?? message ?? "");
 }
 
-/** The SDK's error as one of ours; errors of ours are left as they are. */
+/** Returns the SDK's error as one of ours, and an error of ours as it is. */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const { code, details, message } = (error ?? {}) as Failure;

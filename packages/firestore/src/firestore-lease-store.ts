@@ -13,7 +13,7 @@ import { Paths } from "./paths.ts";
  * process that has just started can replace a dead leader. Changes are pushed: a release is seen in one round trip.
  *
  * Costs at the defaults: a leader 720 document writes an hour; a standby one listener, and the 720 document reads an
- * hour of what it is told.
+ * hour of what is pushed to it.
  */
 export class FirestoreLeaseStore extends RecordLeaseStore {
   readonly #firestore: Firestore;
@@ -32,7 +32,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * The occurrences of a schedule, each a document in the collection `ticks` below the election's own. Each carries
+   * Returns the occurrences of a schedule, each a document in the collection `ticks` below the election's own. Each carries
    * `expiresAt`, `retentionMs` and an hour or more after its last write, for a TTL policy to delete it by.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): FirestoreOccurrenceStore {

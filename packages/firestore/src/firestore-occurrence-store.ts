@@ -21,7 +21,7 @@ export class FirestoreOccurrenceStore extends RecordLeaseStore {
    * Firestore then lets it commit only if the occurrence is neither released, done nor broken, nor somebody else's, and
    * still there.
    *
-   * What it reads is the occurrence itself, which renewals write: a renewal has to wait for an open transaction, or makes
+   * It reads the occurrence itself, which renewals write: a renewal has to wait for an open transaction, or makes
    * it start again. Keep the transaction much shorter than the renew deadline.
    *
    * @throws {FencedError} if the attempt has ended; nothing is written.

@@ -17,11 +17,11 @@ import { FirestoreRequests, type WireWrite } from "./requests.ts";
 import type { Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts";
 
-/** How much longer than the retention an occurrence is kept: no commit is under way for so long. */
+/** The time that an occurrence is kept beyond its retention: no commit is under way for so long. */
 const GRACE_MS = 3_600_000;
 
 export interface FirestoreRecordStoreOptions {
-  /** How long a record is kept after its last write, at least. Without it the records are leases, kept for good. */
+  /** The least time for which a record is kept after its last write. Without it the records are leases, kept for good. */
   readonly retentionMs?: number | undefined;
   readonly clock: Clock | undefined;
 }
@@ -152,7 +152,7 @@ function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
   );
 }
 
-/** Integers as numbers also where the user's settings make them bigints. */
+/** Returns integers as numbers, also where the user's settings make them bigints. */
 function withNumbers(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const numberOf = (value: unknown): unknown => {
     if (typeof value === "bigint") return Number(value);

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
 
-/** Where the documents of elections are, or those of one election's occurrences. */
+/** The paths of the documents of elections, or of one election's occurrences. */
 export class Paths {
   readonly #collection: string;
 
@@ -31,7 +31,7 @@ export class Paths {
   }
 }
 
-/** A document id for any name: percent-encoded as UTF-8, with what Firestore reserves (`.`, `..` and `__…__`) encoded as well. */
+/** Returns a document id for any name: percent-encoded as UTF-8, with what Firestore reserves (`.`, `..` and `__…__`) encoded as well. */
 function documentId(name: string): string {
   const id = encodeURIComponent(name);
   if (/^\.{1,2}$/.test(id)) return id.replaceAll(".", "%2E");

@@ -87,7 +87,7 @@ export class FirestoreRequests {
             if (readTime && (found || missing)) resolve({ document: found ?? undefined, readTime });
           });
           stream.on("error", reject);
-          stream.on("end", () => reject(new Error("the reply tells nothing of the document")));
+          stream.on("end", () => reject(new Error("the reply says nothing of the document")));
         });
       } finally {
         signal.removeEventListener("abort", onAbort);
@@ -110,7 +110,7 @@ export class FirestoreRequests {
           { ...options, signal },
         );
         const updateTime = writeResults?.[0]?.updateTime;
-        if (!updateTime) throw new Error("the reply tells no update time");
+        if (!updateTime) throw new Error("the reply has no update time");
         return updateTime;
       } catch (error) {
         if (isConditionFailed(error)) return undefined;

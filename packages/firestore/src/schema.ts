@@ -1,11 +1,11 @@
 import { LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
-/** When the nonce was written, where an administrator has written since: every write moves the update time. */
+/** The time at which the nonce was written, where an administrator has written since: every write moves the update time. */
 const NONCE_TIME = "nonceTime";
-/** When an occurrence may be deleted. A lease never has one: should anybody give it one, the next write takes it away. */
+/** The time from which an occurrence may be deleted. A lease has none: should anybody give it one, the next write removes it. */
 const EXPIRES_AT = "expiresAt";
-/** What a write sets, or removes where it leaves it out. */
+/** The fields that a write sets, or removes where it has no value for them. */
 export const FIELD_MASK: readonly string[] = [...LEASE_RECORD_FIELDS, NONCE_TIME, EXPIRES_AT];
 
 /**
@@ -18,8 +18,8 @@ interface Version {
 }
 
 /**
- * A lease document as the engine takes it. The age of its nonce is exact: both times are Firestore's own.
- * @param data with moments as bigints of nanoseconds. What is no lease of ours is handed over, too: the engine says so.
+ * Returns a lease document as the engine takes it. The age of its nonce is exact: both times are Firestore's own.
+ * @param data with moments as bigints of nanoseconds. A document that is no lease of ours is handed over, too: the engine refuses it.
  */
 export function stored(data: Record<string, unknown>, updated: bigint, read: bigint): StoredRecord {
   const { [NONCE_TIME]: nonceTime, [EXPIRES_AT]: _, ...record } = data;
@@ -29,7 +29,7 @@ export function stored(data: Record<string, unknown>, updated: bigint, read: big
 }
 
 /**
- * The fields that make a document hold this record.
+ * Returns the fields that make a document hold this record.
  * @param expiresAt of an occurrence, in nanoseconds since the epoch by Firestore's clock
  */
 export function fieldsOf(
@@ -45,7 +45,7 @@ export function fieldsOf(
   };
 }
 
-/** The version that a write made. */
+/** Returns the version that a write made. */
 export function writtenVersion(updateTime: WireTime, ifVersion: string | undefined, keepsNonce: boolean): string {
   const updated = nanosOf(updateTime);
   return formatVersion({
@@ -54,7 +54,7 @@ export function writtenVersion(updateTime: WireTime, ifVersion: string | undefin
   });
 }
 
-/** The update time that a document must still have. */
+/** Returns the update time that a document must still have. */
 export function updateTimeOf(version: string): { seconds: string; nanos: number } {
   return wireTime(parseVersion(version).updated);
 }

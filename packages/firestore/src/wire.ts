@@ -18,7 +18,7 @@ export interface WireValue {
 }
 export type WireFields = Readonly<Record<string, WireValue>>;
 
-/** A moment by Firestore's clock, in nanoseconds since the Unix epoch: exact, and fit to be compared. */
+/** Returns a moment by Firestore's clock in nanoseconds since the Unix epoch: exact, and fit to be compared. */
 export function nanosOf({ seconds, nanos }: WireTime): bigint {
   return BigInt(String(seconds ?? 0)) * 1_000_000_000n + BigInt(nanos ?? 0);
 }

@@ -11,7 +11,7 @@ import {
 } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 
-/** How often a delivery asks a store that fails: one lost reply is no outage, and the time of an invocation is short. */
+/** The number of times that a delivery asks a store that fails: one lost reply is no outage, and the time of an invocation is short. */
 const TRIES = 2;
 /** The wait between the two, where the service asks for none; and the longest, if it asks for more. */
 const RETRY_MS = 100;
@@ -21,7 +21,7 @@ export interface AttemptOptions extends Omit<ElectorOptions, "store" | "clock" |
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly candidateId: string | undefined;
-  /** When the signal aborts, by the monotonic clock. */
+  /** The instant at which the signal aborts, by the monotonic clock. */
   readonly endMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -88,7 +88,7 @@ function undecided({ store, election }: AttemptOptions): StoreError {
   return new StoreError("STORE_TIMEOUT", text, { store: store.name, operation: "get", election, mayHaveBeenApplied: false });
 }
 
-/** Whether the store may be back later: a passing failure, and no mistake in the configuration. */
+/** Reports whether the store may be back later: a passing failure, and no mistake in the configuration. */
 function isOutage(error: unknown): error is StoreError {
   return (["STORE_TIMEOUT", "STORE_THROTTLED", "STORE_UNAVAILABLE", "STORE_CONFLICT"] as const).some((code) =>
     isLeaseholdError(error, code),

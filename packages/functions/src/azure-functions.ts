@@ -7,7 +7,7 @@ import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 export interface AzureFunctionOptions {
   /**
-   * `functionTimeout` of host.json, in milliseconds, which a function is not told.
+   * `functionTimeout` of host.json, in milliseconds, which the platform does not pass to a function.
    * @defaultValue the app setting AzureFunctionsJobHost__functionTimeout, else 300_000, the default of a consumption plan
    */
   readonly functionTimeoutMs?: number | undefined;
@@ -18,7 +18,7 @@ const TIMEOUT_SETTING = "AzureFunctionsJobHost__functionTimeout";
 const DEFAULT_TIMEOUT_MS = 300_000;
 /** A function without a timeout is taken to need a day at most. */
 const UNLIMITED_MS = 86_400_000;
-/** How early a timer may fire, and clocks differ. */
+/** The most by which a timer fires early, and clocks differ. */
 const EARLY_MS = 60_000;
 
 /**
@@ -27,7 +27,7 @@ const EARLY_MS = 60_000;
  *
  * An occurrence is `scheduleStatus.next` of the timer, which is when this very invocation was due
  * (https://github.com/Azure/azure-functions-dotnet-worker/issues/954), and the function's name. A timer without a
- * monitor (`useMonitor: false`, or several times a minute) does not tell: pass `occurrence`.
+ * monitor (`useMonitor: false`, or several times a minute) does not name it: pass `occurrence`.
  *
  * @example
  * ```ts

@@ -1,13 +1,16 @@
 import { ConfigurationError } from "@leasehold/core";
 import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
 
-/** Which occurrences that nobody has done, for instance because every region was down, are done after the one delivered, while there is time. */
+/**
+ * The rule by which occurrences that nobody has done, for instance because every region was down, are done after the one
+ * delivered, while there is time.
+ */
 export interface CatchUp {
-  /** When the occurrence before one was due, for instance `(ms) => ms - 3_600_000`; may take account of a calendar. */
+  /** Returns the time at which the occurrence before one was due, for instance `(ms) => ms - 3_600_000`; may take account of a calendar. */
   readonly previous: (scheduledMs: number) => number;
-  /** How many occurrences to look back, at each delivery: one read each. From 1 to 100. */
+  /** The number of occurrences that each delivery checks, at one read each. From 1 to 100. */
   readonly atMost: number;
-  /** When the schedule began, in ISO 8601: nothing before it was missed. */
+  /** The beginning of the schedule, in ISO 8601: nothing before it was missed. */
   readonly since: string;
 }
 
@@ -27,12 +30,12 @@ export function checkCatchUp(catchUp: CatchUp): void {
   scheduledMsOf(since, "catchUp.since", "Write it like 2026-11-20T00:00:00Z.");
 }
 
-/** How far this machine's wall clock may be off, and an occurrence be done before it was due by it. */
+/** The most by which this machine's wall clock is off, so that an occurrence may be done before it was due by it. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
 /**
- * The occurrences before this one that are to be looked at, the oldest first: none of which it may be forgotten already
- * that it was done.
+ * Returns the occurrences before this one that are to be checked, the oldest first. None is so old that the store may
+ * have forgotten that it was done.
  */
 export function earlierOccurrences(
   { name, scheduledMs }: Occurrence,

@@ -8,7 +8,7 @@ export type FenceOf<Store> = Store extends { fence: (leadership: never, ...rest:
   : undefined;
 
 /**
- * What a wrapped handler gets beside its own arguments: the leadership of this invocation. It is over as soon as the
+ * The leadership of this invocation, which a wrapped handler gets beside its own arguments. It is over as soon as the
  * handler has settled, in an instance that stays warm as well, and after any freeze longer than the lease.
  */
 export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership, "checkpoint"> {
@@ -18,9 +18,9 @@ export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership,
    * @throws the signal's reason, once it has aborted. {LeaseLostError} if the lease is lost.
    */
   checkpoint(): Promise<void>;
-  /** Makes a write of yours depend on this leadership: what the store's `fence` does, and takes beside the leadership. */
+  /** Makes a write of yours depend on this leadership, as the store's `fence` does; it takes that one's further arguments. */
   readonly fence: FenceOf<Store>;
-  /** Which occurrence of the schedule this is, where the gate is `oncePerTick`; its attempt's number is the term. */
+  /** The occurrence of the schedule, where the gate is `oncePerTick`; its attempt's number is the term. */
   readonly occurrence?: ClaimedOccurrence | undefined;
 }
 

@@ -53,7 +53,7 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
 /** One invocation on its way through the gate. */
 interface Invocation<Args> {
   readonly args: Args;
-  /** When the signal aborts, and when the platform ends it all, by the monotonic clock. */
+  /** The instants at which the signal aborts and the platform ends it all, by the monotonic clock. */
   readonly endMs: number;
   readonly platformEndMs: number;
   readonly budget: TimeBudget;
@@ -191,7 +191,7 @@ function isUnavailable(outcome: AttemptOutcome<unknown> | undefined): boolean {
   return outcome !== undefined && "unavailable" in outcome;
 }
 
-/** A label that any store takes: it may come from a request. */
+/** Returns a label that any store takes: the text may come from a request. */
 function label(text: string | undefined): string | undefined {
   return text?.replace(/[^\x20-\x7e]/g, "?").slice(0, MAX_NAME_BYTES);
 }

@@ -7,11 +7,11 @@ import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 export interface GoogleCloudOptions {
-  /** How long the service or the job may take, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's task 600_000 */
+  /** The time limit of the service or the job, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's task 600_000 */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What Cloud Run gives a function, and a job's task, unless told otherwise. */
+/** The time limits of a function and of a job's task on Cloud Run, by default. */
 const DEFAULT_FUNCTION_TIMEOUT_MS = 60_000;
 const DEFAULT_TASK_TIMEOUT_MS = 600_000;
 const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
@@ -22,7 +22,7 @@ const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
  * `onStandby` returns, as JSON, so that Cloud Scheduler does not deliver it again.
  *
  * An occurrence is what Cloud Scheduler says in `X-CloudScheduler-ScheduleTime` and `X-CloudScheduler-JobName`.
- * Google's timeouts are not told to a function that was deployed as a service: pass `timeoutMs`.
+ * Google does not pass its timeouts to a function that was deployed as a service: pass `timeoutMs`.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
 /**
  * Wraps a CloudEvent handler of the Functions Framework so that it runs only where its invocation leads. An occurrence
  * is the event itself, by its id and time: a redelivery has the same, a second region's event has not; pass `occurrence`
- * to tell by what the event carries.
+ * to go by what the event carries.
  *
  * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, when the function is loaded.
  */
@@ -96,7 +96,7 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
 
 /**
  * Wraps what a Cloud Run job does so that it runs only where its execution leads; call the result once, and pass as
- * `signal` what your process aborts on SIGTERM. An execution is not told for when it was scheduled: the gate
+ * `signal` what your process aborts on SIGTERM. An execution does not learn when it was due: the gate
  * `oncePerTick` needs `occurrence`.
  *
  * @throws {ConfigurationError} {UnsupportedError} for options that cannot work.

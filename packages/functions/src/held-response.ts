@@ -1,20 +1,20 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Response } from "@google-cloud/functions-framework";
 
-/** What an answer begins with. */
+/** The status line and the headers of an answer. */
 interface Head {
   readonly statusCode: number;
   readonly statusMessage: string;
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** An answer that is held back: how it ends, and what it began with. */
+/** An answer that is held back: the arguments of its end, and its head. */
 interface Answer {
   readonly args: unknown[];
   readonly head: Head;
 }
 
-/** What tells that somebody waits for the response to be sent. */
+/** The events whose listeners wait for the response to be sent. */
 const SENT_EVENTS: readonly (string | symbol)[] = ["finish", "close"];
 
 /**
@@ -45,7 +45,7 @@ export class HeldResponse {
     response.on("newListener", this.#onWait);
   }
 
-  /** Whether there is an answer already. */
+  /** There is an answer already. */
   get isGiven(): boolean {
     return this.#held !== undefined || this.#response.headersSent;
   }
@@ -58,7 +58,7 @@ export class HeldResponse {
     Reflect.apply(this.#end, undefined, held.args);
   }
 
-  /** Forgets what was held back: the answer is another. */
+  /** Forgets the answer that was held back: there is another one. */
   drop(): void {
     if (this.#restore() && !this.#response.headersSent) setHead(this.#response, this.#before);
   }
@@ -70,7 +70,7 @@ export class HeldResponse {
   #hold(args: unknown[]): Response {
     if (this.#held) return this.#response;
     this.#held = { args, head: headOf(this.#response) };
-    // Who asks whether there is an answer before giving another one is told.
+    // Code that checks for an answer before it gives another one has to find this one.
     Object.defineProperty(this.#response, "headersSent", { configurable: true, get: () => true });
     if (this.#streamed || waitingFor(this.#response) > this.#waitingBefore) this.letGo();
     return this.#response;
@@ -82,7 +82,7 @@ export class HeldResponse {
     this.#response.end = this.#end;
     this.#response.write = this.#write;
     this.#response.off("newListener", this.#onWait);
-    // What shadows the one of its class.
+    // It shadows the one of its class.
     Reflect.deleteProperty(this.#response, "headersSent");
     return held;
   }

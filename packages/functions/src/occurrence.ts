@@ -5,24 +5,24 @@ import { checkName } from "@leasehold/core/provider";
 export interface Occurrence {
   /** The schedule's name, the same everywhere. */
   readonly name: string;
-  /** When it was due, in milliseconds since the Unix epoch: not when it was delivered. */
+  /** The time at which it was due, in milliseconds since the Unix epoch: not that of its delivery. */
   readonly scheduledMs: number;
 }
 
 /** An occurrence that this invocation has claimed. */
 export interface ClaimedOccurrence extends Occurrence {
-  /** What it is called in the store. */
+  /** Its name in the store. */
   readonly id: string;
   /** 1 for the first attempt; the term of its leadership. */
   readonly attempt: number;
-  /** Whether it was missed, and this invocation was delivered for a later one. */
+  /** It was missed, and this invocation was delivered for a later one. */
   readonly caughtUp: boolean;
 }
 
 /** The last instant that an ISO 8601 text of four digits' years can name. */
 const MAX_MS = 253_402_300_799_999;
 
-/** What an occurrence is called in the store, such as `nightly@2026-11-20T03:00:00.000Z`. @throws {ConfigurationError} unless it is one. */
+/** Returns the name of an occurrence in the store, such as `nightly@2026-11-20T03:00:00.000Z`. @throws {ConfigurationError} unless it is one. */
 export function occurrenceId({ name, scheduledMs }: Occurrence): string {
   if (typeof scheduledMs !== "number" || !(scheduledMs >= 0 && scheduledMs <= MAX_MS)) {
     throw new ConfigurationError(
@@ -45,7 +45,7 @@ const PASS_OCCURRENCE = "Pass 'occurrence', a function that takes the handler's 
 /** A date with a time and a zone: without one it would be another instant on another machine. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 
-/** The instant that a text names. @throws {ConfigurationError} saying what to do, if it names none. */
+/** Returns the instant that a text names. @throws {ConfigurationError} with the advice, if it names none. */
 export function scheduledMsOf(text: unknown, where: string, advice: string = PASS_OCCURRENCE): number {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
   const ms = typeof text === "string" && INSTANT.test(text) ? Date.parse(text) : Number.NaN;

@@ -4,9 +4,9 @@ import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 /** For platforms of which this package knows nothing. */
 export interface AnyPlatformOptions<Args extends readonly unknown[]> {
-  /** How long until the platform ends an invocation, in milliseconds. */
+  /** The time until the platform ends an invocation, in milliseconds. */
   readonly remainingMs: number | ((...args: Args) => number);
-  /** How a person finds the invocation again. @defaultValue `<host>-<pid>-<random>` */
+  /** The name by which a person finds the invocation again. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: ((...args: Args) => string) | undefined;
 }
 

@@ -12,32 +12,32 @@ import { checkCatchUp, type CatchUp } from "./catch-up.ts";
 import type { Occurrence } from "./occurrence.ts";
 import { timeBudget } from "./time-budget.ts";
 
-/** What every gate takes. `Args`: the handler's own arguments. */
+/** The options of every gate. `Args`: the handler's own arguments. */
 export interface GateOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> {
-  /** Where the election is held. Make it once, outside the handler, so that a warm instance keeps its connections. */
+  /** The store that holds the election. Make it once, outside the handler, so that a warm instance keeps its connections. */
   readonly store: Store;
   /** The name that invocations compete for, the same in every region. */
   readonly election: string;
   /** Returns what a delivery that does not lead returns; may throw, to have its platform deliver again. @defaultValue `{ elected: false, leader }` */
   readonly onStandby?: ((leader: Leader | undefined, ...args: Args) => Standby | Promise<Standby>) | undefined;
   /**
-   * What happens when the store cannot be reached, so that nobody may lead: the error goes to the platform, which may
+   * The answer to a store that cannot be reached, so that nobody may lead: the error goes to the platform, which may
    * deliver again, or the delivery counts as one that does not lead. Misconfiguration is always thrown.
    * @defaultValue 'throw'
    */
   readonly onUnavailable?: "throw" | "skip" | undefined;
-  /** How long before its platform ends the invocation the signal aborts. @defaultValue a tenth of its time, at most 5_000 */
+  /** The time from the abort of the signal to the end of the invocation by its platform. @defaultValue a tenth of its time, at most 5_000 */
   readonly shutdownMarginMs?: number | undefined;
   /**
-   * How long others wait if this invocation dies. Shorter than the invocation, it has to be renewed by `checkpoint()`.
+   * The time that others wait if this invocation dies. Shorter than the invocation, it has to be renewed by `checkpoint()`.
    * @defaultValue as long as the invocation may last and a margin, or the longest that the store takes; 15_000 with renewals in the background
    */
   readonly leaseDurationMs?: number | undefined;
   /** Nobody else runs before so long after this invocation began, however quick it was: a twin that comes late finds it taken. @defaultValue 0 */
   readonly minimumHoldMs?: number | undefined;
-  /** Who renews a lease that is shorter than the work: the handler, by `await leadership.checkpoint()`, or a timer while it runs. @defaultValue 'checkpoint' */
+  /** The one who renews a lease that is shorter than the work: the handler, by `await leadership.checkpoint()`, or a timer while it runs. @defaultValue 'checkpoint' */
   readonly renewal?: "checkpoint" | "background" | undefined;
-  /** What others read while this invocation leads. */
+  /** A text that others read while this invocation leads. */
   readonly value?: string | undefined;
   /** Aborts the leadership's signal as well: pass what your process aborts on SIGTERM. */
   readonly signal?: AbortSignal | undefined;
@@ -68,11 +68,11 @@ export interface StickyOptions<Args extends readonly unknown[], Store extends Le
   Standby
 > {
   readonly gate: "sticky";
-  /** What stays the leader, for instance the region's name. */
+  /** The group that stays the leader, for instance the region's name. */
   readonly group: string;
   /** The time from one tick to the next; the longest, if it varies. */
   readonly periodMs: number;
-  /** How many ticks in a row the leading group must have missed before another takes over. @defaultValue 2 */
+  /** The number of ticks in a row that the leading group must have missed before another takes over. @defaultValue 2 */
   readonly missedTicks?: number | undefined;
 }
 
@@ -82,11 +82,11 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
   "minimumHoldMs"
 > {
   readonly gate: "oncePerTick";
-  /** Which occurrence a delivery is of. @defaultValue what the platform's event says */
+  /** Returns the occurrence that a delivery is of. @defaultValue the one that the platform's event names */
   readonly occurrence?: ((...args: Args) => Occurrence) | undefined;
-  /** How long it is remembered that an occurrence is done: longer than any late delivery. From a day. @defaultValue 7 days */
+  /** The time for which a done occurrence is remembered: longer than any late delivery. From a day. @defaultValue 7 days */
   readonly retentionMs?: number | undefined;
-  /** Which occurrences that nobody has done are done as well. @defaultValue none: missed is missed */
+  /** The rule by which occurrences that nobody has done are done as well. @defaultValue none: missed is missed */
   readonly catchUp?: CatchUp | undefined;
 }
 
@@ -95,10 +95,10 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
   | StickyOptions<Args, Store, Standby>
   | OncePerTickOptions<Args, Store, Standby>;
 
-/** What a delivery that does not lead returns by default. */
+/** The result of a delivery that does not lead, by default. */
 export interface NotElected {
   readonly elected: false;
-  /** Who leads, if anybody is known to. */
+  /** The leader, if one is known. */
   readonly leader?: Leader | undefined;
 }
 
@@ -124,7 +124,7 @@ export function checkOptions(options: AnyOptions): void {
   const { name, capabilities } = store;
   if (capabilities.expiry === "observed" && !capabilities.storeClock) {
     throw new UnsupportedError(
-      `${name} has no clock that tells how old a lease is: a function, which remembers nothing, could never replace an invocation that died.`,
+      `${name} has no clock that shows how old a lease is: a function, which remembers nothing, could never replace an invocation that died.`,
       { election },
     );
   }
@@ -145,7 +145,7 @@ export function checkOptions(options: AnyOptions): void {
 }
 
 /**
- * Where the leases of an election's invocations are: with the election, or with its occurrences. Those are a new store
+ * Returns the store of the leases of an election's invocations: its own, or that of its occurrences. The latter is new
  * each time: a process that lives long must not remember every occurrence there ever was.
  */
 export function leasesOf(options: AnyOptions): LeaseStore {
@@ -154,7 +154,7 @@ export function leasesOf(options: AnyOptions): LeaseStore {
   return store.occurrences?.(election, { retentionMs }) ?? store;
 }
 
-/** Whatever an invocation's elector would refuse, whatever time the invocation has. */
+/** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
 function checkElector(options: AnyOptions): void {
   const store = leasesOf(options);
   const { election, value, renewal, clock, shutdownMarginMs = 0 } = options;
@@ -183,7 +183,7 @@ function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, g
 }
 
 /**
- * How long a group keeps the election after its last sign of life. Half a period more than the ticks that it may miss: a
+ * Returns the reservation of a group: it keeps the election for so long after its last sign of life. Half a period more than the ticks that it may miss: a
  * tick that comes late is not missed.
  */
 export function reservationOf(options: {
@@ -210,7 +210,7 @@ function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
   }
   if (reservation.toleranceMs < periodMs / 2) return;
   throw new ConfigurationError(
-    `periodMs is ${periodMs}, and ${store.name} tells times to ${reservation.toleranceMs} ms: use a period of more than ${2 * reservation.toleranceMs} ms.`,
+    `periodMs is ${periodMs}, and ${store.name} dates leases to ${reservation.toleranceMs} ms: use a period of more than ${2 * reservation.toleranceMs} ms.`,
   );
 }
 

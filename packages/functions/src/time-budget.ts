@@ -1,7 +1,7 @@
 import { ConfigurationError, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
 import { SAFETY_MARGIN } from "@leasehold/core/provider";
 
-/** How much longer than the invocation its leadership is valid: the platform ends an invocation a little late. */
+/** The time for which a leadership is valid beyond its invocation, which the platform ends a little late. */
 const LATE_END_MS = 1_000;
 /** The lease of an invocation that renews in the background: what an elector takes by default. */
 const BACKGROUND_LEASE_MS = 15_000;
@@ -9,7 +9,7 @@ const BACKGROUND_LEASE_MS = 15_000;
 const SHUTDOWN_MARGIN_MS = 5_000;
 /** The longest wait for one reply. */
 const MAX_ATTEMPT_MS = 5_000;
-/** What of the margin each of a release's two tries may take; and what it gets however short the margin is. */
+/** The share of the margin that each of a release's two tries may take, and the least time for one. */
 const RELEASE_SHARE = 0.45;
 const MIN_RELEASE_MS = 100;
 
@@ -22,7 +22,7 @@ export interface TimeBudgetOptions {
 
 /** The durations of one invocation. */
 export interface TimeBudget {
-  /** After so long the signal aborts. */
+  /** The time after which the signal aborts. */
   readonly workMs: number;
   /** The longest that each of the two tries of a release may take, so that they end before the platform does. */
   readonly releaseTimeoutMs: number;
@@ -64,7 +64,7 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   };
 }
 
-/** The shortest lease that the store takes and that is as long, or its longest. */
+/** Returns the shortest lease that the store takes and that is as long, or its longest. */
 function fit(neededMs: number, { minLeaseMs, maxLeaseMs, leaseGranularityMs }: LeaseStoreCapabilities): number {
   const roundedMs = Math.ceil(neededMs / leaseGranularityMs) * leaseGranularityMs;
   return Math.min(Math.max(roundedMs, minLeaseMs), maxLeaseMs);

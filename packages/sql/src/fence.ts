@@ -10,11 +10,11 @@ export function checkFence({ election, term, termId }: Fenced, found: Row | unde
 }
 
 /**
- * Why a write of lease and fence changed nothing: as a rule because somebody has written since. But the fence may be
- * ahead, since the leases were lost or restored, or are not those that it was made with: then nobody may lead.
+ * Finds out why a write of lease and fence changed nothing. Mostly somebody has written since. But the fence may be ahead,
+ * since the leases were lost or restored, or are not those that it was made with: then nobody may lead.
  *
  * @param found the `version` of the lease row, and the `fence_term` beside it.
- * @returns whether the fence's row is missing, and has to be made again.
+ * @returns true if the fence's row is missing, and has to be made again.
  * @throws {TermRegressedError} if the fence is of this term already, or of a later one.
  */
 export function fenceIsMissing(election: string, fence: Fence, ifVersion: string, found: Row | undefined): boolean {
@@ -25,7 +25,7 @@ export function fenceIsMissing(election: string, fence: Fence, ifVersion: string
   return false;
 }
 
-/** A lock that ends with the statement guards nothing. */
+/** Returns the error of a fence outside a transaction: a lock that ends with the statement guards nothing. */
 export function notInTransaction(election: string, table: string): UnsupportedError {
   return new UnsupportedError(
     `fence() was called outside a transaction: its lock on ${table} would be gone before your write. Begin a transaction on that connection first.`,

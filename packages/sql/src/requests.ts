@@ -1,18 +1,18 @@
 import type { Clock } from "@leasehold/core";
 import { toStoreError, type Meaning, type RequestLabel } from "./sql-errors.ts";
 
-/** Where connections come from, and what becomes of them. */
+/** A source of connections, which takes them back. */
 export interface Connections<Connection> {
   get(): Promise<Connection>;
-  /** Gives back one that is as it was. */
+  /** Gives back a connection that is as it was. */
   release(connection: Connection): void;
-  /** Closes one that is in doubt. */
+  /** Closes a connection that is in doubt. */
   discard(connection: Connection): void;
   /** Makes the server stop what it still does on a connection, by a statement on another one. */
   cancel(connection: Connection, by: Connection): Promise<void>;
 }
 
-/** How long a cancellation may take: it is of no use later, and must not keep connections from those who come next. */
+/** The longest time for a cancellation: it is of no use later, and must not keep connections from those who come next. */
 const CANCEL_TIMEOUT_MS = 5_000;
 
 /**

@@ -6,12 +6,12 @@ export const FENCES = "leasehold_fences";
 /** The occurrences of schedules: rows of the same columns, which may be deleted once they have expired. */
 export const OCCURRENCES = "leasehold_occurrences";
 
-/** What a row has before its first acquisition; no version of a record is ever this. */
+/** The version of a row before its first acquisition; no record ever has it. */
 export const NO_VERSION = "";
 
 /**
- * When the nonce was written: by the database's clock; which clock that is (of which server, since its last start); and by
- * the wall clock of the process that asked for it.
+ * The time at which the nonce was written, by the database's clock; the name of that clock (of its server, since the last
+ * start); and the same time by the wall clock of the process that asked for it.
  */
 export const NONCE_COLUMNS: readonly string[] = ["nonce_at", "nonce_clock", "nonce_wall_ms"];
 
@@ -36,16 +36,16 @@ export const COLUMNS: readonly string[] = [
   "done",
 ];
 
-/** A table that keeps records as rows, and which of its rows are meant by the names that the engine calls them by. */
+/** A table that keeps records as rows, with the keys for the names that the engine calls them by. */
 export interface RecordTable {
   readonly name: string;
   /** The columns of its primary key. */
   readonly key: readonly string[];
-  /** The values of these for a record of that name. */
+  /** Returns the values of these for a record of that name. */
   keyOf(name: string): readonly string[];
   /** The table of the records' fences, written together with them; a record without one is its own fence. */
   readonly fences: typeof FENCES | undefined;
-  /** For how long a row has to be kept after its last write, which `expires_at` tells; `undefined`: for good. */
+  /** The time for which a row is kept after its last write, written as `expires_at`; `undefined`: for good. */
   readonly retentionMs: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export const LEASE_TABLE: RecordTable = {
   retentionMs: undefined,
 };
 
-/** Of all occurrences, those of one election. */
+/** Returns the table of the occurrences, as that of one election's. */
 export function occurrenceTable(election: string, retentionMs: number): RecordTable {
   return {
     name: OCCURRENCES,
@@ -75,10 +75,10 @@ export const LAYOUT_CHECKS: readonly string[] = [
   `SELECT election, occurrence, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")}, expires_at FROM ${OCCURRENCES} WHERE 1 = 0`,
 ];
 
-/** What the fence of a record without a fence's row is compared by: nobody's once the record is vacated or broken. */
+/** The columns by which the fence of a record without a fence's row is compared: nobody's once the record is vacated or broken. */
 export const OWN_FENCE: string = "term, CASE WHEN broken_reason IS NULL THEN term_id END AS term_id";
 
-/** What a database takes as a value of {@link COLUMNS}. */
+/** A value of one of {@link COLUMNS}, as a database takes it. */
 export type ColumnValue = string | number | null;
 
 export function columnValues(record: LeaseRecord): ColumnValue[] {
@@ -107,7 +107,7 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
 /** A row as drivers give it: numbers may be text, and text may be bytes. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A row as the engine takes it, with the age of its nonce as `age_ms`; `undefined` before the first acquisition. */
+/** Returns a row as the engine takes it, with the age of its nonce as `age_ms`; `undefined` before the first acquisition. */
 export function stored(row: Row | undefined): StoredRecord | undefined {
   const version = textOf(row?.["version"]);
   if (!row || version === null || version === NO_VERSION) return undefined;
@@ -136,7 +136,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
         }),
     ...(holdMs === null ? {} : { holdMs }),
     ...(group === null ? {} : { reservation: { group, durationMs: numberOf(row["reserved_ms"]) } }),
-    // Any other number is nothing that we have written.
+    // We write no other number.
     ...(done === null ? {} : { done: done === 1 ? true : done }),
   };
   return {

@@ -12,7 +12,7 @@ export interface SqlDatabase extends FencedRecordStore {
   readonly migration: readonly string[];
   /** Creates the tables, unless they exist. */
   migrate(): Promise<void>;
-  /** The occurrences of one election, on the connections of this database. */
+  /** Returns the occurrences of one election, on the connections of this database. */
   occurrences(election: string, retentionMs: number): FencedRecordStore;
   /** Closes what the store has opened itself. */
   close(): Promise<void>;

@@ -1,19 +1,19 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { asSentence, discreet, wasNeverSent } from "@leasehold/core/provider";
 
-/** What a driver's error means. */
+/** The meaning of a driver's error. */
 export interface Meaning {
   readonly code: StoreErrorCode;
-  /** Whether it is certain that a write was not carried out. */
+  /** It is certain that a write was not carried out. */
   readonly notApplied: boolean;
-  /** What to do about it, where that is not the same for every database. */
+  /** Advice, where that is not the same for every database. */
   readonly advice?: string;
 }
 
 export interface RequestLabel {
   readonly store: string;
   readonly operation: string;
-  /** What the request is about; `undefined` where it is about the tables. */
+  /** The subject of the request; `undefined` where that is the tables. */
   readonly election: string | undefined;
   readonly writes: boolean;
 }
@@ -24,7 +24,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
 
-/** What to do about a column that is not there. */
+/** Advice about a column that is not there. */
 export const OTHER_LAYOUT =
   " The tables were made by another version: compare their columns with those of store.migration; add what is missing, or make them anew while nobody leads.";
 
@@ -32,7 +32,7 @@ const MIGRATION_RIGHTS =
   " migrate() needs the right to create tables and to read them; or have somebody run the statements of store.migration.";
 
 /**
- * A write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
+ * Returns the error of a write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
  * discards the connection, which undoes it now.
  */
 export function notCommitted({ store, operation, election }: RequestLabel): StoreError {
@@ -43,14 +43,14 @@ export function notCommitted({ store, operation, election }: RequestLabel): Stor
   );
 }
 
-/** A call on a store that was closed: opening again by itself, it would leave connections or files open that nobody closes. */
+/** Returns the error of a call on a store that was closed: one that opened again would leave open what nobody closes. */
 export function storeClosed(): ConfigurationError {
   return new ConfigurationError(
     "This SqlLeaseStore was closed. Close it after all of its electors, observers and watches have ended; to go on, make another one.",
   );
 }
 
-/** A driver's error as one of ours; errors of ours are left as they are. */
+/** Returns a driver's error as one of ours, and an error of ours as it is. */
 export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
   if (isLeaseholdError(error)) return error;
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };

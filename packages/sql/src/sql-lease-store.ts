@@ -55,7 +55,7 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
   }
 
   /**
-   * The occurrences of the election's schedule, on the connections of this store: {@link close} ends both. Nobody deletes
+   * Returns the occurrences of the election's schedule, on the connections of this store: {@link close} ends both. Nobody deletes
    * an occurrence by itself; once its `expires_at` has passed, by the database's own clock, you may.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): SqlOccurrenceStore {

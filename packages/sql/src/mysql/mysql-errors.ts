@@ -28,7 +28,7 @@ const NO_COLUMN = 1054;
 /** ER_QUERY_INTERRUPTED: cancelled, by us or by an administrator. */
 const INTERRUPTED = 1317;
 
-/** What an error of `mysql2` means; `undefined` where it is none of the server's. */
+/** Returns the meaning of an error of `mysql2`; `undefined` where it is none of the server's. */
 export function mysqlMeaning(error: unknown): Meaning | undefined {
   const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
   if (errno === INTERRUPTED) return { code: "STORE_TIMEOUT", notApplied: false };

@@ -3,33 +3,33 @@ import { checkDatabaseUrl } from "../options.ts";
 import type { Connections } from "../requests.ts";
 import { storeClosed } from "../sql-errors.ts";
 
-/** What is used of a connection of `mysql2/promise`. */
+/** The part of a connection of `mysql2/promise` that is used here. */
 export interface MySqlConnection {
   readonly threadId: number | null;
   query(options: object): Promise<readonly [unknown, ...unknown[]]>;
 }
-/** What is used of a pool's connection. */
+/** The part of a pool's connection that is used here. */
 export interface MySqlPoolConnection extends MySqlConnection {
   release(): void;
   destroy(): void;
 }
-/** What is used of a pool of `mysql2/promise`. */
+/** The part of a pool of `mysql2/promise` that is used here. */
 export interface MySqlPool {
   getConnection(): Promise<MySqlPoolConnection>;
   end(): Promise<void>;
 }
 
-/** A statement of ours that runs under that number. */
+/** Finds a statement of ours that runs under that number. */
 const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE '%leasehold\\_%'";
 /** Enough for a lease call, a read beside it, and a cancellation. */
 const OWN_CONNECTIONS = 4;
 
-/** A statement as `mysql2` takes it, whatever the connection's own settings say. */
+/** Returns a statement as `mysql2` takes it, whatever the connection's own settings say. */
 export function statement(sql: string, values: readonly unknown[]): object {
   return { sql, values, namedPlaceholders: false, rowsAsArray: false, nestTables: false, typeCast: true };
 }
 
-/** A pool or a connection of `mysql2` itself, as one of `mysql2/promise`. */
+/** Returns a pool or a connection of `mysql2` as one of `mysql2/promise`. */
 export function withPromises<T extends object>(either: T): T {
   const { promise } = either as { readonly promise?: () => T };
   return typeof promise === "function" ? promise.call(either) : either;
@@ -108,7 +108,7 @@ async function openPool(uri: string): Promise<MySqlPool> {
   try {
     return mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: 10_000 }) as unknown as MySqlPool;
   } catch {
-    // What the driver throws may hold the whole URL.
+    // The driver's own error may hold the whole URL.
     throw new ConfigurationError("mysql is a URL with options that mysql2 does not take; see its documentation.");
   }
 }

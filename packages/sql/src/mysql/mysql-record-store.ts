@@ -46,7 +46,7 @@ interface UpdateResult {
   readonly serverStatus?: number;
 }
 
-/** What is said to one table, and parts of that; the parameters are a row's key. */
+/** The statements on one table, and parts of them; the parameters are a row's key. */
 interface Statements {
   readonly select: string;
   /** Make the rows that every candidate competes for. */
@@ -170,7 +170,7 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   // `SHARE`: readers of the fence do not exclude one another, only whoever changes it.
   const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
   return {
-    // Always one row, since it tells whether the session commits by itself.
+    // Always one row, since it shows whether the session commits by itself.
     select: `SELECT l.*, @@autocommit AS autocommit, 
   CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
 FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,

@@ -13,7 +13,7 @@ import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710"]);
 
 const POOL_OF_ONE =
-  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys look for a release every retryPeriodMs instead of being told; give the pool a max of 3, or the store a URL.";
+  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
 
 /** PostgreSQL through `pg`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
@@ -40,7 +40,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {
     let wake = Promise.withResolvers<void>();
     const changed = (): void => wake.resolve();
-    // Kept, since it may come while somebody is told of something else.
+    // Kept, since it may come while a record is being yielded.
     let failure: Error | undefined;
     const failed = (error: Error): void => {
       failure = error;

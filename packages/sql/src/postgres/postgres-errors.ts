@@ -25,7 +25,7 @@ const NO_COLUMN = "42703";
 /** Cancelled, by us or by a timeout of the server's. */
 const CANCELLED = "57014";
 
-/** What an error of `pg` means; `undefined` where it is none of the server's, or ends the connection. */
+/** Returns the meaning of an error of `pg`; `undefined` where it is none of the server's, or ends the connection. */
 export function postgresMeaning(error: unknown): Meaning | undefined {
   const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
   if (typeof code !== "string" || severity === undefined) return undefined;

@@ -4,10 +4,10 @@ import { statement, type PostgresConnections, type PostgresPoolClient } from "./
 
 /** The channel of NOTIFY; its payload is the election. */
 export const CHANNEL = "leasehold";
-/** How long the server may take to begin. */
+/** The longest wait for the server to begin. */
 const LISTEN_TIMEOUT_MS = 10_000;
 
-/** Somebody who is told of an election's changes, and of the end of that. */
+/** A watch of one election: it is called at each change, and when the listening ends. */
 interface Watcher {
   readonly election: string;
   readonly changed: () => void;
@@ -16,7 +16,7 @@ interface Watcher {
 
 /** A connection that listens, or is about to. */
 interface Listening {
-  /** Resolves once every later change is sure to be told. */
+  /** Resolves once every later change is sure to be notified. */
   readonly begun: Promise<void>;
   /** Closes the connection, also one that is only being made. */
   readonly stop: () => void;
@@ -34,7 +34,7 @@ export class PostgresListener {
     this.#clock = clock;
   }
 
-  /** `listening` resolves once every later change is sure to be told, and rejects with the driver's error. */
+  /** `listening` resolves once every later change is sure to be notified, and rejects with the driver's error. */
   join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
     this.#watchers.add(watcher);
     this.#listening ??= this.#listen();

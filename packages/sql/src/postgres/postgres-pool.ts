@@ -3,7 +3,7 @@ import { checkDatabaseUrl } from "../options.ts";
 import type { Connections } from "../requests.ts";
 import { storeClosed } from "../sql-errors.ts";
 
-/** What is used of a client of `pg`. */
+/** The part of a client of `pg` that is used here. */
 export interface PostgresClient {
   query(
     statement: object,
@@ -11,7 +11,7 @@ export interface PostgresClient {
   /** `I` outside a transaction. */
   getTransactionStatus?(): string | null;
 }
-/** What is used of a pool's client. */
+/** The part of a pool's client that is used here. */
 export interface PostgresPoolClient extends PostgresClient {
   /** The server process behind it. */
   readonly processID?: number | null;
@@ -19,13 +19,13 @@ export interface PostgresPoolClient extends PostgresClient {
   on(event: string, listener: (value: never) => void): unknown;
   off(event: string, listener: (value: never) => void): unknown;
 }
-/** What is used of a pool of `pg`. */
+/** The part of a pool of `pg` that is used here. */
 export interface PostgresPool {
   connect(): Promise<PostgresPoolClient>;
   end(): Promise<void>;
 }
 
-/** A statement as `pg` takes it, whose columns come as the server's text, whatever parsers the user has set. */
+/** Returns a statement as `pg` takes it, whose columns come as the server's text, whatever parsers the user has set. */
 export function statement(text: string, values?: readonly unknown[]): object {
   return { text, ...(values ? { values } : {}), types: AS_TEXT };
 }
@@ -38,7 +38,7 @@ const AS_TEXT = { getTypeParser: () => String };
 /** Enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
 
-/** What a pool of `pg` tells of itself. */
+/** The settings that a pool of `pg` shows. */
 interface PoolOptions {
   readonly options?: { readonly max?: unknown };
 }
@@ -56,7 +56,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.#given = poolOrUrl(given);
   }
 
-  /** Whether there is a connection left for lease calls while one listens. */
+  /** There is a connection left for lease calls while one listens. */
   get canListen(): boolean {
     return typeof this.#given === "string" || (this.#given as PoolOptions).options?.max !== 1;
   }

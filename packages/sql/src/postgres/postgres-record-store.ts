@@ -111,12 +111,12 @@ export class PostgresRecordStore implements FencedRecordStore {
   }
 }
 
-/** A version of the driver that does not tell whether a write was committed. */
+/** Returns the error of a driver too old to show whether a write was committed. */
 function outdated(election: string): ConfigurationError {
   return new ConfigurationError("postgres needs pg 8.21 or later.", { election });
 }
 
-/** The row, with bytes in place of their hexadecimal digits. */
+/** Returns the row with bytes in place of their hexadecimal digits. */
 function withBytes(row: Row): Row {
   const bytes = [...BYTES].map((column) => [column, typeof row[column] === "string" ? Buffer.from(row[column], "hex") : null]);
   return { ...row, ...(Object.fromEntries(bytes) as Row) };

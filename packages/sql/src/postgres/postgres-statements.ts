@@ -4,7 +4,7 @@ import { CHANNEL } from "./postgres-listener.ts";
 /** Columns that hold bytes: what users write freely may have a NUL in it, which text cannot hold. */
 export const BYTES: ReadonlySet<string> = new Set(["value", "broken_reason"]);
 
-/** What is said to one table. The first parameters are the row's key. */
+/** The statements on one table. The first parameters are the row's key. */
 export interface Statements {
   readonly select: string;
   /** Makes the row that every candidate competes for, and its fence's. */
@@ -28,7 +28,7 @@ export function statementsOf(table: RecordTable): Statements {
   const seeded = [...key.map((column, index) => [column, `$${index + 1}`]), ...expiryOf(table)];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   const seed = `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`;
-  if (fences) return { select, seed: `WITH seeded AS (${seed}) ${SEED_FENCE}`, lockFence: LOCK_FENCE, update: toldUpdateOf };
+  if (fences) return { select, seed: `WITH seeded AS (${seed}) ${SEED_FENCE}`, lockFence: LOCK_FENCE, update: notifyingUpdateOf };
   return {
     select,
     seed,
@@ -37,7 +37,7 @@ export function statementsOf(table: RecordTable): Statements {
   };
 }
 
-/** Pairs of a column and its value: none, for rows that are kept for good. */
+/** Returns pairs of a column and its value: none, for rows that are kept for good. */
 function expiryOf({ retentionMs }: RecordTable): [string, string][] {
   return retentionMs === undefined ? [] : [["expires_at", `clock_timestamp() + make_interval(secs => ${retentionMs / 1_000})`]];
 }
@@ -55,21 +55,21 @@ function setOf(table: RecordTable, keepsNonce: boolean): string {
   return [...given, ...nonceAt, wall, ...expiryOf(table)].map(([column, value]) => `${column} = ${value}`).join(", ");
 }
 
-// What follows is said to the leases and their fences alone. $1: election, $2: the version to replace, and from $3 on the
+// The statements below are on the leases and their fences alone. $1: election, $2: the version to replace, and from $3 on the
 // version, the columns and the wall clock; then the fence's term and termId.
 
 export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
 export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
 
-/** Renewals are not told. */
-function toldUpdateOf(keepsNonce: boolean, vacates: boolean): string {
-  // What an administrator has written, or the release of a broken term, is worth telling; and a publication, but not a
-  // renewal, which leaves the value as it was.
+/** Returns an update that notifies of its change. Renewals notify nobody. */
+function notifyingUpdateOf(keepsNonce: boolean, vacates: boolean): string {
+  // An administrator's write and the release of a broken term notify, and so does a publication; a renewal leaves the
+  // value as it was.
   const condition = keepsNonce || vacates ? "" : "WHERE value_before IS DISTINCT FROM value";
   return `WITH updated AS (
   UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM (SELECT value AS value_before FROM ${LEASES} WHERE election = $1) AS before
   WHERE election = $1 AND version = $2 RETURNING value, value_before)
-SELECT (SELECT pg_notify('${CHANNEL}', $1) FROM updated ${condition}) AS told FROM updated`;
+SELECT (SELECT pg_notify('${CHANNEL}', $1) FROM updated ${condition}) AS notified FROM updated`;
 }
 
 /**

@@ -13,7 +13,7 @@ const PERM = 3;
 const AUTH = 23;
 
 /**
- * What an error of `node:sqlite` means. A statement that fails has changed nothing, except where the disk fails: the last
+ * Returns the meaning of an error of `node:sqlite`. A statement that fails has changed nothing, except where the disk fails: the last
  * write of a commit may be the one that did.
  */
 export function sqliteMeaning(error: unknown): Meaning | undefined {

@@ -22,7 +22,7 @@ import type { SqliteFiles } from "./sqlite-files.ts";
 
 /** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
-/** How long to wait for other processes' locks before trying again, at most. */
+/** The longest wait for other processes' locks before another try. */
 const BUSY_MS = 10;
 
 const SEED_FENCE = `INSERT INTO fenced.${FENCES} (election) VALUES (?) ON CONFLICT DO NOTHING`;
@@ -33,7 +33,7 @@ const SELECT_BOTH = `SELECT version, (SELECT term FROM fenced.${FENCES} f WHERE 
 const LOCK_FENCE = `UPDATE ${FENCES} SET term = term WHERE election = ?`;
 const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
 
-/** What is said to one table; the parameters are a row's key, where nothing else is said. */
+/** The statements on one table; the parameters are a row's key, where nothing else is said. */
 interface Statements {
   /** Its first parameters are the present host and its time. */
   readonly select: string;
@@ -142,7 +142,7 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   };
 }
 
-/** Whether the fence took on what the write brings. @throws {TermRegressedError} if it is ahead. */
+/** Moves the fence; reports whether it was behind the write. @throws {TermRegressedError} if it is ahead. */
 function moveFence(database: DatabaseSync, election: string, { term, termId }: Fence, ifVersion: string): boolean {
   database.prepare(SEED_FENCE).run(election);
   if (database.prepare(UPDATE_FENCE).run(term, termId, election).changes === 1) return true;
