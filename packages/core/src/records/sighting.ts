@@ -8,7 +8,7 @@ import { StoreAge, type Reading } from "./store-age.ts";
 const PAST_VERSIONS = 16;
 
 /**
- * What this process has seen of one election's record: the memory that rule 3's *observed* expiry needs. The least
+ * What this process has seen of one election's record: the memory that *observed* expiry needs. The least
  * age counts from after the reading that first showed the nonce returned, by the monotonic clock alone.
  */
 export class Sighting {
