@@ -119,24 +119,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "RETRY_MS is more than either.",
   },
   {
-    file: "packages/core/src/election/tenure.ts",
-    from: "if (!this.#endedAt || this.#overran) return;",
-    to: "if (false) return;",
-    why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
-  },
-  {
-    file: "packages/core/src/election/tenure.ts",
-    from: "if (!this.#endedAt || this.#overran) return;",
-    to: "if (!this.#endedAt && this.#overran) return;",
-    why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
-  },
-  {
-    file: "packages/core/src/election/tenure.ts",
-    from: "if (!this.#endedAt || this.#overran) return;",
-    to: "if (!this.#endedAt || this.#overran) ;",
-    why: "A term that is over has ended, and a second overrun is told to nobody: its timer finds that there was one.",
-  },
-  {
     file: "packages/core/src/records/abandoned-terms.ts",
     from: "if (terms?.size === 0) this.#terms.delete(election);",
     to: "if (false) this.#terms.delete(election);",

@@ -328,7 +328,7 @@ export class Elector {
     const value = this.#options.value;
     this.#setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
     this.#listeners.emit("startedLeading", { election, term });
-    const stop = (): void => tenure.end(signal?.reason as Error, true);
+    const stop = (): void => tenure.stop(signal?.reason as Error);
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
     await tenure.finish(work);

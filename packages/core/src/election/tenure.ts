@@ -1,4 +1,4 @@
-import { holderElapsedMs, instantOf, type Clock, type Instant, type Timer } from "../time/clock.ts";
+import type { Clock } from "../time/clock.ts";
 import {
   DrainTimeoutError,
   LeadershipEndedError,
@@ -7,15 +7,15 @@ import {
   type LossReason,
 } from "../reporting/errors.ts";
 import type { Lease, LeaseStore, RenewOutcome } from "../store/lease-store.ts";
+import { Completion } from "./completion.ts";
+import { DeadlineWatch } from "./deadline-watch.ts";
 import type { HeldLeadership } from "./leadership.ts";
+import { OverrunWatch } from "./overrun-watch.ts";
 import { releaseInTime, type TimelyRelease } from "./release.ts";
 import { Renewals } from "./renewals.ts";
-import { SAFETY_MARGIN } from "../store/lease-limits.ts";
+import { StallWatch } from "./stall-watch.ts";
 import type { Timing } from "./timing.ts";
 import { Validity } from "./validity.ts";
-
-/** The longest that the clocks go unchecked while a term lasts. */
-const CLOCK_CHECK_MS = 1_000;
 
 /** What a tenure tells its elector. None of these may throw. */
 export interface TenureHooks {
@@ -52,70 +52,64 @@ export interface TenureOptions {
  */
 export class Tenure {
   readonly leadership: HeldLeadership;
-  readonly #clock: Clock;
-  readonly #store: LeaseStore;
+  readonly #options: TenureOptions;
   readonly #lease: Lease;
-  readonly #timing: Timing;
-  readonly #releaseOnStop: boolean;
-  readonly #renewal: "scheduled" | "manual";
   readonly #validity: Validity;
   readonly #renewals: Renewals;
-  readonly #minimumHoldMs: number;
-  readonly #releaseTimeoutMs: number;
-  readonly #hooks: TenureHooks;
+  readonly #deadlineWatch: DeadlineWatch;
+  readonly #overrunWatch: OverrunWatch;
+  readonly #stallWatch: StallWatch | undefined;
+  readonly #completion: Completion;
   readonly #controller = new AbortController();
   readonly #disposed = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<void>();
-  readonly #stopOverran = Promise.withResolvers<never>();
 
   /** Why `isValid()` is false for good; undefined while the clocks decide. */
   #over: Error | undefined;
-  /** Since when the lease no longer covers the task. */
-  #overAt: Instant | undefined;
-  #endedAt: Instant | undefined;
-  #stopping = false;
   /** The work has settled: what follows is no news to anybody. */
   #settling = false;
-  #overran = false;
-  /** What became of the request to complete, if it was sent. */
-  #completion: "unknown" | "confirmed" | undefined;
-  #completing: Promise<void> | undefined;
-  #checkpointMs: number;
-
-  #clockTimer: Timer | undefined;
-  #stallTimer: Timer | undefined;
-  #overrunTimer: Timer | undefined;
 
   constructor(options: TenureOptions) {
-    this.#clock = options.clock;
-    this.#store = options.store;
-    this.#lease = options.lease;
-    this.#timing = options.timing;
-    this.#releaseOnStop = options.releaseOnStop;
-    this.#renewal = options.renewal;
-    this.#minimumHoldMs = options.minimumHoldMs;
-    this.#releaseTimeoutMs = options.releaseTimeoutMs;
-    this.#hooks = options.hooks;
-    this.#validity = new Validity(options.clock, options.timing, options.lease.grantedAt);
+    const { clock, store, lease, timing, hooks } = options;
+    this.#options = options;
+    this.#lease = lease;
+    this.#validity = new Validity(clock, timing, lease.grantedAt);
     this.#renewals = new Renewals({
-      clock: options.clock,
-      store: options.store,
-      lease: options.lease,
-      timing: options.timing,
+      clock,
+      store,
+      lease,
+      timing,
       validity: this.#validity,
       by: options.renewal,
-      toDeadlineMs: () => (this.#endedAt ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs),
+      toDeadlineMs: () => this.#toDeadlineMs,
       isOver: () => !this.#isValid(),
       renewed: (outcome) => this.#take(outcome),
       failed: (error) => {
         this.#checkClock();
-        this.#hooks.renewFailed(error);
+        hooks.renewFailed(error);
       },
     });
-    this.#checkpointMs = this.#clock.monotonicMs();
+    this.#deadlineWatch = new DeadlineWatch(
+      clock,
+      () => this.#toDeadlineMs,
+      () => this.#checkClock(),
+    );
+    this.#overrunWatch = new OverrunWatch({
+      clock,
+      timing,
+      overran: (sinceSignalMs) => {
+        this.#renewals.close();
+        hooks.overrun(sinceSignalMs);
+      },
+      stopError: (waitedMs) => new DrainTimeoutError(lease.election, lease.term, waitedMs),
+    });
+    const { stallTimeoutMs } = timing;
+    this.#stallWatch =
+      stallTimeoutMs === undefined
+        ? undefined
+        : new StallWatch(clock, stallTimeoutMs, (silentMs) => this.end(stalled(lease, silentMs, stallTimeoutMs)));
+    this.#completion = new Completion(() => this.#complete());
     this.leadership = this.#makeLeadership();
-    // Whether anybody waits for it depends on how the tenure ends.
-    this.#stopOverran.promise.catch(() => undefined);
   }
 
   get term(): number {
@@ -124,33 +118,34 @@ export class Tenure {
 
   /** Whether the term is neither over nor ending. */
   get mayWork(): boolean {
-    return this.#isValid() && !this.#controller.signal.aborted;
+    return this.#isValid() && !this.#isEnding;
   }
 
   /** Why the signal aborted, if it has. */
   get endReason(): Error | undefined {
-    return this.#controller.signal.aborted ? (this.#controller.signal.reason as Error) : undefined;
+    return this.#isEnding ? (this.#controller.signal.reason as Error) : undefined;
   }
 
   /** Starts renewing and watching the clock. */
   start(): void {
-    this.#watchClock();
-    this.#watchStall();
+    this.#deadlineWatch.start();
+    this.#stallWatch?.start();
     this.#renewals.start();
   }
 
-  /** Aborts the signal, for good; renewals go on only to cover the drain. `stopping`: the elector itself is to stop. */
-  end(reason: Error, stopping = false): void {
-    if (stopping && !this.#stopping) {
-      this.#stopping = true;
-      if (this.#overran) this.#rejectStop();
-    }
-    if (this.#endedAt) return;
-    this.#endedAt = instantOf(this.#clock);
-    this.#stallTimer?.cancel();
-    this.#watchOverrun();
+  /** Aborts the signal, for good; renewals go on only to cover the drain. */
+  end(reason: Error): void {
+    if (this.#isEnding) return;
+    this.#stallWatch?.cancel();
+    this.#overrunWatch.start();
     this.#controller.abort(reason);
-    if (!this.#settling) this.#hooks.ending(reason);
+    if (!this.#settling) this.#options.hooks.ending(reason);
+  }
+
+  /** Ends the term because the elector itself is to stop. */
+  stop(reason: Error): void {
+    this.#overrunWatch.stop();
+    this.end(reason);
   }
 
   /** Resolves when a leadership held by hand has been disposed of. */
@@ -165,7 +160,7 @@ export class Tenure {
 
   /** Rejects with a {@link DrainTimeoutError} if the elector is stopping and the work is still pending when its time is up. */
   get stopOverran(): Promise<never> {
-    return this.#stopOverran.promise;
+    return this.#overrunWatch.stopOverran;
   }
 
   /** Waits for the work to settle, then releases the lease where that is still ours to do. Never rejects. */
@@ -174,33 +169,36 @@ export class Tenure {
     this.#checkClock();
     const reason = this.endReason;
     const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
-    const mayRelease = (!this.#over || this.#completion === "unknown") && (!this.#stopping || this.#releaseOnStop);
+    const { hooks, store, releaseOnStop } = this.#options;
+    const { state } = this.#completion;
+    const mayRelease = (!this.#over || state === "unknown") && (!this.#overrunWatch.stopping || releaseOnStop);
     // Before the request goes out: from then on a rival may hold the lease.
     this.#over ??= reason ?? released;
     this.#settling = true;
     this.end(released);
     this.#cancelTimers();
-    const isReleased = this.#completion === "confirmed" || (mayRelease && (await this.#release()));
-    if (!isReleased) this.#store.forget?.(this.#lease);
-    this.#hooks.finished(reason, isReleased);
+    const isReleased = this.#completion.state === "confirmed" || (mayRelease && (await this.#release()));
+    if (!isReleased) store.forget?.(this.#lease);
+    hooks.finished(reason, isReleased);
     this.#finished.resolve();
   }
 
   async #release(): Promise<boolean> {
     // Settled before validUntil: release. After it, never.
-    const heldMs = this.#clock.monotonicMs() - this.#lease.grantedAt.monotonicMs;
-    const holdMs = this.#minimumHoldMs - heldMs;
+    const { clock, store, minimumHoldMs, releaseTimeoutMs, hooks } = this.#options;
+    const heldMs = clock.monotonicMs() - this.#lease.grantedAt.monotonicMs;
+    const holdMs = minimumHoldMs - heldMs;
     const release: TimelyRelease = {
-      clock: this.#clock,
-      store: this.#store,
+      clock,
+      store,
       lease: this.#lease,
-      timeoutMs: () => Math.min(this.#renewals.limitMs(), this.#releaseTimeoutMs),
+      timeoutMs: () => Math.min(this.#renewals.limitMs(), releaseTimeoutMs),
       ...(holdMs > 0 ? { holdMs } : {}),
     };
     return await this.#renewals
       .exclusively(() => releaseInTime(release))
       .catch((error: unknown) => {
-        this.#hooks.releaseFailed(error);
+        hooks.releaseFailed(error);
         return false;
       });
   }
@@ -209,18 +207,16 @@ export class Tenure {
   #checkClock(): void {
     if (this.#over) return;
     const { elapsedMs } = this.#validity;
-    if (elapsedMs >= this.#timing.validForMs) {
+    const { validForMs, renewDeadlineMs } = this.#options.timing;
+    if (elapsedMs >= validForMs) {
       this.#lose(
         "expired",
-        `its last good renewal was sent ${Math.round(elapsedMs)} ms ago, and it was valid for ${this.#timing.validForMs} ms.`,
+        `its last good renewal was sent ${Math.round(elapsedMs)} ms ago, and it was valid for ${validForMs} ms.`,
       );
-    } else if (elapsedMs >= this.#timing.renewDeadlineMs && !this.#endedAt) {
-      this.end(
-        this.#lostError(
-          "renew-deadline",
-          `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${this.#timing.renewDeadlineMs})${this.#renewal === "manual" ? "; its task is to renew it more often" : ""}.`,
-        ),
-      );
+    } else if (elapsedMs >= renewDeadlineMs && !this.#isEnding) {
+      const hint = this.#options.renewal === "manual" ? "; its task is to renew it more often" : "";
+      const explanation = `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${renewDeadlineMs})${hint}.`;
+      this.end(this.#lostError("renew-deadline", explanation));
     }
   }
 
@@ -229,74 +225,14 @@ export class Tenure {
     if (this.#over) return;
     const error = this.#lostError(reason, explanation);
     this.#over = error;
-    this.#overAt = instantOf(this.#clock);
+    this.#overrunWatch.uncover();
     this.#renewals.close();
-    this.#clockTimer?.cancel();
+    this.#deadlineWatch.cancel();
     this.end(error);
-    this.#watchOverrun();
   }
 
   #lostError(reason: LossReason, explanation: string): LeaseLostError {
     return new LeaseLostError(this.#lease.election, this.term, reason, explanation, this.endReason);
-  }
-
-  #watchClock(): void {
-    this.#clockTimer?.cancel();
-    if (this.#over) return;
-    const toDeadlineMs = this.#endedAt ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs;
-    // Timers stand still with a suspended machine: looking every second finds what the wall clock says soon after it.
-    const delayMs = Math.min(Math.max(toDeadlineMs, 0), CLOCK_CHECK_MS);
-    this.#clockTimer = this.#clock.setTimer(() => {
-      this.#checkClock();
-      this.#watchClock();
-    }, delayMs);
-  }
-
-  #watchStall(): void {
-    const { stallTimeoutMs } = this.#timing;
-    if (stallTimeoutMs === undefined || this.#endedAt) return;
-    this.#stallTimer = this.#clock.setTimer(
-      () => {
-        const silentMs = this.#clock.monotonicMs() - this.#checkpointMs;
-        if (silentMs < stallTimeoutMs) return this.#watchStall();
-        return this.end(
-          new LeadershipEndedError(
-            this.#lease.election,
-            this.term,
-            "stalled",
-            `its task was silent for ${Math.round(silentMs)} ms (stallTimeoutMs ${stallTimeoutMs}); call leadership.checkpoint() more often.`,
-          ),
-        );
-      },
-      Math.max(stallTimeoutMs - (this.#clock.monotonicMs() - this.#checkpointMs), 0),
-    );
-  }
-
-  /**
-   * The task's time is up `drainTimeoutMs` after its signal aborted; once nothing covers it any longer, it gets half of
-   * the safety margin at most, so that a process that is to end then does so before a rival may lead.
-   */
-  #watchOverrun(): void {
-    if (!this.#endedAt || this.#overran) return;
-    this.#overrunTimer?.cancel();
-    const { drainTimeoutMs, leaseDurationMs } = this.#timing;
-    const drainLeftMs = drainTimeoutMs - holderElapsedMs(this.#clock, this.#endedAt);
-    const graceMs = (leaseDurationMs * SAFETY_MARGIN) / 2;
-    const graceLeftMs = this.#overAt ? graceMs - holderElapsedMs(this.#clock, this.#overAt) : Infinity;
-    this.#overrunTimer = this.#clock.setTimer(() => this.#overrun(), Math.max(Math.min(drainLeftMs, graceLeftMs), 0));
-  }
-
-  #overrun(): void {
-    if (this.#overran || !this.#endedAt) return;
-    this.#overran = true;
-    this.#renewals.close();
-    this.#hooks.overrun(holderElapsedMs(this.#clock, this.#endedAt));
-    if (this.#stopping) this.#rejectStop();
-  }
-
-  #rejectStop(): void {
-    const waitedMs = this.#endedAt ? holderElapsedMs(this.#clock, this.#endedAt) : 0;
-    this.#stopOverran.reject(new DrainTimeoutError(this.#lease.election, this.term, waitedMs));
   }
 
   async #renewIfDue(): Promise<void> {
@@ -318,8 +254,8 @@ export class Tenure {
     if (extendedAt && this.#validity.extend(extendedAt)) {
       // The grant found may be an old one, of a request whose reply was lost.
       this.#checkClock();
-      this.#watchClock();
-      this.#hooks.renewed();
+      this.#deadlineWatch.start();
+      this.#options.hooks.renewed();
     }
     if (transferTo !== undefined) {
       const explanation = `an administrator asked to hand over to '${transferTo}'.`;
@@ -331,7 +267,7 @@ export class Tenure {
   #closeRenewal(reason: LossReason, explanation: string): void {
     this.#renewals.close();
     this.end(this.#lostError(reason, `${explanation}.`));
-    this.#watchClock();
+    this.#deadlineWatch.start();
   }
 
   async #publish(value: string): Promise<void> {
@@ -339,7 +275,7 @@ export class Tenure {
       this.#assertValid();
       // On most stores it extends the lease, as a renewal does: where renewing is closed, so is this.
       if (this.#renewals.closed) throw this.endReason as Error;
-      return await this.#store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
+      return await this.#options.store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
     });
     this.#take(outcome);
     if (!outcome.held) throw this.endReason as Error;
@@ -348,28 +284,24 @@ export class Tenure {
 
   async #complete(): Promise<void> {
     const { election } = this.#lease;
-    if (!this.#store.capabilities.completion)
-      throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
-    if (this.#completion === "confirmed") return;
-    this.#completing ??= this.#completeOnce().finally(() => {
-      this.#completing = undefined;
-    });
-    await this.#completing;
-  }
-
-  async #completeOnce(): Promise<void> {
-    const { election } = this.#lease;
+    const { clock, store, releaseTimeoutMs } = this.#options;
     this.#renewals.close();
+    this.#deadlineWatch.cancel();
     // Before the request goes out, as for a release.
     this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");
-    this.#completion = "unknown";
-    const timeoutMs = (): number => this.#releaseTimeoutMs;
-    const release = { clock: this.#clock, store: this.#store, lease: this.#lease, timeoutMs, done: true };
-    if (!(await this.#renewals.exclusively(() => releaseInTime(release)))) {
-      // Without the reason of the signal as its cause: it tells more than that the task has stopped.
-      throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");
-    }
-    this.#completion = "confirmed";
+    const release = { clock, store, lease: this.#lease, timeoutMs: () => releaseTimeoutMs, done: true };
+    if (await this.#renewals.exclusively(() => releaseInTime(release))) return;
+    // Without the reason of the signal as its cause: it tells more than that the task has stopped.
+    throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");
+  }
+
+  get #isEnding(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** Until the clocks end something: the term's signal, and once that has aborted the leadership itself. */
+  get #toDeadlineMs(): number {
+    return this.#isEnding ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs;
   }
 
   #isValid(): boolean {
@@ -383,9 +315,9 @@ export class Tenure {
 
   #cancelTimers(): void {
     this.#renewals.close();
-    this.#clockTimer?.cancel();
-    this.#stallTimer?.cancel();
-    this.#overrunTimer?.cancel();
+    this.#deadlineWatch.cancel();
+    this.#stallWatch?.cancel();
+    this.#overrunWatch.cancel();
   }
 
   #makeLeadership(): HeldLeadership {
@@ -403,14 +335,21 @@ export class Tenure {
       isValid: () => this.#isValid(),
       remainingMs: () => (this.#isValid() ? this.#validity.toEndMs : 0),
       assertValid: () => this.#assertValid(),
-      checkpoint: () => {
-        this.#checkpointMs = this.#clock.monotonicMs();
-      },
+      checkpoint: () => this.#stallWatch?.checkpoint(),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
-      complete: () => this.#complete(),
+      complete: async () => {
+        if (!this.#options.store.capabilities.completion)
+          throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
+        await this.#completion.complete();
+      },
       release,
       [Symbol.asyncDispose]: release,
     };
   }
+}
+
+function stalled({ election, term }: Lease, silentMs: number, stallTimeoutMs: number): LeadershipEndedError {
+  const silence = `its task was silent for ${Math.round(silentMs)} ms (stallTimeoutMs ${stallTimeoutMs})`;
+  return new LeadershipEndedError(election, term, "stalled", `${silence}; call leadership.checkpoint() more often.`);
 }

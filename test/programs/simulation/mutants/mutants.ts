@@ -18,6 +18,9 @@ const SEEN_RECORDS = "packages/core/src/records/seen-records.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const REQUEST = "packages/core/src/store/request.ts";
 const SIGHTING = "packages/core/src/records/sighting.ts";
+const DEADLINE_WATCH = "packages/core/src/election/deadline-watch.ts";
+const OVERRUN_WATCH = "packages/core/src/election/overrun-watch.ts";
+const STALL_WATCH = "packages/core/src/election/stall-watch.ts";
 const TENURE = "packages/core/src/election/tenure.ts";
 const RENEWALS = "packages/core/src/election/renewals.ts";
 const RELEASE = "packages/core/src/election/release.ts";
@@ -162,9 +165,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 200,
     patches: [
       {
-        file: TENURE,
-        find: "    this.#clockTimer?.cancel();\n    if (this.#over) return;\n    const toDeadlineMs",
-        replace: "    if (this.#clock) return;\n    const toDeadlineMs",
+        file: DEADLINE_WATCH,
+        find: "    if (this.#cancelled) return;",
+        replace: "    if (this.#clock) return;",
       },
     ],
   },
@@ -189,9 +192,9 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "        this.#checkClock();\n        this.#hooks.renewFailed(error);",
+        find: "        this.#checkClock();\n        hooks.renewFailed(error);",
         replace:
-          "        this.#validity.extend(instantOf(this.#clock));\n        this.#checkClock();\n        this.#hooks.renewFailed(error);",
+          "        this.#validity.extend({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });\n        this.#checkClock();\n        hooks.renewFailed(error);",
       },
     ],
   },
@@ -279,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: TENURE,
-        find: '    const mayRelease = (!this.#over || this.#completion === "unknown") && (!this.#stopping || this.#releaseOnStop);',
-        replace: "    const mayRelease = !this.#stopping || this.#releaseOnStop;",
+        find: '    const mayRelease = (!this.#over || state === "unknown") && (!this.#overrunWatch.stopping || releaseOnStop);',
+        replace: "    const mayRelease = !this.#overrunWatch.stopping || releaseOnStop;",
       },
       {
         file: RELEASE,
@@ -399,7 +402,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: TENURE,
-        find: "    return this.#isValid() && !this.#controller.signal.aborted;",
+        find: "    return this.#isValid() && !this.#isEnding;",
         replace: "    return this.#lease !== undefined;",
       },
     ],
@@ -425,9 +428,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_500,
     patches: [
       {
-        file: TENURE,
-        find: "        if (silentMs < stallTimeoutMs) return this.#watchStall();",
-        replace: "        if (silentMs >= 0) return this.#watchStall();",
+        file: STALL_WATCH,
+        find: "      if (silentMs < this.#timeoutMs) this.start();",
+        replace: "      if (silentMs >= 0) this.start();",
       },
     ],
   },
@@ -438,9 +441,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_500,
     patches: [
       {
-        file: TENURE,
-        find: "    this.end(error);\n    this.#watchOverrun();",
-        replace: "    this.end(error);",
+        file: OVERRUN_WATCH,
+        find: "    this.#uncoveredAt = instantOf(this.#options.clock);\n    this.#watch();",
+        replace: "    this.#uncoveredAt = instantOf(this.#options.clock);",
       },
     ],
   },

@@ -101,8 +101,8 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "    if (this.#over) return;\n    const toDeadlineMs",
-        replace: '    if (this.#over || this.#renewal === "manual") return;\n    const toDeadlineMs',
+        find: "    this.#completion = new Completion(",
+        replace: '    if (options.renewal === "manual") this.#deadlineWatch.cancel();\n    this.#completion = new Completion(',
       },
     ],
   },

@@ -1,0 +1,32 @@
+/** What is known of an occurrence's completion. */
+export type CompletionState = "not-sent" | "unknown" | "confirmed";
+
+/** Records that an occurrence is done: by one call at a time, and by none once one was confirmed. */
+export class Completion {
+  readonly #send: () => Promise<void>;
+  #state: CompletionState = "not-sent";
+  #underWay: Promise<void> | undefined;
+
+  /** @param send rejects unless it is known to be recorded. */
+  constructor(send: () => Promise<void>) {
+    this.#send = send;
+  }
+
+  get state(): CompletionState {
+    return this.#state;
+  }
+
+  async complete(): Promise<void> {
+    if (this.#state === "confirmed") return;
+    this.#underWay ??= this.#sendOnce().finally(() => {
+      this.#underWay = undefined;
+    });
+    await this.#underWay;
+  }
+
+  async #sendOnce(): Promise<void> {
+    this.#state = "unknown";
+    await this.#send();
+    this.#state = "confirmed";
+  }
+}
