@@ -1,10 +1,11 @@
 // For who uses an election. Who writes a store finds the rest in provider.ts. Each name stands at one of the two doors.
 
 // The election.
-export { Elector, OVERRUN_EXIT_CODE, type TryRunOutcome, type WaitOptions } from "./election/elector.ts";
+export { Elector, type TryRunOutcome, type WaitOptions } from "./election/elector.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
 export type { ElectorOptions } from "./election/elector-options.ts";
 export type { HeldLeadership, Leader, Leadership, LeaderTask } from "./election/leadership.ts";
+export { OVERRUN_EXIT_CODE } from "./election/leading.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
 // The store, as a user sees it.

@@ -1,23 +1,18 @@
+import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
+import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import { sharedClock } from "../store/shared-clock.ts";
+import type { Clock } from "../time/clock.ts";
+import { Announcements } from "./announcements.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
-import type { Clock } from "../time/clock.ts";
-import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
-import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
 import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
-import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
-import { Listeners } from "../reporting/listeners.ts";
+import { Leading } from "./leading.ts";
 import { leaderOf, Observer } from "./observer.ts";
-import { sharedClock } from "../store/shared-clock.ts";
 import { StandingBack } from "./standing-back.ts";
-import { countsAsReturn } from "./task-outcome.ts";
-import { Tenure } from "./tenure.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
-
-/** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
-export const OVERRUN_EXIT_CODE = 70;
 
 /** What every waiting call takes. */
 export interface WaitOptions {
@@ -52,13 +47,11 @@ export class Elector {
   readonly #timing: Timing;
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
-  readonly #listeners: Listeners<ElectorEvents>;
-  readonly #expiry: Expiry;
+  readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
+  readonly #leading: Leading;
   #busyWith: string | undefined;
-  #tenure: Tenure | undefined;
-  #leader: Leader | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions) {
@@ -68,32 +61,29 @@ export class Elector {
     this.#clock = sharedClock(options.store, options.clock);
     this.election = options.election;
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
-    this.#expiry = options.expiry ?? (this.#store.capabilities.storeClock?.exact ? "store-clock" : "observed");
+    const { election, candidateId } = this;
+    const common = { clock: this.#clock, store: this.#store, timing: this.#timing, wishes: options };
+    const announcements = new Announcements({ election, candidateId, clock: this.#clock });
+    this.#announcements = announcements;
     this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);
-    this.#listeners = new Listeners((event, error) => {
-      if (event !== "listenerFailed") this.#listeners.emit("listenerFailed", { election: this.election, event, error });
-    });
-    const { election } = this;
     this.#candidacy = new Candidacy({
-      clock: this.#clock,
-      store: this.#store,
+      ...common,
       election,
-      candidateId: this.candidateId,
-      wishes: options,
-      timing: this.#timing,
-      onSeen: (snapshot) => this.#setLeader(leaderOf(snapshot)),
-      onReleaseFailed: (term, error) => this.#listeners.emit("releaseFailed", { election, term, error }),
+      candidateId,
+      onSeen: (snapshot) => announcements.setLeader(leaderOf(snapshot)),
+      onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
+    this.#leading = new Leading({ ...common, announcements, standingBack: this.#standingBack });
   }
 
   /** Whether this candidate is the leader at this very moment: computed from the clocks at each look, never remembered. */
   get isLeader(): boolean {
-    return this.#tenure?.leadership.isValid() ?? false;
+    return this.#leading.tenure?.leadership.isValid() ?? false;
   }
 
   /** Who led when this candidate last looked. */
   get leader(): Leader | undefined {
-    return this.#leader;
+    return this.#announcements.leader;
   }
 
   /** The worst-case times that follow from this elector's options and its store. */
@@ -103,7 +93,7 @@ export class Elector {
 
   /** Adds a listener for one kind of event; returns a function that removes it. */
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
-    return this.#listeners.add(name, listener);
+    return this.#announcements.on(name, listener);
   }
 
   /**
@@ -126,7 +116,7 @@ export class Elector {
         if (signal?.aborted) return;
         const lease = await this.#campaign(signal);
         if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
-        else if (lease) await this.#lead(lease, task, signal);
+        else if (lease) await this.#leading.run(lease, task, signal);
       }
     } finally {
       done();
@@ -149,8 +139,7 @@ export class Elector {
         if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
         signal?.throwIfAborted();
         if (!lease) continue;
-        const tenure = this.#makeTenure(lease);
-        void this.#hold(tenure, tenure.disposed, signal);
+        const tenure = this.#leading.start(lease, signal);
         if (tenure.mayWork) return tenure.leadership;
         await tenure.leadership.release();
         await this.#standingBack.pause(signal);
@@ -179,10 +168,10 @@ export class Elector {
       const lease = mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
       if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
       signal?.throwIfAborted();
-      const led = lease && (await this.#lead(lease, task, signal));
+      const led = lease && (await this.#leading.run(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal?.throwIfAborted();
-      return { elected: false, ...(this.#leader ? { leader: this.#leader } : {}) };
+      return { elected: false, ...(this.leader ? { leader: this.leader } : {}) };
     } finally {
       done();
     }
@@ -195,7 +184,7 @@ export class Elector {
    * It waits for the task: a task that awaits it waits for itself. To give up from inside a task, return from it.
    */
   async resign(): Promise<void> {
-    const tenure = this.#tenure;
+    const { tenure } = this.#leading;
     if (!tenure) return;
     tenure.end(new LeadershipEndedError(this.election, tenure.term, "resigned", "it was resigned."));
     await tenure.finished;
@@ -233,142 +222,37 @@ export class Elector {
     const free = (): void => {
       given?.removeEventListener("abort", onAbort);
       this.#busyWith = undefined;
-      this.#setState("stopped");
+      this.#announcements.setState({ state: "stopped" });
     };
     return {
       signal: given && linked.signal,
       done: () => {
         // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
-        if (this.#tenure) void this.#tenure.finished.then(free);
+        if (this.#leading.tenure) void this.#leading.tenure.finished.then(free);
         else free();
       },
     };
   }
 
   #standBy(): void {
-    this.#setState("standby");
-    this.#listeners.emit("standby", { election: this.election });
+    this.#announcements.setState({ state: "standby" });
+    this.#announcements.emit("standby", {});
   }
 
   /** Waits until this candidate has the lease; see {@link Campaign.win}. */
   async #campaign(signal: AbortSignal | undefined): Promise<Lease | undefined> {
-    const { election } = this;
+    const isExact = this.#store.capabilities.storeClock?.exact ?? false;
     const campaign: CampaignOptions = {
       candidacy: this.#candidacy,
       standingBack: this.#standingBack,
       store: this.#store,
-      election,
+      election: this.election,
       clock: this.#clock,
       timing: this.#timing,
-      expiry: this.#expiry,
-      onStoreFailed: (error) => this.#listeners.emit("storeFailed", { election, error }),
+      expiry: this.#options.expiry ?? (isExact ? "store-clock" : "observed"),
+      onStoreFailed: (error) => this.#announcements.emit("storeFailed", { error }),
     };
     return await new Campaign(campaign, signal).win();
-  }
-
-  #makeTenure(lease: Lease): Tenure {
-    const { election } = this;
-    const { term } = lease;
-    return new Tenure({
-      clock: this.#clock,
-      store: this.#store,
-      lease,
-      timing: this.#timing,
-      releaseOnStop: this.#options.releaseOnStop ?? true,
-      renewal: this.#options.renewal ?? "scheduled",
-      minimumHoldMs: this.#options.minimumHoldMs ?? 0,
-      releaseTimeoutMs: this.#options.releaseTimeoutMs ?? this.#timing.attemptTimeoutMs,
-      hooks: {
-        renewed: () => this.#listeners.emit("renewed", { election, term }),
-        renewFailed: (error) => this.#listeners.emit("renewFailed", { election, term, error }),
-        releaseFailed: (error) => this.#listeners.emit("releaseFailed", { election, term, error }),
-        ending: (reason) => {
-          this.#setState("ending", term, reason);
-          this.#listeners.emit("ending", { election, term, reason });
-        },
-        overrun: (sinceSignalMs) => this.#overrun(term, sinceSignalMs),
-        finished: (reason, released) => this.#finished({ election, term, reason, released }),
-      },
-    });
-  }
-
-  /**
-   * Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough.
-   * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
-   */
-  async #lead<T>(
-    lease: Lease,
-    task: LeaderTask<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly result: T | undefined } | undefined> {
-    const tenure = this.#makeTenure(lease);
-    const { leadership } = tenure;
-    const started = Promise.withResolvers<void>();
-    // The task starts after the tenure does, and settles the tenure even if it throws at once. What its rejection means
-    // is decided at that moment: the tenure's own end aborts the signal, too.
-    const work = started.promise
-      .then(async () => (tenure.mayWork ? { result: await task(leadership) } : undefined))
-      .catch((error: unknown): { readonly result: undefined } => {
-        if (!countsAsReturn(error, leadership.signal)) throw error;
-        return { result: undefined };
-      });
-    const held = this.#hold(tenure, work, signal);
-    started.resolve();
-    await Promise.race([held, tenure.stopOverran]);
-    return await work;
-  }
-
-  /** Keeps a term going until its work has settled and the lease is given up. */
-  async #hold(tenure: Tenure, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-    const { election, candidateId } = this;
-    const { term } = tenure;
-    this.#tenure = tenure;
-    this.#setState("leading", term);
-    tenure.start();
-    const value = this.#options.value;
-    this.#setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
-    this.#listeners.emit("startedLeading", { election, term });
-    const stop = (): void => tenure.stop(signal?.reason as Error);
-    if (signal?.aborted) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
-    await tenure.finish(work);
-    signal?.removeEventListener("abort", stop);
-  }
-
-  #finished(stopped: ElectorEvents["stoppedLeading"]): void {
-    const { term } = stopped;
-    this.#tenure = undefined;
-    this.#standingBack.ended(term);
-    if (this.#leader?.term === term) this.#setLeader(undefined);
-    this.#listeners.emit("stoppedLeading", stopped);
-  }
-
-  #overrun(term: number, sinceSignalMs: number): void {
-    const { election } = this;
-    this.#listeners.emit("overrun", { election, term, sinceSignalMs });
-    if (this.#options.onOverrun !== "exit") return;
-    process.stderr.write(
-      `leasehold: the task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`,
-    );
-    process.exit(OVERRUN_EXIT_CODE);
-  }
-
-  #setLeader(leader: Leader | undefined): void {
-    const before = this.#leader;
-    this.#leader = leader;
-    if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
-    this.#listeners.emit("newLeader", { election: this.election, leader });
-  }
-
-  #setState(state: ElectorState, term?: number, reason?: Error): void {
-    publishState({
-      election: this.election,
-      candidateId: this.candidateId,
-      state,
-      ...(term === undefined ? {} : { term }),
-      ...(reason === undefined ? {} : { reason: String((reason as Partial<Error> | undefined)?.message ?? reason) }),
-      wallMs: this.#clock.wallMs(),
-    });
   }
 }
 

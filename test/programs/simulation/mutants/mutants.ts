@@ -11,6 +11,7 @@ const RECORDS: readonly StoreKind[] = ["records", "records with a push", "record
 const BAR = "packages/core/src/store/bar.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
 const CANDIDACY = "packages/core/src/election/candidacy.ts";
+const LEADING = "packages/core/src/election/leading.ts";
 const ELECTOR = "packages/core/src/election/elector.ts";
 const ACQUISITIONS = "packages/core/src/records/acquisitions.ts";
 const HELD_LEASES = "packages/core/src/records/held-leases.ts";
@@ -335,14 +336,14 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: ELECTOR,
+        file: LEADING,
         find: "    const held = this.#hold(tenure, work, signal);",
         replace: `    const aborted = new Promise<void>((resolve) => leadership.signal.addEventListener("abort", () => resolve()));
     work.catch(() => undefined);
     const held = this.#hold(tenure, Promise.race([work, aborted]), signal);`,
       },
       {
-        file: ELECTOR,
+        file: LEADING,
         find: "    await Promise.race([held, tenure.stopOverran]);\n    return await work;",
         replace: "    await Promise.race([held, tenure.stopOverran]);\n    return await Promise.race([work, undefined]);",
       },

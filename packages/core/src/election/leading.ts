@@ -1,0 +1,135 @@
+import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Announcements } from "./announcements.ts";
+import type { ElectorOptions } from "./elector-options.ts";
+import type { LeaderTask } from "./leadership.ts";
+import type { StandingBack } from "./standing-back.ts";
+import { countsAsReturn } from "./task-outcome.ts";
+import { Tenure } from "./tenure.ts";
+import type { Timing } from "./timing.ts";
+
+/** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
+export const OVERRUN_EXIT_CODE = 70;
+
+export interface LeadingOptions {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly timing: Timing;
+  readonly wishes: Pick<
+    ElectorOptions,
+    "value" | "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs" | "onOverrun"
+  >;
+  readonly announcements: Announcements;
+  readonly standingBack: StandingBack;
+}
+
+/** What a task returned, or `undefined` where it was stopped by its signal and said so by rejecting. */
+export interface TaskResult<T> {
+  readonly result: T | undefined;
+}
+
+/** The terms of one elector, of which there is never more than one at a time. */
+export class Leading {
+  readonly #options: LeadingOptions;
+  #tenure: Tenure | undefined;
+
+  constructor(options: LeadingOptions) {
+    this.#options = options;
+  }
+
+  /** The present term, until its work has settled and its lease is given up. */
+  get tenure(): Tenure | undefined {
+    return this.#tenure;
+  }
+
+  /**
+   * Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough.
+   * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
+   */
+  async run<T>(lease: Lease, task: LeaderTask<T>, signal: AbortSignal | undefined): Promise<TaskResult<T> | undefined> {
+    const tenure = this.#makeTenure(lease);
+    const { leadership } = tenure;
+    const started = Promise.withResolvers<void>();
+    // The task starts after the tenure does, and settles the tenure even if it throws at once. What its rejection means
+    // is decided at that moment: the tenure's own end aborts the signal, too.
+    const work = started.promise
+      .then(async () => (tenure.mayWork ? { result: await task(leadership) } : undefined))
+      .catch((error: unknown): { readonly result: undefined } => {
+        if (!countsAsReturn(error, leadership.signal)) throw error;
+        return { result: undefined };
+      });
+    const held = this.#hold(tenure, work, signal);
+    started.resolve();
+    await Promise.race([held, tenure.stopOverran]);
+    return await work;
+  }
+
+  /** Starts a term whose work is over once its leadership is disposed of. */
+  start(lease: Lease, signal: AbortSignal | undefined): Tenure {
+    const tenure = this.#makeTenure(lease);
+    void this.#hold(tenure, tenure.disposed, signal);
+    return tenure;
+  }
+
+  /** Keeps a term going until its work has settled and the lease is given up. */
+  async #hold(tenure: Tenure, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+    const { announcements, wishes } = this.#options;
+    const { term } = tenure;
+    this.#tenure = tenure;
+    announcements.setState({ state: "leading", term });
+    tenure.start();
+    const { candidateId } = tenure.leadership;
+    const { value } = wishes;
+    announcements.setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
+    announcements.emit("startedLeading", { term });
+    const stop = (): void => tenure.stop(signal?.reason as Error);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    await tenure.finish(work);
+    signal?.removeEventListener("abort", stop);
+  }
+
+  #makeTenure(lease: Lease): Tenure {
+    const { clock, store, timing, wishes, announcements } = this.#options;
+    const { term } = lease;
+    return new Tenure({
+      clock,
+      store,
+      lease,
+      timing,
+      releaseOnStop: wishes.releaseOnStop ?? true,
+      renewal: wishes.renewal ?? "scheduled",
+      minimumHoldMs: wishes.minimumHoldMs ?? 0,
+      releaseTimeoutMs: wishes.releaseTimeoutMs ?? timing.attemptTimeoutMs,
+      hooks: {
+        renewed: () => announcements.emit("renewed", { term }),
+        renewFailed: (error) => announcements.emit("renewFailed", { term, error }),
+        releaseFailed: (error) => announcements.emit("releaseFailed", { term, error }),
+        ending: (reason) => {
+          announcements.setState({ state: "ending", term, reason });
+          announcements.emit("ending", { term, reason });
+        },
+        overrun: (sinceSignalMs) => this.#overrun(lease, sinceSignalMs),
+        finished: (reason, released) => this.#finished(term, reason, released),
+      },
+    });
+  }
+
+  #finished(term: number, reason: Error | undefined, released: boolean): void {
+    const { announcements, standingBack } = this.#options;
+    this.#tenure = undefined;
+    standingBack.ended(term);
+    if (announcements.leader?.term === term) announcements.setLeader(undefined);
+    announcements.emit("stoppedLeading", { term, reason, released });
+  }
+
+  #overrun({ election, term }: Lease, sinceSignalMs: number): void {
+    const { announcements, wishes } = this.#options;
+    announcements.emit("overrun", { term, sinceSignalMs });
+    if (wishes.onOverrun !== "exit") return;
+    process.stderr.write(
+      `leasehold: the task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`,
+    );
+    process.exit(OVERRUN_EXIT_CODE);
+  }
+}
