@@ -32,14 +32,17 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
   return await new Acquisition(parts, request).run(before);
 }
 
-/** A lease is acquired in two steps, and counts from before the first: the service grants it, and the term is written under it. */
+/**
+ * One attempt, in two steps: the service grants the lease, and the term is written under it. The holder counts from
+ * before the first.
+ */
 class Acquisition {
   readonly #parts: StoreParts;
   readonly #request: AcquireRequest;
   /** A new one for each attempt: no other attempt can have been granted this lease. */
   readonly #leaseId: string;
   readonly #grantedAt: Instant;
-  /** Of each term that was sent to the service. */
+  /** The termIds that were sent to the service. */
   readonly #termIds: string[] = [];
 
   constructor(parts: StoreParts, request: AcquireRequest) {
@@ -65,7 +68,7 @@ class Acquisition {
     return { acquired: false };
   }
 
-  /** The first step: asks the service for the lease. Returns whether it was granted. */
+  /** Takes the first step: requests the lease. Reports whether the service granted it. */
   async #takeLease(orphan: Orphan): Promise<boolean> {
     const { requests, reader } = this.#parts;
     const { election, leaseDurationMs } = this.#request;
@@ -83,16 +86,17 @@ class Acquisition {
   }
 
   /**
-   * The second step: names the term and its holder under the lease just acquired. The leadership starts only once that is
-   * confirmed. Returns `undefined` where another's whole term lay before it, and has reserved the election for others.
+   * Takes the second step: writes the term under the lease just acquired. The leadership starts only once that is
+   * confirmed. Returns `undefined` if another's whole term lay before it, and has reserved the election for others.
    */
   async #takeTerm(before: Sighting): Promise<Lease | undefined> {
     const { clock, requests, holdings } = this.#parts;
     const { election, candidateId, leaseDurationMs } = this.#request;
     const written = await this.#writeTerm(before);
     if (!written) return undefined;
-    // The break of a hold names no lease. One that was late may have met this lease before the term was written, and
-    // would end it without a word after the rest of the hold; any that comes now finds another ETag.
+    // The break of a hold names no lease. A late one may have met this lease before the term was written, and would end
+    // it without a word after the rest of the hold: the renewal fails then. A break that comes from now on finds another
+    // ETag.
     if (written.before.holdMs !== undefined) await requests.renew(election, this.#leaseId, this.#request);
     const { term, termId = "" } = written.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt: this.#grantedAt };
@@ -118,7 +122,8 @@ class Acquisition {
       return await this.#send(term, before);
     } catch (error) {
       if (!conditionFailed(failureOf(error)) && !mayHaveBeenApplied(error)) throw error;
-      // Another's whole term lay between our read and our lease, or the reply was lost: read under our own lease, which nobody can write past.
+      // Another's whole term lay between our read and our lease, or the reply was lost. Nobody writes while the lease is
+      // ours.
       const found = await this.#parts.reader.read(this.#request.election, this.#request);
       if (!found) throw error;
       if (found.term.termId === term.termId) {
@@ -160,7 +165,10 @@ class Acquisition {
   }
 }
 
-/** Returns the blob as this process saw it last, or as it is now where that is too old or unknown. */
+/**
+ * Returns the blob as this process saw it last or, where that is too old or unknown, as it is now. Creates it where it
+ * is missing.
+ */
 async function sightingFor({ requests, reader }: StoreParts, request: AcquireRequest): Promise<Sighting> {
   const { election, aboveTerm = 0 } = request;
   const last = reader.last(election);
@@ -174,12 +182,15 @@ async function sightingFor({ requests, reader }: StoreParts, request: AcquireReq
   throw new ForeignRecordError(election, requests.describe(election), "it vanished right after it was created");
 }
 
-/** Returns whether the candidate's turn has come, should the lease be free: that is the service's to say. */
+/**
+ * Reports whether the candidate may lead if the lease is free. The service says whether it is, when the lease is
+ * requested.
+ */
 function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, sighting: Sighting): boolean {
   return mayAcquire({ bar: barOfFree(sighting, clock.monotonicMs()) }, candidateId, reservation?.group);
 }
 
-/** @throws {TermRegressedError} if the next term would not be above what this process has seen. */
+/** Returns the number of the next term. @throws {TermRegressedError} if it would not be above what this process has seen. */
 function nextTerm({ term: { term: last } }: Reading, { election, minTerm, aboveTerm = 0 }: AcquireRequest): number {
   const term = Math.max(last + 1, minTerm ?? 1);
   if (term <= aboveTerm) throw new TermRegressedError(election, last, aboveTerm);

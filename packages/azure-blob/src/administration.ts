@@ -6,6 +6,15 @@ import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./requests.ts
 import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type OrderNote } from "./schema.ts";
 import { isFree, orderOf, reservationLeft, type Reading } from "./sighting.ts";
 
+/** An order for the term that a read has found. */
+interface OrderWrite {
+  readonly requests: BlobRequests;
+  readonly election: string;
+  readonly found: Reading;
+  readonly order: Order;
+  readonly limits: OrderLimits;
+}
+
 /** Returns the store as core's `Administration` needs it, which gives the orders: breaks and transfers. */
 export function administered(parts: StoreParts): Administered {
   return { name: STORE_NAME, clock: parts.clock, look: async (election, limits) => await standingOf(parts, election, limits) };
@@ -23,14 +32,14 @@ async function standingOf(
     lastHolder: found.term.candidateId,
     isCarriedOut: (order) => isCarriedOut(found, order),
     carryOut: async (order) => {
-      // An order changes a free blob's metadata, so that what this process has seen of it is void.
+      // An order changes a free blob's metadata: what this process remembers of it is void.
       if (isFree(found)) reader.forget(election);
-      return await carryOut(requests, election, found, order, limits);
+      return await carryOut({ requests, election, found, order, limits });
     },
   };
 }
 
-/** Returns whether that very order stands in what was found. */
+/** Reports whether that very order stands in what was found. */
 function isCarriedOut(found: Reading, order: Order): boolean {
   if (orderOf(found)?.id !== order.id) return false;
   // A note is written before the break that it is for.
@@ -38,19 +47,14 @@ function isCarriedOut(found: Reading, order: Order): boolean {
 }
 
 /**
- * Carries out an administrator's order, if nobody has written to the blob since the read. A lease is broken, after a note
- * beside the blob has said why or for whom; where nobody has it, the order is written into the metadata.
+ * Carries out the order, on the condition that nobody has written to the blob since the read; reports whether that was so.
+ * A lease is broken, after a note beside the blob has said why or for whom. Where nobody has the lease, the order is written
+ * into the metadata.
  */
-async function carryOut(
-  requests: BlobRequests,
-  election: string,
-  found: Reading,
-  order: Order,
-  limits: OrderLimits,
-): Promise<boolean> {
+async function carryOut(write: OrderWrite): Promise<boolean> {
   try {
-    if (isFree(found)) await writeOrder(requests, election, found, order, limits);
-    else await breakLease(requests, election, found, order, limits);
+    if (isFree(write.found)) await writeOrder(write);
+    else await breakLease(write);
     return true;
   } catch (error) {
     const failure = failureOf(error);
@@ -59,36 +63,24 @@ async function carryOut(
   }
 }
 
-async function breakLease(
-  requests: BlobRequests,
-  election: string,
-  found: Reading,
-  order: Order,
-  limits: OrderLimits,
-): Promise<void> {
+async function breakLease({ requests, election, found, order, limits }: OrderWrite): Promise<void> {
   await writeNote(requests, election, { ...noteOf(order), term: found.term.term, after: found.term.order?.id }, limits);
   await requests.break(election, found.etag, endsAtOnce(found, order) ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
 }
 
 /**
- * Nobody leads, so what the last leader published makes room. A break ends what was reserved; of that, a transfer leaves
- * what is left: what an administrator writes is no sign of life of the group.
+ * Writes the order in place of the value that the last leader published: nobody leads. A break ends a reservation. A
+ * transfer leaves the rest of it, and no more: an administrator's write is no sign of life of the group.
  */
-async function writeOrder(
-  requests: BlobRequests,
-  election: string,
-  found: Reading,
-  order: Order,
-  limits: OrderLimits,
-): Promise<void> {
+async function writeOrder({ requests, election, found, order, limits }: OrderWrite): Promise<void> {
   const { metadata, etag } = found;
-  const { term: number, termId, candidateId, leaseDurationMs } = found.term;
+  const { term, termId, candidateId, leaseDurationMs } = found.term;
   const reservation = order.kind === "break" ? undefined : reservationLeft(found, found.seenMs);
-  const ordered = { term: number, termId, candidateId, leaseDurationMs, reservation, order: noteOf(order) };
+  const ordered = { term, termId, candidateId, leaseDurationMs, reservation, order: noteOf(order) };
   await requests.setMetadata("order", election, undefined, etag, encodeTerm(ordered, metadata), limits);
 }
 
-/** @throws {ForeignRecordError} if what lies at the note's place is not a note. */
+/** @throws {ForeignRecordError} if another blob stands in the note's place. */
 async function writeNote(requests: BlobRequests, election: string, note: BreakNote, limits: OrderLimits): Promise<void> {
   const present = await requests.readNote(election, limits);
   if (present && (present.contentLength > 0 || !decodeNote(present.metadata))) {
@@ -101,7 +93,10 @@ async function writeNote(requests: BlobRequests, election: string, note: BreakNo
   await requests.writeNote(election, encodeNote(note), present?.etag, limits);
 }
 
-/** A break need not wait for a lease that only holds candidates back: nobody leads on it any more. */
+/**
+ * Reports whether the order waits for no lease. A break need not wait for one that only holds candidates back: nobody
+ * leads on it.
+ */
 function endsAtOnce({ term }: Reading, order: Order): boolean {
   return order.kind === "break" && (order.immediate || term.holdMs !== undefined);
 }

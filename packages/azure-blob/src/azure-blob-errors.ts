@@ -3,21 +3,21 @@ import { discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 
-/** What an error of the SDK says, with nothing secret in it. */
+/** The contents of an error of the SDK, without anything secret. */
 export interface BlobFailure {
   /** The HTTP status; 0 where no reply came. */
   readonly status: number;
   /** The service's error code, or the socket's. */
   readonly code: string;
   readonly retryAfterMs: number | undefined;
-  /** Whether the service itself answered: its replies carry a request id, a proxy's or a captive portal's do not. */
+  /** The service itself answered: its replies carry a request id, a proxy's or a captive portal's do not. */
   readonly fromService: boolean;
   /** An error with the same meaning and without the request, whose headers hold the lease id. */
   readonly cause: Error;
 }
 
 /**
- * Lease codes by what they mean for who holds a lease (409 and 412; the service's and its emulator's alike).
+ * The codes of 409 and 412, by their meaning for a holder; the service's and its emulator's alike.
  * https://learn.microsoft.com/rest/api/storageservices/lease-blob#remarks
  */
 const LOST = new Set([
@@ -33,31 +33,31 @@ const GONE = new Set(["BlobNotFound", "ContainerNotFound", "ContainerBeingDelete
 const TAKEN = new Set(["LeaseAlreadyPresent", "LeaseIsBreakingAndCannotBeAcquired"]);
 const EXISTS = new Set(["BlobAlreadyExists", "ContainerAlreadyExists", "LeaseIdMissing", "BlobImmutableDueToPolicy"]);
 
-/** What the service said, by the error that {@link toStoreError} made of it. */
+/** The failures behind the errors that {@link toStoreError} has made. */
 const failures = new WeakMap<object, BlobFailure>();
 
-/** What the service said, of an error that {@link toStoreError} made; any other says nothing of the lease. */
+/** Returns the failure behind an error that {@link toStoreError} has made. Any other error says nothing of the lease. */
 export function failureOf(error: unknown): BlobFailure {
   const failure = typeof error === "object" && error !== null ? failures.get(error) : undefined;
   return failure ?? { status: 0, code: "Unknown", retryAfterMs: undefined, fromService: false, cause: error as Error };
 }
 
-/** Whether the service may have carried out the request that failed. */
+/** Reports whether the service may have carried out the request that failed. */
 export function mayHaveBeenApplied(error: unknown): boolean {
   return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
 }
 
-/** Lets a failed create pass where the thing is there already. */
+/** Lets the failure of a creation pass if the blob or container exists already. */
 export function unlessItExists(error: unknown): void {
   if (!alreadyExists(failureOf(error))) throw error;
 }
 
-/** What to do, where the service's own words leave that open. */
+/** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_DENIED: " Candidates need the role Storage Blob Data Contributor on the container; observers, Storage Blob Data Reader.",
 };
 
-/** Reads the SDK's error. A HEAD has no body, so its code is in `details` or in a header. */
+/** Reads the SDK's error. The reply to a HEAD has no body: its code is in `details` or in a header. */
 function readFailure(error: unknown): BlobFailure {
   const { statusCode, code, details, response, message, name } = (error ?? {}) as {
     statusCode?: number;
@@ -71,7 +71,7 @@ function readFailure(error: unknown): BlobFailure {
   const serviceCode = details?.errorCode ?? header("x-ms-error-code") ?? code ?? name ?? "Unknown";
   const status = statusCode ?? 0;
   const requestId = header("x-ms-request-id");
-  // What others than the service answer may repeat the whole request, signature and all.
+  // The answer of a stranger may repeat the whole request, signature and all.
   const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message ?? "");
   const cause = new Error(
     `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${text}${requestId ? ` [request ${requestId}]` : ""}`,
@@ -86,17 +86,20 @@ function readFailure(error: unknown): BlobFailure {
   };
 }
 
-/** Whether the failure means that another holds the lease, or will not let go of it yet. */
+/** Reports whether another has the lease, or had it and it is still breaking. */
 export function isTaken({ code }: BlobFailure): boolean {
   return TAKEN.has(code);
 }
 
-/** Whether a create found the thing there already; the service says so in two ways when the blob is leased. */
+/**
+ * Reports whether a creation found its blob or container there. The service has two codes for that when the blob is
+ * leased.
+ */
 function alreadyExists({ status, code }: BlobFailure): boolean {
   return (status === 409 || status === 412) && EXISTS.has(code);
 }
 
-/** Whether the blob or its container is not there. */
+/** Reports whether the blob or its container is missing. */
 export function isGone({ status, code, fromService }: BlobFailure): boolean {
   return fromService && (GONE.has(code) || status === 404);
 }
@@ -105,21 +108,24 @@ export function isContainerGone({ code }: BlobFailure): boolean {
   return code === "ContainerNotFound";
 }
 
-/** Whether an `ifMatch` or `ifNoneMatch` did not hold. */
+/** Reports whether an `ifMatch` or `ifNoneMatch` did not hold. */
 export function conditionFailed({ status, code }: BlobFailure): boolean {
   return (
     code === "ConditionNotMet" || code === "TargetConditionNotMet" || (status === 412 && !LOST.has(code) && !BROKEN.has(code))
   );
 }
 
-/** How the lease was lost, if that is what the failure of a holder's request means; else it is passing. */
+/** Returns how the lease was lost, or `undefined` if the failure of the holder's request is transient. */
 export function lossOf(failure: BlobFailure): Extract<LossReason, "taken" | "broken" | "missing"> | undefined {
   if (LOST.has(failure.code)) return "taken";
   if (BROKEN.has(failure.code)) return "broken";
   return isGone(failure) ? "missing" : undefined;
 }
 
-/** The SDK's error as one of ours; errors of ours are left as they are. */
+/**
+ * Returns the SDK's error as one of ours, and an error of ours as it is. `writes`: the request may have changed
+ * something.
+ */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const failure = readFailure(error);

@@ -2,13 +2,16 @@ import { ConfigurationError, Elector, type ElectorOptions, type Leadership, type
 import { BlobLeaseStore } from "./blob-lease-store.ts";
 import type { BlobLeaseStoreOptions } from "./options.ts";
 
-/** Where the mutex's blob is, its name, and what an `Elector` can be told beside. */
+/** The place and name of the mutex's blob, and the options of an `Elector`. */
 export interface BlobMutexSettings extends BlobLeaseStoreOptions, Omit<ElectorOptions, "store" | "election" | "clock"> {
   /** The blob's name, which is the election's too; with `blob` it is that blob's. */
   readonly blobName?: string | undefined;
 }
 
-/** What runs while this instance has the mutex. Its signal is linked to the caller's and to the lease; it should settle soon after that aborts. */
+/**
+ * Runs while this instance has the mutex. Its signal is linked to the caller's and to the lease; it should settle soon
+ * after that aborts.
+ */
 export type MutexTask = (signal: AbortSignal, leadership: Leadership) => Promise<void> | void;
 
 /**

@@ -49,7 +49,7 @@ import { publishValue, renewLease } from "./renewal.ts";
 import { BlobRequests } from "./requests.ts";
 import { MAX_LEASE_MS } from "./sighting.ts";
 
-/** The service's least: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
+/** The shortest lease that the service gives: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;
 /** Metadata may have 8 KiB in all; a value of 2 KiB takes three times that at worst, percent-encoded. */
 const MAX_VALUE_BYTES = 2_048;
@@ -177,12 +177,12 @@ export class BlobLeaseStore implements LeaseStore {
     return new RecordLeaseStore(records, { clock: this.clock, occurrences: true });
   }
 
-  /** See {@link sealBlob}. */
+  /** See {@link sealBlob}. @throws {FencedError} if a newer term has sealed or written it. */
   async seal(leadership: Leadership, blob: BlobClient, options: FenceOptions = {}): Promise<void> {
     await sealBlob(this.clock, leadership, blob, options);
   }
 
-  /** See {@link uploadFenced}. */
+  /** See {@link uploadFenced}. @throws {FencedError} if it was refused; nothing was written. */
   async fencedUpload(
     leadership: Leadership,
     blob: BlobClient,

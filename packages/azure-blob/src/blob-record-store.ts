@@ -16,23 +16,23 @@ import { serviceReply } from "./requests.ts";
 
 /**
  * One blob per record, with the record as its content, compared and swapped on its ETag. The blob's own lease takes no
- * part: what is done must stay done, which no lease can tell, and a conditional write says it in one request.
+ * part: an occurrence that is done must stay done, which no lease says and a conditional write says in one request.
  *
- * The nonce is as old as the blob. What an administrator writes keeps the nonce and renews the blob all the same: the age
- * begins again, so that an expiry is found later for it, and never sooner.
+ * The nonce is as old as the blob. An administrator's write keeps the nonce and renews the blob all the same: the age
+ * begins again, so that an expiry is found later, and never sooner.
  */
 export class BlobRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,
     fence: "none",
-    // How late an expiry may be found: all that seconds and machines may hide, and as much that is kept clear of.
+    // An expiry may be found late by the width of the age's bounds.
     storeClock: { toleranceMs: 2 * AGE_UNCERTAINTY_MS, exact: false },
   };
   readonly #container: ContainerClient;
   readonly #prefix: string;
 
-  /** @param prefix of the blobs' names: what lies below it is all this store's. */
+  /** @param prefix of the blobs' names: every blob below it is this store's. */
   constructor(container: ContainerClient, prefix: string) {
     this.#container = container;
     this.#prefix = prefix;
@@ -43,7 +43,7 @@ export class BlobRecordStore implements RecordStore {
     let content = "";
     try {
       const reply = await serviceReply({ operation: "get", election, writes: false }, async () => {
-        // Where a reply breaks off, the SDK would ask for the rest by itself.
+        // The SDK would request the rest of a reply that breaks off by itself.
         const response = await blob.download(0, undefined, { abortSignal: signal, maxRetryRequests: 0 });
         content = await textOf(response.readableStreamBody);
         return response;
@@ -93,7 +93,7 @@ export class BlobRecordStore implements RecordStore {
   }
 }
 
-/** What the engine then calls a foreign record, where it is no JSON. */
+/** Returns the parsed content, or `undefined` if it is no JSON: to the engine either may be a foreign record. */
 function parsed(content: string): unknown {
   try {
     return JSON.parse(content) as unknown;

@@ -8,7 +8,10 @@ export interface Dated {
   readonly lastModified?: Date;
 }
 
-/** The clocks of the service's own machines are trusted to agree to this: one dates the reply, another one dated the blob. */
+/**
+ * The clocks of the service's own machines are trusted to agree to this: one dates the reply, another one dated the
+ * blob.
+ */
 const SKEW_MS = 1_000;
 /** The age of a blob may be off by this, in either direction. */
 export const AGE_UNCERTAINTY_MS: number = DATE_GRAIN_MS + SKEW_MS;

@@ -3,10 +3,10 @@ import { holderElapsedMs, type Instant, type Lease } from "@leasehold/core/provi
 import { STORE_NAME } from "./azure-blob-errors.ts";
 import type { Metadata, TermMetadata } from "./schema.ts";
 
-/** What the holder of a lease remembers of it. */
+/** A lease as its holder remembers it. */
 export interface Holding {
   readonly lease: Lease;
-  /** The key to the lease: it goes nowhere but to the service. */
+  /** The key to the lease. It is sent to the service, and goes nowhere else. */
   readonly leaseId: string;
   /** Before the last request that extended the lease was sent. */
   extendedAt: Instant;
@@ -18,7 +18,7 @@ export interface Holding {
   writtenAt: Instant;
   /** Metadata writes go one at a time, each conditional on the ETag of the one before; this is the last of them. */
   writes: Promise<unknown>;
-  /** An administrator has broken the lease in favour of somebody: then it is left to run out, so that the note stays in force. */
+  /** An administrator has broken the lease in favour of somebody. It is left to run out, so that the note stays in force. */
   transferring: boolean;
   /** Ends the probe that is under way. */
   probing: AbortController | undefined;
@@ -49,14 +49,14 @@ export class Holdings {
     throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);
   }
 
-  /** Returns whether an elector of this process holds that term, by the holder's own clock. */
+  /** Reports whether an elector of this process holds that term, by the holder's own clock. */
   holds(election: string, { termId }: TermMetadata): boolean {
     const holding = this.#byElection.get(election);
     if (!holding || holding.term.termId !== termId) return false;
     return holderElapsedMs(this.#clock, holding.extendedAt) < (holding.term.leaseDurationMs ?? 0);
   }
 
-  /** The term is over. */
+  /** Notes that the term is over, and ends its probe. */
   drop(holding: Holding): void {
     const { election } = holding.lease;
     holding.probing?.abort();

@@ -8,12 +8,12 @@ import {
 } from "@azure/storage-blob";
 import { ConfigurationError, type Clock } from "@leasehold/core";
 
-/** Something that gives out tokens, such as those of `@azure/identity`. */
+/** A source of tokens, such as those of `@azure/identity`. */
 export interface TokenCredential {
   getToken(scopes: string | string[], options?: object): Promise<{ token: string; expiresOnTimestamp: number } | null>;
 }
 
-/** Where the leases are, in one of four ways, and how they are reached. */
+/** The place of the leases, given in one of four ways. */
 export interface BlobLeaseStoreOptions {
   /** A container client of yours; it is only read for its URL and credential, never changed. */
   readonly container?: ContainerClient | undefined;
@@ -31,12 +31,15 @@ export interface BlobLeaseStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** What the store works on: a container reached with one try per request, and the names of its blobs. */
+/** A container whose client tries each request once, and the names of the blobs in it. */
 export interface BlobPlace {
   readonly container: ContainerClient;
-  /** The blob of an election. @throws {ConfigurationError} if it has no place here. */
+  /** Returns the name of an election's blob. @throws {ConfigurationError} if it has no place here. */
   blobName(election: string): string;
-  /** Below what an election's occurrences lie. @throws {ConfigurationError} if they have no place here. */
+  /**
+   * Returns the prefix of the blobs of an election's occurrences.
+   * @throws {ConfigurationError} if they have no place here.
+   */
   occurrencePrefix(election: string): string;
 }
 
@@ -47,7 +50,7 @@ const MAX_LEASE_BLOB_NAME = 1_000;
 const WAYS =
   "a container (ContainerClient), a blob (BlobClient), connectionString with containerName, or accountUrl with containerName";
 
-/** @throws {ConfigurationError} unless exactly one way is given, and given well. */
+/** Resolves the options. @throws {ConfigurationError} unless exactly one way is given, and given well. */
 export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
   const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter(
     (name) => options?.[name] !== undefined,
@@ -63,7 +66,10 @@ export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
   return placeIn(fromAccountUrl(accountUrl, containerName, options.credential));
 }
 
-/** The blob of an occurrence, below its election's prefix. @throws {ConfigurationError} if the two names are too long together. */
+/**
+ * Returns the name of an occurrence's blob, below its election's prefix.
+ * @throws {ConfigurationError} if the two names are too long together.
+ */
 export function occurrenceBlobName(prefix: string, occurrence: string): string {
   return checkLength(prefix + encodeName(occurrence), MAX_BLOB_NAME, "The occurrence, below its election's name,", occurrence);
 }
@@ -76,10 +82,13 @@ function placeIn(container: ContainerClient): BlobPlace {
   };
 }
 
-/** Where the occurrences of every election are: no lease's blob has a slash in its name. */
+/** The occurrences of every election are below this: no lease's blob has a slash in its name. */
 const OCCURRENCES = "ticks";
 
-/** A name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8: none is a path, and no two are alike. */
+/**
+ * Returns a name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8: none is a path, and no two
+ * are alike.
+ */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -148,7 +157,7 @@ function fromAccountUrl(
   return new ContainerClient(url.href, newPipeline(credential ?? defaultCredential(), { retryOptions: { maxTries: 1 } }));
 }
 
-/** `DefaultAzureCredential`, loaded at the first request: most users bring a client, and do not need the package. */
+/** Returns `DefaultAzureCredential`, loaded at the first request: most users bring a client, and do not need the package. */
 function defaultCredential(): TokenCredential {
   let loaded: Promise<TokenCredential> | undefined;
   const load = async (): Promise<TokenCredential> => {
@@ -172,7 +181,7 @@ function defaultCredential(): TokenCredential {
   };
 }
 
-/** The same container with the SDK's retries off: four tries with waits of 0, 4 and 12 s outlive a lease of 15 s. */
+/** Returns the same container with the SDK's retries off: four tries with waits of 0, 4 and 12 s outlive a lease of 15 s. */
 function oneTry(container: ContainerClient): ContainerClient {
   return new ContainerClient(container.url, oneTryPipeline(container));
 }
@@ -183,7 +192,7 @@ function oneTryPipeline(client: ContainerClient | BlobClient): ReturnType<typeof
   return newPipeline(client.credential, { ...pipeline?.options, retryOptions: { maxTries: 1 } });
 }
 
-/** Tells a blob's client by what it can do: two copies of the SDK may be installed. */
+/** Reports whether it is a blob's client, by its methods: two copies of the SDK may be installed. */
 export function isBlobClient(client: unknown): client is BlobClient {
   return isClient(client) && "downloadToBuffer" in client;
 }
@@ -203,7 +212,7 @@ function checkClient<T extends ContainerClient | BlobClient>(client: T, what: "c
 function checkContainerName(name: string | undefined): string {
   // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
   if (typeof name === "string" && (name === "$root" || /^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(name))) return name;
-  // One that is longer may be a key or a connection string in the wrong place.
+  // A longer one may be a key or a connection string in the wrong place.
   const given = typeof name === "string" && name.length > 63 ? `of ${name.length} characters` : JSON.stringify(name);
   throw new ConfigurationError(
     `containerName is ${given ?? "missing"}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,

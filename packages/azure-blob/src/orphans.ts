@@ -14,7 +14,10 @@ export interface Orphan {
   readonly untilMs: number;
 }
 
-/** The leases that this process has orphaned. Each would bar everyone until it ran out; it is freed as soon as it is seen. */
+/**
+ * The leases that this process has orphaned. Each would bar everyone until it ran out; it is freed as soon as it is
+ * seen.
+ */
 export class Orphans {
   readonly #clock: Clock;
   readonly #requests: BlobRequests;
@@ -39,7 +42,7 @@ export class Orphans {
     await this.#free(election, orphan, limits);
   }
 
-  /** Frees the orphans that the lease in this sighting can be. Returns whether one was. */
+  /** Frees the orphan whose lease this sighting shows, if it may be one. Reports whether it was. */
   async freeSeen(election: string, { term, leasedSinceMs }: Sighting, limits: CallLimits): Promise<boolean> {
     for (const orphan of this.#of(election)) {
       // Under a newer term of somebody else's that has not been seen to end, the lease is theirs.

@@ -11,7 +11,10 @@ const GRID_AGE_MS = 600_000;
 /** The most requests that one term spends on learning the service's clock. */
 const MAX_PROBES = 8;
 
-/** Returns the grid of a holder that renews at `tickMs` by the monotonic clock, or `undefined` before the service's first reply. */
+/**
+ * Returns the grid of a holder that renews at `tickMs` by the monotonic clock, or `undefined` before the service's first
+ * reply.
+ */
 export function publishedGrid(
   { clock, serviceClock }: { readonly clock: Clock; readonly serviceClock: ServiceClock },
   tickMs: number,
@@ -22,10 +25,9 @@ export function publishedGrid(
 }
 
 /**
- * Makes the published grid sharp, once the term has lasted for one renewal, and again whenever it has grown old:
- * standbys can only aim as well as the holder knew the service's clock. A holder that stood by before knows it
- * already, and sends nothing for a while. It goes on beside the renewals; a publication waits for its write, for half
- * of a call at most.
+ * Makes the published grid sharp once the term has lasted for one renewal, and again whenever it has grown old: standbys
+ * aim only as well as the holder knew the service's clock. A holder that was a standby knows it already, and sends
+ * nothing for a while. This runs beside the renewals. A publication waits for its write, half of a call at most.
  */
 export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }: RequestLimits): void {
   const { grid } = holding.term;

@@ -57,7 +57,10 @@ export class BlobReader {
     this.#sightings.delete(election);
   }
 
-  /** A term of this process's is over, which nobody knows better. Should the next read find a lease, it is not this term's. */
+  /**
+   * Notes the end of a term of this process, which knows of it first. A lease that the next read finds is not this
+   * term's.
+   */
   sawEnd(holding: Holding): void {
     this.#holdings.drop(holding);
     const { term, others: metadata, etag, writtenAt, lease } = holding;
@@ -73,7 +76,7 @@ export class BlobReader {
     return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
   }
 
-  /** A note counts only for the term that it names: it may be left from an earlier one. */
+  /** Returns the note on that term. One that names another term is left from that. */
   async #readNote(
     election: string,
     term: number,

@@ -48,7 +48,7 @@ async function free(parts: StoreParts, holding: Holding, limits: RequestLimits):
   }
 }
 
-/** Ends the term in a way that bars everybody, this process too, for so many seconds or for what remains of the lease. */
+/** Ends the term, and bars everybody, this process too, for so many seconds or for the rest of the lease. */
 async function breakForHold(
   parts: StoreParts,
   holding: Holding,
@@ -58,8 +58,8 @@ async function breakForHold(
   const { requests, reader } = parts;
   try {
     const reservation = await reservationLeft(parts, holding, limits).catch(() => holding.term.reservation);
-    // Under the lease, and so only while it is ours. It tells readers that nobody leads any more, and whoever leads next
-    // that a break may still be under way.
+    // The write is under the lease, and so succeeds only while that is ours. Readers learn from it that nobody leads any
+    // more, and the next leader that a break may still be under way.
     await rewriteTerm(parts, "leave", holding, { value: undefined, reservation, holdMs: seconds * 1_000 }, limits);
     reader.sawEnd(holding);
     await requests.break(holding.lease.election, holding.etag, seconds, limits);
@@ -72,8 +72,8 @@ async function breakForHold(
 }
 
 /**
- * Makes a reservation count from the end of the term, where it has counted for a while: only what is written to the
- * blob starts it anew, and its lease's renewals and release are no writes. Whether it succeeds or not, the term ends.
+ * Makes a reservation that has counted for a while count from the end of the term. Only a write to the blob starts it
+ * anew; its lease's renewals and release are no writes. The term ends even if this fails.
  */
 async function renewReservation(parts: StoreParts, holding: Holding, limits: RequestLimits): Promise<void> {
   const { reservation } = holding.term;
@@ -89,7 +89,10 @@ async function renewReservation(parts: StoreParts, holding: Holding, limits: Req
   }
 }
 
-/** Returns what the term reserves once it is over: nothing if an administrator has broken it, of which its holder may not know yet. */
+/**
+ * Returns the reservation that follows the term: none if an administrator has broken the term, which its holder may not
+ * know yet.
+ */
 async function reservationLeft(
   { reader }: StoreParts,
   { lease, term: { reservation } }: Holding,

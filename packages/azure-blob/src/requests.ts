@@ -6,7 +6,7 @@ import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
 
-/** The fields that every reply of the service carries, and no stranger's does. */
+/** The fields of every reply of the service. A stranger's reply has no request id. */
 export interface Reply extends Dated {
   readonly requestId?: string;
 }
@@ -43,8 +43,9 @@ export const BREAK_AT_EXPIRY_S = 60;
 export const BREAK_NOW_S = 0;
 
 /**
- * Sends one request to the service: once, bounded in time, published, failing with errors of ours.
- * A success without the service's request id fails, too: proxies and captive portals answer anything with success.
+ * Sends one request to the service: once, bounded in time, and published on the diagnostics channel.
+ * @throws {StoreError} for every failure, and the caller's own reason if its signal aborted. A success without the
+ * service's request id is a failure: proxies and captive portals answer anything with success.
  */
 export async function requestService<T extends Reply>(
   options: Omit<RequestOptions, "store">,
@@ -53,7 +54,10 @@ export async function requestService<T extends Reply>(
   return await sendRequest({ ...options, store: STORE_NAME }, async (signal) => await serviceReply(options, () => send(signal)));
 }
 
-/** Does the same for a caller that bounds the request in time and publishes it. */
+/**
+ * Returns the service's reply to a request that its caller bounds in time and publishes.
+ * @throws {StoreError} as {@link requestService} does.
+ */
 export async function serviceReply<T extends Reply>(
   { operation, election, writes }: Pick<RequestOptions, "operation" | "election" | "writes">,
   send: () => Promise<T>,
@@ -145,7 +149,10 @@ export class BlobRequests {
     await this.#write("release", election, limits, (abortSignal) => client.releaseLease({ abortSignal }));
   }
 
-  /** Breaks the lease if the blob's ETag is still `etag`: a successor's term write has changed it. It ends after `seconds`, or when it runs out. */
+  /**
+   * Breaks the lease if the blob's ETag is still `etag`, which a successor's term write changes. The lease ends after
+   * `seconds`, or when it runs out.
+   */
   async break(election: string, etag: string, seconds: number, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient();
     const conditions = { ifMatch: etag };

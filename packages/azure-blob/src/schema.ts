@@ -2,9 +2,8 @@ import type { Reservation } from "@leasehold/core";
 import type { Interval } from "@leasehold/core/provider";
 
 /**
- * What the metadata of an election's blob says. It is written under the lease, by its holder only, but for what an
- * administrator orders while nobody holds one; the blob's content is never used. Keys start with `leasehold_`; others are
- * left alone.
+ * The metadata of an election's blob. Only the holder writes it, under the lease, but for an administrator's order while
+ * nobody holds one. The blob's content is never used. Keys start with `leasehold_`; others are left alone.
  */
 export interface TermMetadata {
   /** The fencing token; 0 on a blob that has never been led. */
@@ -14,7 +13,7 @@ export interface TermMetadata {
   readonly value?: string | undefined;
   readonly leaseDurationMs?: number | undefined;
   readonly grid?: Grid | undefined;
-  /** Whose turn it is once the term has ended, for so long after this metadata was last written. */
+  /** The group whose turn it is once the term has ended, for so long after this metadata was last written. */
   readonly reservation?: Reservation | undefined;
   /** The term is over: its holder has left, and is breaking the lease so that nobody may acquire for so long. */
   readonly holdMs?: number | undefined;
@@ -22,21 +21,21 @@ export interface TermMetadata {
   readonly order?: OrderNote | undefined;
 }
 
-/** When the holder renews: at `tick` by the service's clock (as well as the holder knows it), and every `intervalMs` from there. */
+/** The holder renews at `tick` by the service's clock, as well as it knows that, and every `intervalMs` from there. */
 export interface Grid {
   readonly tick: Interval;
   readonly intervalMs: number;
 }
 
-/** What an administrator has ordered: why a term was broken, or for whom, and for how long. */
+/** An administrator's order: the reason of a break, or the candidate of a transfer. */
 export interface OrderNote {
-  /** Of the request, so that one whose reply was lost is known again. */
+  /** Names the request, so that one whose reply was lost is known again. */
   readonly id: string;
   readonly reason?: string | undefined;
   readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
 }
 
-/** What an administrator left beside a lease that is breaking, and which term it ends. */
+/** An administrator's order beside a lease that is breaking, and the term that it ends. */
 export interface BreakNote extends OrderNote {
   readonly term: number;
   /** The order in the metadata that came before it: under a lease nobody else can write there. */
@@ -51,7 +50,7 @@ const PREFIX = "leasehold_";
 /** The suffix of the sibling blob that carries a {@link BreakNote}. */
 export const NOTE_SUFFIX = ".note";
 
-/** The metadata of a blob whose other keys are `others`; text is percent-encoded, since headers carry ASCII only. */
+/** Returns the metadata of a blob whose other keys are `others`. Text is percent-encoded: headers carry ASCII only. */
 export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<string, string> {
   const { grid, leaseDurationMs, reservation, holdMs, order } = metadata;
   return {
@@ -72,7 +71,10 @@ export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<str
   };
 }
 
-/** The term that a blob's metadata tells of, or what is wrong with it. A blob without content and without our keys has never been led. */
+/**
+ * Returns the term in a blob's metadata, or the problem with it. A blob without content and without our keys has never
+ * been led.
+ */
 export function decodeTerm(metadata: Metadata, contentLength: number): TermMetadata | { readonly problem: string } {
   const read = reader(metadata);
   const schema = read("schema");
@@ -105,7 +107,7 @@ export function encodeNote(note: BreakNote): Record<string, string> {
   });
 }
 
-/** The note that a sibling's metadata carries, if it is one; what cannot be read is no note. */
+/** Returns the note in a sibling's metadata, or `undefined` if that cannot be read as one. */
 export function decodeNote(metadata: Metadata): BreakNote | undefined {
   const read = reader(metadata);
   const term = wholeNumber(read("note_term"));
@@ -131,7 +133,7 @@ function readOrder(prefix: string, read: (key: string) => string | undefined): O
   return { id, reason: read(`${prefix}_reason`), transfer };
 }
 
-/** The keys of a blob's metadata that are not ours. */
+/** Returns the keys of a blob's metadata that are not ours. */
 export function foreignKeys(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.toLowerCase().startsWith(PREFIX)));
 }
@@ -170,7 +172,7 @@ function duration(text: string | undefined): number | undefined {
   return Number.isFinite(ms) ? ms : undefined;
 }
 
-/** The whole number from 0 that a text is, in decimal digits and nothing else. */
+/** Returns the whole number from 0 that a text of decimal digits stands for, or `undefined` for any other text. */
 export function wholeNumber(text: string | undefined): number | undefined {
   const number = /^\d+$/.test(text ?? "") ? Number(text) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;

@@ -38,7 +38,7 @@ export function sighted(before: Sighting | undefined, reading: Reading): Sightin
   };
 }
 
-/** Returns the sighting as readers get it. `isOurs`: this process knows itself to hold the term. */
+/** Returns the sighting as readers get it. `isOurs`: this process knows that it holds the term. */
 export function snapshotOf(election: string, sighting: Sighting, isOurs: boolean, nowMs: number): LeaseSnapshot {
   const { term, candidateId, value, leaseDurationMs } = sighting.term;
   const state = isOurs && sighting.leaseState === "leased" ? "held" : stateOf(sighting, nowMs);
@@ -67,7 +67,10 @@ export function snapshotOf(election: string, sighting: Sighting, isOurs: boolean
   };
 }
 
-/** Returns what bars an acquisition if nobody has the lease. Whether somebody has it, the service says when it is asked for the lease. */
+/**
+ * Returns what bars an acquisition if nobody has the lease. The service says whether somebody has it, when the lease is
+ * requested.
+ */
 export function barOfFree(sighting: Sighting, nowMs: number): Bar | undefined {
   const transferTo = transferTarget(sighting, nowMs);
   return barOf({ state: "vacant", transferTo, group: reservationLeft(sighting, nowMs)?.group });
@@ -89,7 +92,7 @@ export function reservationLeft(reading: Reading, nowMs: number): Reservation | 
   return durationMs > 0 ? { ...reservation, durationMs } : undefined;
 }
 
-/** Returns whether nobody has the lease, so that the metadata can be written without it. */
+/** Reports whether nobody has the lease, so that the metadata can be written without it. */
 export function isFree({ leaseState }: Reading): boolean {
   return leaseState !== "leased" && leaseState !== "breaking";
 }
@@ -115,7 +118,10 @@ function transferTarget(sighting: Sighting, nowMs: number): string | undefined {
   return brokenForMs < timeoutMs && !overdue ? candidateId : undefined;
 }
 
-/** Returns the least time since the blob was written to: by the service's clock until the read, and by this process's since. */
+/**
+ * Returns the least time since the blob was written to: by the service's clock until the read, and by this process's
+ * since.
+ */
 function unchangedMs(reading: Reading, nowMs: number): number {
   return reading.unchangedMs + nowMs - reading.seenMs;
 }
@@ -125,11 +131,11 @@ function unchangedMs(reading: Reading, nowMs: number): number {
  *
  * A lease is acquired in one step and its term written in a second. Between the two, and after a crash there, the
  * metadata still names the term before. Such a lease is never renewed, so one that every read has found for longer than
- * the longest lease belongs to the term that is named, unless it changed hands unseen between two of the reads. Of a
- * younger one a reader cannot tell.
+ * the longest lease belongs to the term that is named, unless it changed hands unseen between two of the reads. A
+ * younger one may be either's.
  *
- * A term that ends with a hold says so before its lease begins to break, so that even a reader who has seen nothing of it
- * tells that from an administrator's break: nobody leads, while nobody may acquire yet.
+ * A term that ends with a hold says so before its lease begins to break. Nobody leads then, while nobody may acquire yet:
+ * even a process without a memory can tell that from an administrator's break.
  */
 function stateOf({ leaseState, infinite, term, leasedSinceMs }: Sighting, nowMs: number): LeaseState {
   const left = term.holdMs !== undefined;
