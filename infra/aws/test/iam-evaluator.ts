@@ -16,7 +16,7 @@ export interface Request {
 }
 
 /**
- * Whether these statements allow a request, by the rules of IAM that our policies use: an explicit denial wins, and what
+ * These statements allow a request, by the rules of IAM that our policies use: an explicit denial wins, and what
  * nothing allows is denied.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  * @throws for an operator that it does not know, rather than guess.

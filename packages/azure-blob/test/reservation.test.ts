@@ -23,7 +23,7 @@ async function leadInWest(world: BlobWorld): Promise<{ readonly store: BlobLease
   return { store, lease };
 }
 
-/** Whether one that has seen nothing acquires, as an elector does: it reads first. Leaves the election as it was. */
+/** One that has seen nothing acquires, as an elector does: it reads first. Leaves the election as it was. */
 async function admits(world: BlobWorld, request: AcquireRequest): Promise<boolean> {
   const store = world.store();
   await store.read(ELECTION);

@@ -9,7 +9,7 @@ import type {
 } from "@leasehold/core/provider";
 import { SimulatedRecordService, type VirtualClock } from "@leasehold/core/testing";
 
-/** What becomes of a request that does not go well. */
+/** The fate of a request that does not go well. */
 export type Fault =
   /** Never arrives, and is never answered. */
   | { readonly kind: "lost" }
@@ -32,7 +32,7 @@ export interface LoggedRequest {
   readonly election: string;
   /** By the virtual clock. */
   readonly sentMs: number;
-  /** What a put was to write. */
+  /** The record that a put was to write. */
   readonly record?: LeaseRecord;
 }
 
@@ -102,12 +102,12 @@ export class FaultyRecordStore implements RecordStore {
     this.latencyMs = latencyMs;
   }
 
-  /** What becomes of the next requests of this kind, in order. */
+  /** The fates of the next requests of this kind, in order. */
   failNext(operation: "get" | "put", ...faults: readonly Fault[]): void {
     this.#next[operation].push(...faults);
   }
 
-  /** What becomes of every request from now on, until {@link heal}. */
+  /** The fate of every request from now on, until {@link heal}. */
   failAll(fault: Fault): void {
     this.#always = fault;
   }

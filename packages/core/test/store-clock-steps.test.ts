@@ -46,7 +46,7 @@ async function leader(process = started()): Promise<Leadership> {
   return leadership;
 }
 
-/** Whether a process without a memory, which goes by the store's clock, is elected at once. */
+/** A process without a memory, which goes by the store's clock, is elected at once. */
 async function isElectedCold(process = started()): Promise<boolean> {
   const elector = new Elector({ ...process, election: ELECTION, candidateId: "cold" });
   return (await world.runUntil(elector.tryRun(() => undefined))).elected;

@@ -10,7 +10,7 @@ import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { asking, clientOf, ELECTION, LEASE_MS, LIMITS, operationOf, refusal, win } from "./table-world.ts";
 
-/** What only the leader may write: an item of the same table. */
+/** Only the leader may write this: an item of the same table. */
 const REPORT = { election: "the report", entry: "total" };
 
 /** A table on moto, which knows transactions. */
@@ -36,7 +36,7 @@ const test = base
     return fenced;
   });
 
-/** What fences: a lease store, or one of occurrences. */
+/** A store that fences: of leases, or of occurrences. */
 type Fencing = Pick<DynamoDBLeaseStore | DynamoDBOccurrenceStore, "fence">;
 /** Whose fence it is. */
 type Term = Pick<Lease, "election" | "term" | "termId">;

@@ -168,7 +168,7 @@ interface Service extends AsyncDisposable {
 
 interface Kind {
   readonly name: string;
-  /** Whether a transaction keeps others from writing what it has read. */
+  /** A transaction keeps others from writing what it has read. */
   readonly locks: boolean;
   readonly start: () => Promise<Service>;
 }

@@ -10,7 +10,7 @@ import { ALL, describeDatabases, failOver, LEASE_MS, LIMITS, letPass, SERVERS, S
 /** By a clock that is so much ahead, a lease that was just granted has run out. */
 const AHEAD_MS = LEASE_MS + 1_000;
 
-/** Whether a process without a memory is elected at once, by the database's clock. */
+/** A process without a memory is elected at once, by the database's clock. */
 async function isElectedCold(world: SqlWorld, store: LeaseStore = world.store()): Promise<boolean> {
   const elector = new Elector({ store, election: world.election, candidateId: "cold" });
   return (await elector.tryRun(() => undefined)).elected;

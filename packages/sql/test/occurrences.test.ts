@@ -47,7 +47,7 @@ async function keptForMs(world: SqlWorld): Promise<number> {
   return Number(row?.["left_ms"]);
 }
 
-/** What the README tells operators to schedule. */
+/** The statement that the README has operators schedule. */
 const DELETE: Readonly<Record<Kind, string>> = {
   sqlite: "DELETE FROM leasehold_occurrences WHERE expires_at < unixepoch() * 1000",
   mysql: "DELETE FROM leasehold_occurrences WHERE expires_at < UTC_TIMESTAMP()",

@@ -120,7 +120,7 @@ async function freshRecord(endpoint: string) {
       );
       return (Item?.["version"] as number | undefined) ?? 0;
     },
-    /** Whether it won. */
+    /** It won. */
     swap: async (client: DynamoDBDocumentClient, version: number): Promise<boolean> =>
       await succeeds(
         client.send(
@@ -141,7 +141,7 @@ async function freshRecord(endpoint: string) {
   };
 }
 
-/** Whether the condition of a write was met. */
+/** The condition of a write was met. */
 async function succeeds(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;

@@ -15,7 +15,7 @@ const RTT_MS = 40;
 const RAW_WRITE = "a raw conditional write";
 const RAW_RENEW = "the SDK's raw renew";
 
-/** What is timed in each turn. */
+/** The steps that are timed in each turn. */
 type Step = "raw write" | "raw renew" | "look" | "acquire" | "renew" | "release";
 
 export const latency: Section = {

@@ -27,7 +27,7 @@ export class PolledRecordStore implements RecordStore {
   readonly capabilities: RecordStoreCapabilities = { maxValueBytes: 1_024, fence: "none", storeClock: undefined };
   /** How many requests were sent. */
   sent = 0;
-  /** What the service has carried out, in order. */
+  /** The requests that the service has carried out, in order. */
   readonly applied: Applied[] = [];
   readonly #service: MemoryRecordStore;
   readonly #clock: Clock;

@@ -10,7 +10,7 @@ import type { LeaseRecord, PutOptions, PutOutcome } from "@leasehold/core/provid
 import { heapAfterGc } from "./heap.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** Whether the electors begin one after the other, over a few renewal intervals, or in one turn of the event loop. */
+/** The electors begin one after the other, over a few renewal intervals, or in one turn of the event loop. */
 export type Start = "spread" | "at-once";
 
 export interface ScaleReport {

@@ -2,7 +2,7 @@ import type { Summary } from "./statistics.ts";
 
 /** One measured figure. */
 export interface Result extends Summary {
-  /** What was measured. */
+  /** The name of what was measured. */
   readonly measure: string;
   /** What the numbers count, or what they are a ratio to. */
   readonly unit: string;

@@ -1,4 +1,4 @@
-/** What is told of a number of samples. */
+/** The summary of a number of samples. */
 export interface Summary {
   readonly n: number;
   readonly median: number;

@@ -5,7 +5,7 @@ import type { FaultKind } from "./faults.ts";
 /** Faults that end with SIGKILL, or may. */
 const KILLING: ReadonlySet<FaultKind> = new Set(["kill", "freeze-and-kill", "restart"]);
 
-/** What Google's client says, to nobody, if a worker does not wait for its last transaction before it closes the client. */
+/** Google's client says this, to nobody, if a worker does not wait for its last transaction before it closes the client. */
 const CLOSED_TOO_SOON = /client has already been terminated/;
 
 /** Processes that ended although nobody ended them, and whatever a process should never have to say. */

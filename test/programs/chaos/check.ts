@@ -4,7 +4,7 @@ import { lostWrites, staleWrites } from "./check-register.ts";
 import { gapsWithout, missingLeaders } from "./check-gaps.ts";
 import { unexpectedEnds } from "./check-ends.ts";
 
-/** What is wrong with an episode, in words, by kind: nothing at all, if all is well. */
+/** The violations of an episode, in words, by kind: none, if all is well. */
 export interface Verdict {
   /** Two were valid at once, or had the same term, or terms fell. */
   readonly overlaps: readonly string[];
@@ -20,7 +20,7 @@ export interface Verdict {
   readonly unexpected: readonly string[];
 }
 
-/** What there was to see. */
+/** The figures of an episode. */
 export interface Figures {
   readonly rounds: number;
   /** Faults by kind; `task-failed` are those of the workers' own tasks. */

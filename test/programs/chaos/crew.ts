@@ -79,7 +79,7 @@ export class Crew implements AsyncDisposable {
     return this.posts.find(({ process }) => process !== undefined && process === last?.process);
   }
 
-  /** Whether anybody has shown since then that it leads. */
+  /** Anybody has shown since then that it leads. */
   hasLedSince(sinceMs: number): boolean {
     this.#look();
     return this.#processes.some(({ shownMs }) => shownMs > sinceMs);
@@ -129,7 +129,7 @@ export class Crew implements AsyncDisposable {
   }
 }
 
-/** Whether there is a process that has not ended. */
+/** There is a process that has not ended. */
 export function isRunning({ process }: Post): boolean {
   return process !== undefined && process.lines.at(-1)?.event !== "exited";
 }

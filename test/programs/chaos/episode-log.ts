@@ -17,7 +17,7 @@ export interface EpisodeLog {
   readonly injected: readonly Injected[];
   /** When all faults of a round were over, round by round. */
   readonly healedMs: readonly number[];
-  /** What the register held in the end. */
+  /** The register's entries in the end. */
   readonly register: readonly Run[];
   /** When the last worker was told to end. */
   readonly endedMs: number;
@@ -27,7 +27,7 @@ export interface WorkerLog {
   /** No two processes have the same name. */
   readonly worker: string;
   readonly lines: readonly Line[];
-  /** What it wrote to stderr. */
+  /** Its stderr. */
   readonly stderr: string;
 }
 

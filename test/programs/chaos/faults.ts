@@ -1,4 +1,4 @@
-/** What can be done to one worker's process. */
+/** The faults of one worker's process. */
 export const PROCESS_FAULTS = [
   /** SIGKILL; started again later. */
   "kill",
@@ -14,7 +14,7 @@ export const PROCESS_FAULTS = [
   "resign",
 ] as const;
 
-/** What can be done to one worker's connections to the store. */
+/** The faults of one worker's connections to the store. */
 export const LINK_FAULTS = [
   /** Nothing that it sends arrives. */
   "lose-requests",
@@ -32,7 +32,7 @@ export const LINK_FAULTS = [
   "cut-mid-reply",
 ] as const;
 
-/** What can be done to everybody at once. */
+/** The faults that meet everybody at once. */
 export const STORE_FAULTS = [
   /** The service stands still (SIGSTOP; of SQLite, the files are locked), and goes on later. */
   "store-frozen",

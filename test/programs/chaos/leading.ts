@@ -7,7 +7,7 @@ import type { Line } from "@leasehold/test-kit/candidates/history";
 export class Leading {
   #leads = false;
 
-  /** Whether this line shows that its worker leads. */
+  /** This line shows that its worker leads. */
   shows(line: Line): boolean {
     switch (line.event) {
       case "taskStarted":
@@ -28,7 +28,7 @@ export class Leading {
     }
   }
 
-  /** Whether it did at the last line. */
+  /** It did at the last line. */
   get leads(): boolean {
     return this.#leads;
   }

@@ -20,7 +20,7 @@ export interface PlannedFault<Kind extends FaultKind = FaultKind> {
   readonly lasts: number;
   /** For how long a slow network keeps each piece of data. */
   readonly delay: number;
-  /** Whether a worker that is started again has another candidateId than before. */
+  /** A worker that is started again has another candidateId than before. */
   readonly renames: boolean;
 }
 
@@ -28,15 +28,15 @@ export interface PlannedFault<Kind extends FaultKind = FaultKind> {
 export interface PlannedRound {
   /** Nothing happens for so long, in leases. */
   readonly calm: number;
-  /** What happens to a process. */
+  /** The fault of a process. */
   readonly process?: PlannedFault<ProcessFault>;
-  /** What happens to a worker's connections, or to the store. */
+  /** The fault of a worker's connections, or of the store. */
   readonly network?: PlannedFault<LinkFault | StoreFault | typeof SEVERED>;
 }
 
 export interface PlanOptions {
   readonly rounds: number;
-  /** Whether workers reach the store through a network. */
+  /** Workers reach the store through a network. */
   readonly isNetworked: boolean;
 }
 
@@ -50,7 +50,7 @@ const LEADER_BIAS = 0.8;
 /** How many workers are cut off for ever at most, in one episode: of five, three are left. */
 const MOST_SEVERED = 2;
 
-/** What is to happen: the same for the same seed, whatever happens then. */
+/** The plan: the same for the same seed, whatever happens then. */
 export function planOf(seed: number, { rounds, isNetworked }: PlanOptions): readonly PlannedRound[] {
   const dice = new SeededRandom(seed);
   let severed = 0;

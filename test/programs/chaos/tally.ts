@@ -1,7 +1,7 @@
 import type { StoreName } from "@leasehold/test-kit/stores/stores";
 import type { Figures, Verdict } from "./check.ts";
 
-/** What there was to see on one store, over all episodes. */
+/** The figures of one store, over all episodes. */
 export class Tally {
   readonly store: StoreName;
   #episodes = 0;

@@ -1,14 +1,14 @@
 import type { Summary } from "./summary.ts";
 
-/** What each event tells beside when, who and in which term. Instants are like `at`. */
+/** The data of each event beside when, who and in which term. Instants are like `at`. */
 export interface EventDetails {
   /** The demo begins. */
   readonly demo: {
     readonly leaseDurationMs: number;
     readonly retryPeriodMs: number;
-    /** What the lease is on, for people. */
+    /** The store of the lease, for people. */
     readonly store: string;
-    /** What stands for it here, and where. */
+    /** The service that stands for it here, and its address. */
     readonly place: string;
   };
   /** The next act begins. */

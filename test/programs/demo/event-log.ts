@@ -2,7 +2,7 @@ import { isEvent, type DemoEvent, type EventDetails, type EventName, type EventN
 import { demoMs } from "./demo-clock.ts";
 
 export interface Awaited<Name extends EventName> {
-  /** What is awaited, in words: for the live view, and for the error if it does not come. */
+  /** The awaited event, in words: for the live view, and for the error if it does not come. */
   readonly what: string;
   readonly event: Name | readonly Name[];
   /** Whose. @defaultValue anybody's */
@@ -17,7 +17,7 @@ export interface Awaited<Name extends EventName> {
 export class EventLog {
   readonly originMs: number = demoMs();
   readonly events: DemoEvent[] = [];
-  /** What the demo is waiting for, or was when it was stopped. */
+  /** The event that the demo waits for, or did when it was stopped. */
   waitingFor: { readonly what: string; readonly since: number } | undefined;
   readonly #signal: AbortSignal;
   readonly #listeners = new Set<(event: DemoEvent) => void>();

@@ -8,19 +8,19 @@ import { inOrder, overlapMs, reignsOf } from "./timeline.ts";
 export interface Expectation {
   readonly expected: string;
   readonly held: boolean;
-  /** What was found, in words. */
+  /** The finding, in words. */
   readonly found: string;
 }
 
-/** What the demo has come to. */
+/** The result of the demo. */
 export interface Evidence {
-  /** What the lease is on, for people. */
+  /** The store of the lease, for people. */
   readonly store: string;
   readonly fence: LeaseStoreCapabilities["fence"];
   readonly events: readonly DemoEvent[];
   readonly takeovers: readonly Takeover[];
   readonly timing: Timing;
-  /** What the ledger held, one version after another. */
+  /** The ledger's versions, one after another. */
   readonly ledger: readonly (readonly Entry[])[];
 }
 
@@ -28,7 +28,7 @@ export interface Evidence {
 const CRASH_LEASES = 1.1;
 /** or, where that tenth of a short lease is less than what a busy machine takes to start a process, this long after the lease. */
 const NOISE_MS = 700;
-/** What a polite handover may take beside one retry period: a few round trips, with room for a busy machine. */
+/** The time of a polite handover beside one retry period: a few round trips, with room for a busy machine. */
 const ROUND_TRIPS_MS = 1_000;
 
 export function judge(evidence: Evidence): Expectation[] {

@@ -8,7 +8,7 @@ const LAST_LOOK_MS = 5_000;
 
 /** Reads the ledger again and again beside those who write it: the leader's next write would hide a stale one. */
 export class LedgerWatch implements AsyncDisposable {
-  /** What the ledger held, one after another, without repetitions. */
+  /** The ledger's contents, one after another, without repetitions. */
   readonly versions: Entry[][] = [];
   readonly #ledger: GuardedDocument;
   readonly #stop = Promise.withResolvers<undefined>();

@@ -6,13 +6,13 @@ export interface Entry {
   readonly candidate: string;
 }
 
-/** What the ledger holds, which is empty at first. */
+/** Returns the ledger's content, which is empty at first. */
 export function entriesOf(text: string): Entry[] {
   return text === "" ? [] : (JSON.parse(text) as Entry[]);
 }
 
 /**
- * What is wrong with a ledger, given its versions in the order in which they were read: a version that does not extend
+ * The faults of a ledger, given its versions in the order in which they were read: a version that does not extend
  * the one before has lost something, a term that goes back is a stale leader's write, and an acknowledged entry must
  * be there in the end. Empty if all is well.
  */

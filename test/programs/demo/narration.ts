@@ -3,7 +3,7 @@ import type { DemoEvent } from "./demo-event.ts";
 
 export interface Line {
   readonly text: string;
-  /** What somebody said, word for word. */
+  /** Somebody's words, as they were said. */
   readonly quote?: string | undefined;
   readonly tone: "plain" | "faint" | "leader" | "trouble" | "relief";
 }

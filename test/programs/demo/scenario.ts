@@ -16,7 +16,7 @@ const ENTRIES = 3;
 const LAST_ENTRIES = 1.5;
 
 /**
- * What the world does to the workers, one thing after another. It only waits for what should happen: whether it
+ * The world's acts upon the workers, one after another. It only waits for what should happen: whether it
  * happened in time, and nothing else did, is judged afterwards.
  */
 export async function play(stage: Stage): Promise<void> {

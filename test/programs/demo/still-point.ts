@@ -21,7 +21,7 @@ export class StillPoint {
     });
   }
 
-  /** Whether the demo has asked for it, and the last renewal is confirmed and the next one not due for a while. */
+  /** The demo has asked for it, and the last renewal is confirmed and the next one not due for a while. */
   isReached(leadership: Leadership): boolean {
     const freshMs = this.#validForMs - (1 - UNTIL_RENEWAL) * this.#renewIntervalMs;
     return this.#wanted && leadership.remainingMs() > freshMs;

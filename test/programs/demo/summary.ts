@@ -4,7 +4,7 @@ import { overlapMs, reignsOf, type Reign } from "./timeline.ts";
 
 /** How the demo went. */
 export interface Summary {
-  /** Whether every expectation held. */
+  /** Every expectation held. */
   readonly ok: boolean;
   readonly takeovers: readonly Takeover[];
   readonly overlapMs: number;

@@ -13,7 +13,7 @@ export interface Takeover {
   readonly ms: number;
   /** The same, as a multiple of the lease. */
   readonly leases: number;
-  /** What the time is counted from: the old leader's last good renewal, by when it was sent, or its release. */
+  /** The start of the time: the old leader's last good renewal, by when it was sent, or its release. */
   readonly since: "renewal" | "release";
   /** How long since the signal that brought it about. */
   readonly sinceSignalMs: number;

@@ -90,7 +90,7 @@ export class TerminalView implements View {
   }
 }
 
-/** Whether there is a terminal, and room on it for the lanes. One without a size, of some CI, has none. */
+/** There is a terminal, and room on it for the lanes. One without a size, of some CI, has none. */
 function isRoomy({ isTTY, columns, rows }: NodeJS.WriteStream): boolean {
   return isTTY && columns >= MIN_COLUMNS && rows >= MIN_ROWS;
 }

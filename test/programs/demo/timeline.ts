@@ -12,7 +12,7 @@ export interface Reign extends Span {
   readonly term: number;
 }
 
-/** What a worker was doing for a while. `term` is set while it leads. */
+/** A worker's state for a while. `term` is set while it leads. */
 export interface Stretch extends Span {
   readonly candidate: string;
   readonly state: "standby" | "leading" | "frozen";
@@ -57,7 +57,7 @@ export function overlapMs(spans: readonly Span[]): number {
   return overlap;
 }
 
-/** What each worker did, from its first word to its end or to `endsAt`, in the order of their starts. */
+/** The states of each worker, from its first word to its end or to `endsAt`, in the order of their starts. */
 export function stretchesOf(events: readonly DemoEvent[], endsAt: number): Stretch[] {
   const stretches: Stretch[] = [];
   const open = new Map<string, Omit<Stretch, "to">>();

@@ -1,6 +1,6 @@
 import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
 
-/** What the demo tells a worker that it starts. */
+/** The settings of a worker that the demo starts. */
 export interface WorkerSettings {
   readonly candidateId: string;
   readonly store: StoreSettings;

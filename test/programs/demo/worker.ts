@@ -55,7 +55,7 @@ async function lead(leadership: Leadership): Promise<void> {
   }
 }
 
-/** What a worker must not do, done on purpose: it knows that it is deposed, and writes all the same. */
+/** A worker must not do this, and does it on purpose: it knows that it is deposed, and writes all the same. */
 async function writeLate(leadership: Leadership, entries: readonly Entry[]): Promise<void> {
   const late: Entry = { entry: entries.length + 1, term: leadership.term, candidate: candidateId };
   try {

@@ -3,11 +3,11 @@ export interface Check {
   readonly name: string;
   /** Macros of the model. */
   readonly macros: readonly string[];
-  /** What is claimed and has to be found violated; absent where every claim has to hold in every state. */
+  /** The claim that has to be found violated; absent where every claim has to hold in every state. */
   readonly violates?: Claim | undefined;
-  /** What has to be met on the way, so that a claim that holds says something. */
+  /** The situations that have to be met on the way, so that a claim that holds says something. */
   readonly shows?: readonly string[] | undefined;
-  /** Whether the run that was found is printed. */
+  /** The run that was found is printed. */
   readonly tells?: boolean | undefined;
 }
 
@@ -45,7 +45,7 @@ const RIGHT: readonly Check[] = [
   { name: "finer ticks, 4 and 5 to a lease", macros: [NO_GUARDED_WRITES, ONE_WRITE, "TICKS=4"] },
 ];
 
-/** What takes minutes where the machine is busy. */
+/** These take minutes where the machine is busy. */
 const LONG: readonly Check[] = [
   { name: "nothing is dropped that is under way", macros: [NO_GUARDED_WRITES, ONE_WRITE, "KEEP_THE_PAST"] },
   { name: "everything at once", macros: [], shows: [...MET, ...MET_WITH_FENCE] },

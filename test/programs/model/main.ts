@@ -93,7 +93,7 @@ function startAll(all: readonly Check[], programs: Programs, folder: string): Re
   return findings.map(({ promise }) => promise);
 }
 
-/** What is not as expected, or `undefined`. */
+/** Returns the difference from what was expected, or `undefined`. */
 function problemOf({ violates, shows = [] }: Check, { violated, complete, shown, run }: Found): string | undefined {
   if (violated !== violates) {
     return violated === undefined ? "No violation was found." : [`Violated: ${violated}`, ...account(run)].join("\n");

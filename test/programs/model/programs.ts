@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { findProgram } from "@leasehold/test-kit/backends/find-program";
 
-/** What the checks run, and the Debian packages that have it. */
+/** The programs that the checks run, and the Debian packages that have them. */
 const PACKAGES = { spin: ["spin"], gcc: ["gcc", "libc6-dev"] } as const;
 
 /** Where the programs are. */

@@ -9,11 +9,11 @@ import type { Programs } from "./programs.ts";
 const TIME_LIMIT_MS = 1_800_000;
 const MEMORY_LIMIT_MB = 2_000;
 
-/** What a search through the states of the model has found. */
+/** The result of a search through the states of the model. */
 export interface Found {
-  /** What is violated, or `undefined` if every claim holds. */
+  /** The violated claim, or `undefined` if every claim holds. */
   readonly violated: string | undefined;
-  /** Whether every state has been visited, or a violation found: nothing was cut off. */
+  /** Every state has been visited, or a violation found: nothing was cut off. */
   readonly complete: boolean;
   readonly shown: ReadonlySet<string>;
   readonly states: number;

@@ -3,7 +3,7 @@ import { parse, visit, type Node } from "./syntax-tree.ts";
 /** The name under which a worker has what is told of every block that is entered. */
 export const REACH = "__leaseholdReach";
 
-/** Whether all of it runs once it is entered, but for the blocks in it: `{ ... }`, or what an arrow function returns. */
+/** All of it runs once it is entered, but for the blocks in it: `{ ... }`, or what an arrow function returns. */
 export function isBlock(node: Node, above: readonly Node[]): boolean {
   const parent = above.at(-1);
   const isBody = parent?.type === "ArrowFunctionExpression" && parent["body"] === node;

@@ -9,7 +9,7 @@ import { apply, type Mutant } from "./mutate.ts";
 import type { Reached, WorkerOrders } from "./reach.ts";
 import { ROOT, type SourceFile } from "./sources.ts";
 
-/** What a test file needs and enters without any mutant. */
+/** The time that a test file needs, and the blocks that it enters, without any mutant. */
 export interface Baseline extends Reached {
   /** From the start of the file's process to its end. */
   readonly durationMs: number;

@@ -8,7 +8,7 @@ export interface Mutant {
   readonly line: number;
   /** The line that is changed, without the spaces around it. */
   readonly from: string;
-  /** What it is changed into. */
+  /** The text that replaces it. */
   readonly to: string;
   /** How many mutants of the file with this `from` and `to` come before this one. */
   readonly nth: number;

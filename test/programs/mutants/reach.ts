@@ -1,4 +1,4 @@
-/** What a test file enters; blocks have the numbers of `tellBlocks`. */
+/** The blocks that a test file enters; they have the numbers of `tellBlocks`. */
 export interface Reached {
   /** How many blocks in all, each as often as it was entered. */
   readonly entries: number;
@@ -6,7 +6,7 @@ export interface Reached {
   readonly byTest: ReadonlyArray<readonly [name: string, blocks: readonly number[]]>;
 }
 
-/** What a worker is told. */
+/** The settings of a worker. */
 export interface WorkerOrders {
   /** The file into which it writes what was reached; none: it does not look. */
   readonly report: string | undefined;

@@ -1,14 +1,14 @@
-/** What a worker of Vitest begins with: tells which blocks each test enters, and ends where they are entered without end. */
+/** A worker of Vitest begins with this: it tells which blocks each test enters, and ends where they are entered without end. */
 import { appendFileSync } from "node:fs";
 import { afterAll, beforeEach, inject, onTestFinished } from "vitest";
 import { REACH } from "./blocks.ts";
 import type { Reached } from "./reach.ts";
 
 const { report, mostEntries } = inject("mutants");
-/** What each test that is under way has entered. */
+/** The blocks that each test under way has entered. */
 const underWay = new Map<string, Set<number>>();
 const byTest = new Map<string, Set<number>>();
-/** What was entered while no test was under way, so that it may be for any of them. */
+/** The blocks that were entered while no test was under way: they may be for any of them. */
 const always = new Set<number>();
 let entries = 0;
 

@@ -20,7 +20,7 @@ export interface SourceFile {
   /** From the root of the repository. */
   readonly path: string;
   readonly source: string;
-  /** What the numbers of its blocks begin with. */
+  /** The first number of its blocks. */
   readonly base: number;
   readonly mutants: readonly Mutant[];
 }

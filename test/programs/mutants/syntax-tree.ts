@@ -8,7 +8,7 @@ export interface Node {
   readonly [property: string]: unknown;
 }
 
-/** What says something of types alone, and is gone when the program runs. */
+/** Syntax of types alone, which is gone when the program runs. */
 const TYPES_ALONE = new Set([
   "typeAnnotation",
   "typeParameters",
@@ -18,7 +18,7 @@ const TYPES_ALONE = new Set([
   "implements",
   "decorators",
 ]);
-/** What wraps an expression for the types' sake. */
+/** Syntax that wraps an expression for the types' sake. */
 const WRAPPERS = new Set(["TSAsExpression", "TSSatisfiesExpression", "TSNonNullExpression"]);
 
 /** @throws an error where `source` is no TypeScript. */

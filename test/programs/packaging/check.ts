@@ -6,7 +6,7 @@ import { Report } from "./report.ts";
 import { checkTarball, pack, type Manifest, type Workspace } from "./tarball.ts";
 
 /*
- * What a user gets is the tarball, not the repository: this packs every published package, checks what is inside, and
+ * A user gets the tarball, not the repository: this packs every published package, checks what is inside, and
  * installs them together in an empty folder elsewhere, where a program imports them and the compiler reads their types.
  * It needs `dist`, so `npm run types` comes before it.
  */

@@ -91,7 +91,7 @@ function entryPoints({ manifest }: Tarball): string[] {
   return paths.map((path) => manifest.name + path.slice(1));
 }
 
-/** What documents and examples, and so users, import from an entry point. */
+/** The names that documents and examples, and so users, import from an entry point. */
 function importedNames(entry: string, root: string): string[] {
   const files = globSync(["*.md", "docs/*.md", "packages/*/*.md", "examples/**/*.{md,ts}"], {
     cwd: root,

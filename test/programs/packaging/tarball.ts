@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { run } from "./command.ts";
 import type { Report } from "./report.ts";
 
-/** What matters here of a package.json. */
+/** The part of a package.json that matters here. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;

@@ -69,7 +69,7 @@ interface Answer {
   readonly means: readonly string[];
   /** Which lease it names. */
   readonly leaseId?: string | undefined;
-  /** Whether the ETag that it names is the blob's. */
+  /** The ETag that it names is the blob's. */
   readonly namesEtag?: boolean | undefined;
 }
 

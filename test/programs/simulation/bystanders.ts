@@ -15,7 +15,7 @@ export class Bystanders {
   readonly lodger: Elector | undefined;
   /** What the observer saw last, if there is one. */
   seen: { readonly leader: Leader | undefined } | undefined;
-  /** Whether all of them have stopped. */
+  /** All of them have stopped. */
   stopped = true;
   readonly #world: World;
   readonly #process: SimulatedProcess;

@@ -9,9 +9,9 @@ export interface CandidatePlan extends PlannedClock, Turns {
   readonly leaseDurationMs: number;
   /** How it leads: by `run`, or by `campaign`, holding its leadership by hand. */
   readonly way: "run" | "campaign";
-  /** Whether it is a machine that can be suspended. One that can is never set back in time: it could not tell how long it slept. */
+  /** It is a machine that can be suspended. One that can is never set back in time: it could not tell how long it slept. */
   readonly sleeps: boolean;
-  /** Whether it may use the store's own clock to tell that a lease has expired. */
+  /** It may use the store's own clock to tell that a lease has expired. */
   readonly expiry: "store-clock" | "observed" | undefined;
   readonly releaseOnStop: boolean;
   /** What it has beside the options that all have. */
@@ -20,14 +20,14 @@ export interface CandidatePlan extends PlannedClock, Turns {
   readonly livesWith: number | undefined;
   /** Another election, in which its process has the only elector. */
   readonly lodges: string | undefined;
-  /** Whether its process has an observer, too. */
+  /** Its process has an observer, too. */
   readonly observes: boolean;
 }
 
 /** The shortest lease, which a store takes whose clock may step; and about as short as the simulated network allows. */
 export const SHORTEST_LEASE_MS = 1_000;
 
-/** What all candidates of a run have in common. */
+/** The settings that all candidates of a run have in common. */
 export interface Field {
   readonly store: StoreKind;
   readonly leaseMs: number;

@@ -20,7 +20,7 @@ export interface CandidateOptions {
   readonly random: SeededRandom;
 }
 
-/** What a task throws that fails. */
+/** The error of a task that fails. */
 class TaskError extends Error {}
 
 type Character = "obedient" | "deaf" | "throwing" | "short" | "silent";
@@ -44,9 +44,9 @@ export class Candidate {
   readonly process: SimulatedProcess;
   readonly elector: Elector;
   readonly stopping = new AbortController();
-  /** Whether its supervisor has settled. */
+  /** Its supervisor has settled. */
   stopped = false;
-  /** Whether it was told to stop; it may be frozen, and not have heard of it. */
+  /** It was told to stop; it may be frozen, and not have heard of it. */
   told = false;
   /** The last term that it led, or 0. */
   term = 0;
@@ -113,12 +113,12 @@ export class Candidate {
     return this.#options.candidate;
   }
 
-  /** Whether it lives, and was not told to stop. */
+  /** It lives, and was not told to stop. */
   get competes(): boolean {
     return this.clock.alive && !this.told;
   }
 
-  /** Whether it releases its lease when it stops, and is told so. */
+  /** It releases its lease when it stops, and is told so. */
   get releases(): boolean {
     return this.plan.releaseOnStop && canRelease(this.plan.options);
   }

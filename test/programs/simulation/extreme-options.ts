@@ -21,7 +21,7 @@ const SHORTEST_ATTEMPT_MS = 70;
 /** As long as a request in the calm takes, so that a release is confirmed in time. */
 const SHORTEST_RELEASE_MS = 50;
 
-/** Whether this candidate can release and hear of it, once the network is good: its task needs a moment to stop, and the request another. */
+/** This candidate can release and hear of it, once the network is good: its task needs a moment to stop, and the request another. */
 export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infinity }: ExtremeOptions): boolean {
   return releaseTimeoutMs >= SHORTEST_RELEASE_MS && drainTimeoutMs > 1;
 }

@@ -22,7 +22,7 @@ export class Invocation {
   readonly line: Line;
   /** What it was given, if it was elected. */
   leadership: Leadership | undefined;
-  /** Whether its work is done, so that it may be recorded. */
+  /** Its work is done, so that it may be recorded. */
   worked = false;
   readonly #world: World;
   readonly #delivery: Delivery;
@@ -67,7 +67,7 @@ export class Invocation {
     }
   }
 
-  /** Whether it asks again and again, without waiting, for its work to be recorded as done. */
+  /** It asks again and again, without waiting, for its work to be recorded as done. */
   get hurries(): boolean {
     if (!this.#workedAt) return false;
     const passedMs = this.#world.nowMs - this.#workedAt.ms;

@@ -11,19 +11,19 @@ export const LAST_ARRIVALS_MS = 500;
 export const RETRY_AFTER_LEASES = 0.25;
 
 const FAIR_WEATHER_MS = 15;
-/** What the writes of a lease are called, by each store. */
+/** The names of a lease's writes, by each store. */
 const WRITES = new Set(["put", "UpdateItem", "renew"]);
 /** An attempt waits for a ninth of a lease, by default. */
 const SLOW_LEASES = 0.11;
 
-/** What keeps a process from the service for a while. */
+/** A cut between a process and the service, for a while. */
 type Window = { readonly untilMs: number } & (
   | { readonly kind: "partition"; readonly side: Partition["side"] }
   | { readonly kind: "slow"; readonly ms: number }
   | { readonly kind: "outage"; readonly how: Outage["how"] }
 );
 
-/** What has befallen requests so far, by kind. */
+/** The number of mishaps of requests so far, by kind. */
 export type FaultCounts = Map<string, number>;
 
 /** The way of one process to the service, by the plan's weather and by what befalls the two. */

@@ -19,7 +19,7 @@ interface Order {
   /** The terms that it was carried out on. */
   readonly terms: Set<number>;
   carriedOutMs: number | undefined;
-  /** Whether its call has said that it was not carried out, and will not be. */
+  /** Its call has said that it was not carried out, and will not be. */
   denied: boolean;
 }
 
@@ -121,7 +121,7 @@ export class Orders {
     if (order.denied) this.#lies(order, "it was not carried out");
   }
 
-  /** Whether anybody here sees which order is carried out. */
+  /** Anybody here sees which order is carried out. */
   get #isSeen(): boolean {
     return this.#world.plan.store.startsWith("records");
   }

@@ -24,7 +24,7 @@ export interface Plan {
   /** When the last mishap is over, all tasks do as they are told, and the network is good again. */
   readonly calmAtMs: number;
   /**
-   * Whether every leadership is asked for its validity after every step. Asking makes a term that is over end at once; a
+   * Every leadership is asked for its validity after every step. Asking makes a term that is over end at once; a
    * run in which nobody asks shows whether it also does so by itself.
    */
   readonly asks: boolean;

@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 
 /** A process in which candidates live, and perhaps others on the same store object. */
 export class SimulatedProcess extends Line {
-  /** Whether it is a machine that can be suspended. */
+  /** It is a machine that can be suspended. */
   readonly sleeps: boolean;
   readonly bystanders: Bystanders;
   /** When it began to run again after it was frozen last, by the true time; and whether its monotonic clock had stood still. */

@@ -179,7 +179,7 @@ export class Referee {
     }
   }
 
-  /** What an elector says of itself, whatever its tasks were given. */
+  /** An elector's word on itself, whatever its tasks were given. */
   #checkElectors(): void {
     if (!this.#world.plan.asks) return;
     const leading = [...this.#world.everyone].filter(({ clock, elector }) => clock.running && elector.isLeader);
@@ -220,7 +220,7 @@ export class Referee {
     this.highestTerm = Math.max(this.highestTerm, term);
   }
 
-  /** Whether two candidates have a store object in common: that knows of what the one has left that the other may take it. */
+  /** Two candidates have a store object in common: that knows of what the one has left that the other may take it. */
   #share(one: string, other: string): boolean {
     const homes = (id: string): Line[] =>
       [...this.#world.everyone].filter((each) => each.id === id).map(({ process }) => process);
@@ -251,7 +251,7 @@ export class Referee {
     this.#highestWritten = Math.max(this.#highestWritten, term);
   }
 
-  /** Whether a process has run for long enough for its timers to have noticed what its clocks say. */
+  /** A process has run for long enough for its timers to have noticed what its clocks say. */
   #hasHadTime({ process: { thawed } }: Candidate): boolean {
     if (!thawed) return true;
     return this.#world.nowMs - thawed.atMs > (thawed.slept ? NOTICES_SLEEP_WITHIN_MS : NOTICES_WITHIN_MS);

@@ -142,7 +142,7 @@ export class Schedule {
   }
 }
 
-/** What the gate calls an occurrence. */
+/** The gate's name of an occurrence. */
 function idOf({ name, scheduledMs }: Occurrence): string {
   return `${name}@${new Date(scheduledMs).toISOString()}`;
 }

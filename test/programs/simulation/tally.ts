@@ -1,6 +1,6 @@
 import type { RunReport } from "./simulation.ts";
 
-/** What many runs came to. Plain data: it is sent from one thread to another. */
+/** The results of many runs. Plain data: it is sent from one thread to another. */
 export interface Tally {
   runs: number;
   steps: number;

@@ -2,7 +2,7 @@ import type { Reservation } from "@leasehold/core";
 import type { SeededRandom } from "@leasehold/core/testing";
 import type { StoreKind } from "./stores/stores.ts";
 
-/** What a candidate may ask for beyond the lease. */
+/** The options that a candidate may have beyond the lease. */
 export interface Turns {
   /** Nobody may come after it for so long after it has acquired, even if it releases sooner. */
   readonly minimumHoldMs: number;

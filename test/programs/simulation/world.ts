@@ -49,7 +49,7 @@ export class World {
   readonly processes = new Set<SimulatedProcess>();
   /** The way of each process to the service. */
   readonly links = new Set<Link>();
-  /** Whether all is well from now on, and tasks are to do as they are told. */
+  /** All is well from now on, and tasks are to do as they are told. */
   calm = false;
   steps = 0;
   requests = 0;

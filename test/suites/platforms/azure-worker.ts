@@ -37,7 +37,7 @@ const loader = Module as unknown as { _load: Load };
 const load = loader._load.bind(Module);
 loader._load = (request, ...rest) => (request === "@azure/functions-core" ? core : load(request, ...rest));
 
-/** What an invocation came to, as the worker tells the host. */
+/** The outcome of an invocation, as the worker reports it to the host. */
 export interface Invoked {
   readonly returnValue: unknown;
   readonly logs: readonly string[];

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-/** What an invocation came to. */
+/** The outcome of an invocation. */
 export type Invoked = { readonly response: unknown } | { readonly errorType: string; readonly errorMessage: string };
 
 export interface FunctionOptions {

@@ -14,7 +14,7 @@ import type { TestEvent } from "./lambda-handlers.ts";
 
 const HANDLERS = new URL("./lambda-handlers.ts", import.meta.url);
 const TEN = "2026-11-20T10:00:00Z";
-/** What EventBridge sends; each region's own event has an id of its own. */
+/** An event of EventBridge; each region's own event has an id of its own. */
 const tick = (region: string, id: string): TestEvent => ({
   id,
   time: TEN,

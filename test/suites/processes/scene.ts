@@ -58,7 +58,7 @@ export class Scene {
     return this.#cast.worstOverlapMs;
   }
 
-  /** What is in the guarded document, past all proxies. */
+  /** The content of the guarded document, past all proxies. */
   async guardedContent(): Promise<string> {
     const { document } = await azure.open(azureSettings(this.#storeUrl, this.#containerName));
     return await document(this.election).read();

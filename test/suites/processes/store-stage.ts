@@ -99,7 +99,7 @@ export class StoreScene {
     return standby;
   }
 
-  /** What is in the guarded document. */
+  /** The content of the guarded document. */
   async guardedContent(): Promise<string> {
     return await this.#document.read();
   }

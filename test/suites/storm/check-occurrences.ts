@@ -15,7 +15,7 @@ export interface OccurrencesLog {
 }
 
 /**
- * Whether every occurrence was done once: by the store's own record, and by what its deliveries have said. One whose
+ * Every occurrence was done once: by the store's own record, and by what its deliveries have said. One whose
  * process died, or did not hear from the store, between the end of its handler and its report may have done it as well.
  */
 export function checkOccurrences({ records, deliveries, failedWrites }: OccurrencesLog): string[] {

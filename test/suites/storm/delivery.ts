@@ -11,7 +11,7 @@ export interface Delivery {
   /** How long its handler works, in how many pieces. After each of them it calls `checkpoint()`. */
   readonly workMs: number;
   readonly pieces: number;
-  /** Whether its handler throws when it has worked. */
+  /** Its handler throws when it has worked. */
   readonly fails: boolean;
   /** Where its process kills itself, in the very turn of its event loop in which that is known. */
   readonly diesOnce?: SelfDeath | undefined;
@@ -27,7 +27,7 @@ export type GateSettings = { readonly election: string; readonly leaseDurationMs
   | { readonly gate: "sticky"; readonly group: string; readonly periodMs: number; readonly missedTicks: number }
 );
 
-/** What a worker is told at its start. */
+/** The settings of a worker at its start. */
 export interface WorkerSettings {
   readonly store: StoreSettings;
   readonly gates: readonly GateSettings[];

@@ -1,6 +1,6 @@
 import type { DeliveryLog } from "./witness.ts";
 
-/** What there was to see in a storm. */
+/** The figures of a storm. */
 export interface Figures {
   readonly deliveries: number;
   /** Processes that were killed. */

@@ -118,7 +118,7 @@ export class Fleet implements AsyncDisposable {
     while (this.#deaths.size > 0) await Promise.all(this.#deaths);
   }
 
-  /** What the workers wrote to stderr: normally nothing. */
+  /** The workers' stderr: normally nothing. */
   get stderr(): string {
     return this.#processes.map(({ stderr }) => stderr).join("");
   }
@@ -199,7 +199,7 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-/** Whether a moment comes before the delivery is over. */
+/** A moment comes before the delivery is over. */
 async function comes(moment: Promise<void>, over: Promise<void>): Promise<boolean> {
   return await Promise.race([moment.then(() => true), over.then(() => false)]);
 }

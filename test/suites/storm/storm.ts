@@ -2,7 +2,7 @@ import type { StoreName } from "@leasehold/test-kit/stores/stores";
 import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
 import type { Figures } from "./figures.ts";
 
-/** What a storm is made from. */
+/** The settings of a storm. */
 export interface StormOptions {
   readonly store: StoreName;
   /** A service that runs. */
@@ -11,7 +11,7 @@ export interface StormOptions {
   readonly seed: number;
 }
 
-/** What has come of one. */
+/** The result of a storm. */
 export interface Verdict {
   /** In words; nothing at all, if all is well. */
   readonly problems: readonly string[];

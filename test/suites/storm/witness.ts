@@ -47,7 +47,7 @@ export interface Moments {
 /** Hears all that workers say, and writes it down delivery by delivery. Nothing is ever struck out. */
 export class Witness {
   readonly failedWrites: FailedWrite[] = [];
-  /** What no worker should do. */
+  /** The faults of a worker. */
   readonly surprises: string[] = [];
   readonly #logs = new Map<string, { readonly log: DeliveryLog; readonly reach: (moment: keyof Moments) => void }>();
 

@@ -5,7 +5,7 @@ import { afterResignation, drawAfterResignation, type AfterResignation } from ".
 export interface Break extends AfterResignation {
   readonly kind: "break";
   readonly immediate: boolean;
-  /** Whether it says which term it is to end. */
+  /** It says which term it is to end. */
   readonly aims: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { WrongClocks } from "../wrong-clocks.ts";
 export interface MishapKind<Drawn extends { readonly kind: string }> {
   /** How often it is drawn, as compared with the others. */
   readonly share: number;
-  /** Whether it can happen in such a run, and is within what users are promised. @defaultValue always */
+  /** It can happen in such a run, and is within what users are promised. @defaultValue always */
   fits?(scope: Scope): boolean;
   draw(random: SeededRandom, scope: Scope): Drawn;
   /** Does it. What it does ends by itself, at the latest when the calm begins. */
@@ -42,7 +42,7 @@ export function drawRestartMs(random: SeededRandom, { leaseMs }: Scope): number 
   return random.chance(0.8) ? leaseMs * random.pick([0, random.between(0, 0.5), random.between(0.5, 2)]) : undefined;
 }
 
-/** Whether the store's own clock may show anything. */
+/** The store's own clock may show anything. */
 export function storeClockIsWrong({ wrongClocks }: Scope): boolean {
   return wrongClocks === "store" || wrongClocks === "all";
 }

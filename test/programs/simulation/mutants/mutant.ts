@@ -13,7 +13,7 @@ export interface Mutant {
   readonly name: string;
   /** The invariant that it breaks, by its name in ARCHITECTURE.md. */
   readonly rule: string;
-  /** What the bug is, for people. */
+  /** The bug, for people. */
   readonly bug: string;
   readonly patches: readonly Patch[];
   /** In how many runs, from seed 1 on, it has to be caught. */

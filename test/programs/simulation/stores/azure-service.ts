@@ -1,4 +1,4 @@
-/** What the service keeps of one blob. Its content is nobody's concern here, only how long it is. */
+/** The service's record of one blob. Its content is nobody's concern here, only how long it is. */
 interface Blob {
   metadata: Readonly<Record<string, string>>;
   etag: string;

@@ -25,9 +25,9 @@ export interface Grant {
   /** Until when the term before it barred others, by the fastest of clocks; and who held that one. */
   readonly barredUntilMs?: number | undefined;
   readonly heldBy?: string | undefined;
-  /** What should have barred it at that moment, by the fastest of clocks. */
+  /** The bar at that moment, by the fastest of clocks. */
   readonly barredBy?: Bar | undefined;
-  /** Whether an administrator has lifted what would bar after the term before. */
+  /** An administrator has lifted what would bar after the term before. */
   readonly lifted?: boolean | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Bar {
   readonly by: string;
 }
 
-/** What the service keeps of one occurrence, as far as anybody here looks at it. */
+/** The service's record of one occurrence, as far as anybody here looks at it. */
 export interface Claim {
   /** The number of the last attempt at it. */
   readonly term: number;
@@ -47,7 +47,7 @@ export interface Claim {
   readonly done: boolean;
 }
 
-/** What can be seen of the service from outside, all of it at once. */
+/** The state of the service as it is seen from outside, all of it at once. */
 export interface ServiceView {
   /** An occurrence was claimed, given back, renewed or completed. */
   claimed: (occurrence: string, before: Claim | undefined, after: Claim) => void;
@@ -84,9 +84,9 @@ export interface SimulatedStore {
   barredUntilMs(termId: string): number;
   /** The error by which the store's SDK, or its provider, tells of such a failure. */
   failure(how: RequestFailure, operation: string, retryAfterMs: number): Error;
-  /** Whether its `LeaseStore` has occurrences that a process without a memory can take over. */
+  /** Its `LeaseStore` has occurrences that a process without a memory can take over. */
   readonly keepsOccurrences: boolean;
-  /** Whether somebody is named as the holder at present. */
+  /** Somebody is named as the holder at present. */
   readonly held: boolean;
   /** Destroys what is stored, in a way that shows; returns what puts it back as it was, if there was anything. */
   corrupt(): (() => void) | undefined;

@@ -33,7 +33,7 @@ export type StoreKind = keyof typeof STORES;
 
 export const STORE_KINDS: readonly StoreKind[] = Object.keys(STORES) as StoreKind[];
 
-/** Whether candidates may choose to be told ages by its clock, which may be set, or be another server's after a failover. */
+/** Candidates may choose to be told ages by its clock, which may be set, or be another server's after a failover. */
 export function clockMayStep(kind: StoreKind): boolean {
   return kind === "records with a clock" || kind === "dynamodb";
 }

@@ -11,7 +11,7 @@ export interface Write {
 /** Whose turn it is on a record, and until when it is nobody's, as it was asked for: whatever becomes of that in the record. */
 export class Turn {
   readonly #toleranceMs: number;
-  /** What the present or last term has reserved for its group. */
+  /** The reservation of the present or last term for its group. */
   #reservation: LeaseRecord["reservation"];
   /** Until when its holder has left it held back, by the fastest of clocks. */
   #heldUntilMs = -Infinity;
@@ -31,7 +31,7 @@ export class Turn {
     return this.#nonceAtMs;
   }
 
-  /** Whether an administrator has lifted what would bar after the present term. */
+  /** An administrator has lifted what would bar after the present term. */
   get lifted(): boolean {
     return this.#lifted;
   }
