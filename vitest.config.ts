@@ -5,13 +5,17 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 // Not Vite's "module": Vitest passes these on to Node, whose `require` then finds files that only a bundler can read.
 const resolve = { conditions: ["@leasehold/source", "node"] };
 
+// The proofs that take minutes are in *.long.test.ts: `npm run test:long` runs them alone, `npm test` leaves them out.
+const LONG = "*.long.test.ts";
+
 /** The tests in one folder. The limits are what a busy machine needs; no test is to prove that something is fast. */
-function project(name: string, folder: string): TestProjectInlineConfiguration {
+export function testProject(name: string, folder: string, isLong: boolean): TestProjectInlineConfiguration {
   return {
     ssr: { resolve },
     test: {
       name,
-      include: [`${folder}/**/*.test.ts`],
+      include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],
+      exclude: ["**/node_modules/**", ...(isLong ? [] : [`**/${LONG}`])],
       testTimeout: 120_000,
       hookTimeout: 60_000,
       // Else Google's client looks for a metadata server first, and warns that there is none.
@@ -20,18 +24,23 @@ function project(name: string, folder: string): TestProjectInlineConfiguration {
   };
 }
 
-export default defineConfig({
-  // What runs the global setup, by Vitest's own name for it.
-  environments: { __vitest__: { resolve } },
-  test: {
-    // Prints the table of every store that was put to the test.
-    globalSetup: ["test/kit/conformance/table.ts"],
-    projects: [
-      ...readdirSync("packages").map((name) => project(name, `packages/${name}/test`)),
-      project("infra", "infra/*/test"),
-      project("kit", "test/kit/test"),
-      project("programs", "test/programs"),
-      project("suites", "test/suites"),
-    ],
-  },
+export default defineConfig(({ mode }) => {
+  const isLong = mode === "long";
+  return {
+    // What runs the global setup, by Vitest's own name for it.
+    environments: { __vitest__: { resolve } },
+    test: {
+      // By itself, Vitest leaves one processor to whoever watches.
+      maxWorkers: "100%",
+      // Prints the table of every store that was put to the test.
+      globalSetup: ["test/kit/conformance/table.ts"],
+      projects: [
+        ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong)),
+        testProject("infra", "infra/*/test", isLong),
+        testProject("kit", "test/kit/test", isLong),
+        testProject("programs", "test/programs", isLong),
+        testProject("suites", "test/suites", isLong),
+      ],
+    },
+  };
 });

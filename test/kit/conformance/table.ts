@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { renderTable, type CaseResult } from "@leasehold/conformance";
 import { inject } from "vitest";
 import type { TestProject } from "vitest/node";
@@ -12,8 +11,6 @@ declare module "vitest" {
     readonly conformanceResults: string;
   }
 }
-
-const FOLDER = fileURLToPath(new URL("../../../.results/conformance", import.meta.url));
 
 /** Keeps what became of one store's cases, for the table at the end of the run. */
 export async function keepResults(subject: string, results: readonly CaseResult[]): Promise<void> {
@@ -39,7 +36,5 @@ async function printTable(folder: string): Promise<void> {
     files.map(async (file) => JSON.parse(await readFile(join(folder, file), "utf8")) as CaseResult[]),
   );
   const table = renderTable(results.flat(), { width: process.stdout.columns ?? 160 });
-  await mkdir(FOLDER, { recursive: true });
-  await writeFile(join(FOLDER, "table.txt"), `${table}\n`);
   process.stdout.write(`\nConformance\n\n${table}\n`);
 }

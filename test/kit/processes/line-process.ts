@@ -1,10 +1,11 @@
 import { fork, spawn, type ChildProcess } from "node:child_process";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { hostMs } from "../clocks/host-clock.ts";
 import { reachesState } from "./process-state.ts";
+
+/** Most of a start is the compilation of an SDK. */
+const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/compiled", import.meta.url));
 
 /** How a process ended. */
 export interface ProcessEnd {
@@ -45,8 +46,7 @@ export class LineProcess<Line> {
         "--conditions=@leasehold/source",
         ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
       ],
-      // Most of a start is the compilation of an SDK.
-      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: join(tmpdir(), "leasehold-test-compile-cache") },
+      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: COMPILE_CACHE },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
-import config from "../../../vitest.config.ts";
+import { testProject } from "../../../vitest.config.ts";
 import { tellBlocks } from "./blocks.ts";
 import { apply, type Mutant } from "./mutate.ts";
 import type { Reached, WorkerOrders } from "./reach.ts";
@@ -50,14 +50,11 @@ export class Lane implements AsyncDisposable {
   static async open(packageName: string, files: readonly SourceFile[]): Promise<Lane> {
     const sources = new Map(files.map((file) => [join(ROOT, file.path), file]));
     const present: PresentMutant = { mutant: undefined };
-    const project = config.test?.projects?.find(
-      (one) => typeof one === "object" && "test" in one && one.test?.name === packageName,
-    );
-    if (typeof project !== "object" || !("test" in project)) throw new Error(`vitest.config.ts has no project '${packageName}'.`);
+    const tests = testProject(packageName, `packages/${packageName}/test`, false);
     const vitest = await createVitest(
       { config: false, watch: false, root: ROOT, maxWorkers: 1, bail: 1, reporters: [{}], silent: true, fsModuleCache: false },
       {
-        ...project,
+        ...tests,
         plugins: [
           {
             name: "leasehold-mutants",
@@ -68,7 +65,7 @@ export class Lane implements AsyncDisposable {
             },
           },
         ],
-        test: { ...project.test, pool: "forks", setupFiles: [fileURLToPath(new URL("./reached.ts", import.meta.url))] },
+        test: { ...tests.test, pool: "forks", setupFiles: [fileURLToPath(new URL("./reached.ts", import.meta.url))] },
       },
     );
     return new Lane(vitest, present);

@@ -1,6 +1,6 @@
 /**
  * A few thousand elections in virtual time, checked after every step; `npm run simulate` runs as many as one likes. That
- * the checks catch what they are there for is shown by mutants.test.ts.
+ * the checks catch what they are there for is shown by mutants.long.test.ts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";

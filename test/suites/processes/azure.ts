@@ -4,7 +4,7 @@ import { lateWrite } from "./late-write.ts";
 import { overrun } from "./overrun.ts";
 import { StoreStage } from "./store-stage.ts";
 
-/** What stores.test.ts asks of the others. */
+/** What on-store.ts asks of the others. */
 describe.concurrent("azure", async () => {
   const stage = await StoreStage.of("azure");
   coldTakeover(stage);
