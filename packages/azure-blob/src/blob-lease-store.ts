@@ -2,7 +2,6 @@ import type { BlobClient } from "@azure/storage-blob";
 import {
   ConfigurationError,
   systemClock,
-  UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
   type Clock,
@@ -11,6 +10,7 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
   type OccurrenceOptions,
+  type OccurrenceStore,
   type ReadOptions,
   type TransferOptions,
   type TransferOutcome,
@@ -23,7 +23,7 @@ import {
   checkValue,
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,
-  RecordLeaseStore,
+  RecordOccurrenceStore,
   ServiceClock,
   type AcquireOutcome,
   type AcquireRequest,
@@ -82,7 +82,6 @@ export class BlobLeaseStore implements LeaseStore {
     storeClock: undefined,
     // A reservation counts between two dates of the service, each of which names a second and so may hide almost one more.
     reservation: { toleranceMs: 2_000 },
-    completion: false,
   };
   readonly clock: Clock;
   readonly #place: BlobPlace;
@@ -119,10 +118,7 @@ export class BlobLeaseStore implements LeaseStore {
 
   /** A hold is rounded up to whole seconds, 60 at most; for so long the lease is breaking. */
   async release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome> {
-    const holding = this.#parts.holdings.of(lease);
-    const { election } = lease;
-    if (options.done) throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
-    return await releaseLease(this.#parts, holding, options);
+    return await releaseLease(this.#parts, this.#parts.holdings.of(lease), options);
   }
 
   forget(lease: Lease): void {
@@ -170,11 +166,11 @@ export class BlobLeaseStore implements LeaseStore {
    *
    * @throws {ConfigurationError} where the store was given one blob instead of a container.
    */
-  occurrences(election: string, { retentionMs }: OccurrenceOptions): LeaseStore {
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): OccurrenceStore {
     checkName("election", election);
     duration("retentionMs", retentionMs);
     const records = new BlobRecordStore(this.#place.container, this.#place.occurrencePrefix(election));
-    return new RecordLeaseStore(records, { clock: this.clock, occurrences: true });
+    return new RecordOccurrenceStore(records, { clock: this.clock });
   }
 
   /** See {@link sealBlob}. @throws {FencedError} if a newer term has sealed or written it. */

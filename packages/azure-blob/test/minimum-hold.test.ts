@@ -1,4 +1,3 @@
-import { UnsupportedError } from "@leasehold/core";
 import { mayAcquire, type Bar } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
@@ -131,18 +130,6 @@ describe("a release with a hold", () => {
     await world.forward(LAPSE_MS);
     await win(world.store(), { candidateId: "b" });
     await expect(world.settled(outcome)).resolves.toBe("accepted");
-  });
-
-  test("cannot be done: an election goes on", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-
-    const sent = await world.namesDuring(() =>
-      expect(store.release(lease, { ...LIMITS, done: true })).rejects.toBeInstanceOf(UnsupportedError),
-    );
-
-    expect(sent).toEqual([]);
-    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
 });
 

@@ -1,5 +1,12 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import { ConfigurationError, Elector, type LeaderTask, type LeaseStore, type TryRunOutcome } from "@leasehold/core";
+import {
+  ConfigurationError,
+  Elector,
+  type LeaderTask,
+  type OccurrenceLeadership,
+  type OccurrenceStore,
+  type TryRunOutcome,
+} from "@leasehold/core";
 import { describe, expect } from "vitest";
 import { asking, ELECTION, LEASE_MS, LIMITS, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
@@ -11,12 +18,16 @@ const RETENTION_MS = 7 * 86_400_000;
 const LATE_MS = 5_000;
 
 /** The occurrences as an invocation sees them that has just started, and has seen nothing. */
-function cold(world: BlobWorld): LeaseStore {
+function cold(world: BlobWorld): OccurrenceStore {
   return world.store().occurrences(ELECTION, { retentionMs: RETENTION_MS });
 }
 
 /** One attempt at an occurrence by an invocation of its own. */
-async function attempt<T>(world: BlobWorld, task: LeaderTask<T>, election = TICK): Promise<TryRunOutcome<T>> {
+async function attempt<T>(
+  world: BlobWorld,
+  task: LeaderTask<T, OccurrenceLeadership>,
+  election = TICK,
+): Promise<TryRunOutcome<T>> {
   const elector = new Elector({ store: cold(world), election, leaseDurationMs: LEASE_MS, clock: world.clock });
   return await world.settled(elector.tryRun(task));
 }
@@ -309,7 +320,7 @@ describe("occurrences", () => {
   test("can be completed, and have no fence of their own", ({ world }) => {
     const { capabilities } = cold(world);
 
-    expect(capabilities).toMatchObject({ completion: true, fence: "none", expiry: "observed", storeClock: { exact: false } });
-    expect(world.store().capabilities).toMatchObject({ completion: false, reservation: { toleranceMs: 2_000 } });
+    expect(capabilities).toMatchObject({ fence: "none", expiry: "observed", storeClock: { exact: false } });
+    expect(world.store().capabilities).toMatchObject({ reservation: { toleranceMs: 2_000 } });
   });
 });

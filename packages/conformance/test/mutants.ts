@@ -12,6 +12,7 @@ import {
 import {
   instantOf,
   RecordLeaseStore,
+  RecordOccurrenceStore,
   type AcquireRequest,
   type Lease,
   type LeaseRecord,
@@ -544,7 +545,7 @@ export const mutants: readonly Mutant[] = [
     ignoresVersion: (record) => record.term === 1,
   }),
   mutant("an election can be completed", "occurrences-apart", {
-    store: (_, records, clock) => new RecordLeaseStore(records, { clock, occurrences: true }),
+    store: (_, records, clock) => new RecordOccurrenceStore(records, { clock }),
   }),
 ];
 

@@ -1,7 +1,8 @@
 import type { Faults, GuardedText, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock, Leadership, LeaseStore } from "@leasehold/core";
+import type { Clock, Leadership, LeaseStore, OccurrenceStore } from "@leasehold/core";
 import {
   RecordLeaseStore,
+  RecordOccurrenceStore,
   type LeaseRecord,
   type PutOptions,
   type PutOutcome,
@@ -93,9 +94,11 @@ export class RecordPlace implements Place {
     const { records = (one) => one, store = (one) => one } = this.#options;
     const seen = records(service, clock);
     const leases = new RecordLeaseStore(seen, { clock });
-    const occurrences = (election: string): LeaseStore => {
+    const occurrences = (election: string): OccurrenceStore => {
       const below = records(placedBelow(service, election), clock);
-      return store(new RecordLeaseStore(below, { clock, occurrences: true }), below, clock);
+      const sound = new RecordOccurrenceStore(below, { clock });
+      const complete = sound.complete.bind(sound);
+      return Object.assign(store(sound, below, clock), { complete });
     };
     return Object.assign(store(leases, seen, clock), { occurrences });
   }

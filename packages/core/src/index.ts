@@ -4,20 +4,27 @@
 export { Elector, type TryRunOutcome, type WaitOptions } from "./election/elector.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
 export type { ElectorOptions } from "./election/elector-options.ts";
-export type { HeldLeadership, Leader, Leadership, LeaderTask } from "./election/leadership.ts";
+export type {
+  HeldLeadership,
+  Leader,
+  Leadership,
+  LeadershipOf,
+  LeaderTask,
+  OccurrenceLeadership,
+} from "./election/leadership.ts";
 export { OVERRUN_EXIT_CODE } from "./election/leading.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
 // The store, as a user sees it.
+export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type {
   BreakOptions,
   BreakOutcome,
   Expiry,
-  LeaseSnapshot,
-  LeaseState,
   LeaseStore,
   LeaseStoreCapabilities,
   OccurrenceOptions,
+  OccurrenceStore,
   ReadOptions,
   Reservation,
   StoreClock,

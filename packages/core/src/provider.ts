@@ -12,10 +12,12 @@ export type {
   RequestLimits,
   WatchOptions,
 } from "./store/lease-store.ts";
-export { barOf, mayAcquire, type Bar, type Claims } from "./store/bar.ts";
+export { barOf, mayAcquire, type Claims } from "./store/bar.ts";
+export type { Bar } from "./store/lease-snapshot.ts";
 export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";
 // A store of records, whose leases core looks after.
-export { RecordLeaseStore, type OccurrenceStoreOptions, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
+export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
+export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export {
   LEASE_RECORD_FIELDS,

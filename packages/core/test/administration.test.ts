@@ -1,5 +1,5 @@
 import { ConfigurationError, type BreakOptions } from "@leasehold/core";
-import { mayAcquire, RecordLeaseStore, type Lease } from "@leasehold/core/provider";
+import { mayAcquire, RecordLeaseStore, RecordOccurrenceStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";
@@ -126,9 +126,9 @@ describe("a break lifts", () => {
   });
 
   test("nothing of an occurrence that is done", async () => {
-    const occurrences = new RecordLeaseStore(service.connect("d"), { clock, occurrences: true });
+    const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
     const claim = await win(occurrences, "d", { election: "tick" });
-    await occurrences.release(claim, { ...LIMITS, done: true });
+    await occurrences.complete(claim, LIMITS);
     const before = service.record("tick");
 
     await expect(admin.break("tick", { reason: "again" })).resolves.toMatchObject({ broken: false });
@@ -361,11 +361,11 @@ describe("a transfer that waits", () => {
   });
 
   test("is lost once the occurrence that was to be handed over is done", async () => {
-    const occurrences = new RecordLeaseStore(service.connect("d"), { clock, occurrences: true });
+    const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
     const claim = await win(occurrences, "d", { election: "tick" });
     const outcome = admin.transfer("tick", "b");
     await clock.settle();
-    await occurrences.release(claim, { ...LIMITS, done: true });
+    await occurrences.complete(claim, LIMITS);
 
     await expect(clock.runUntil(outcome)).resolves.toBe("lost");
   });

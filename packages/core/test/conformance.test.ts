@@ -1,6 +1,6 @@
 import type { Clock } from "@leasehold/core";
 import type { LeaseRecord } from "@leasehold/core/provider";
-import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore, RecordOccurrenceStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 
@@ -27,7 +27,7 @@ runConformance({
       return found;
     };
     const connectWith = (own: Clock) => {
-      const occurrences = (election: string) => new RecordLeaseStore(ticksOf(election), { clock: own, occurrences: true });
+      const occurrences = (election: string) => new RecordOccurrenceStore(ticksOf(election), { clock: own });
       return Promise.resolve(Object.assign(new RecordLeaseStore(records, { clock: own }), { occurrences }));
     };
     return Promise.resolve({

@@ -77,7 +77,6 @@ describe("MemoryLeaseStore", () => {
       transfer: { drain: "full" },
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
-      completion: false,
     });
   });
 

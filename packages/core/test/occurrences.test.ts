@@ -2,11 +2,11 @@ import {
   Elector,
   ConfigurationError,
   MemoryLeaseStore,
-  UnsupportedError,
   type LeaderTask,
+  type OccurrenceLeadership,
   type TryRunOutcome,
 } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { RecordLeaseStore, RecordOccurrenceStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, LIMITS, win } from "./acquisitions.ts";
@@ -25,11 +25,11 @@ beforeEach(() => {
   records = service.connect("a");
 });
 
-function occurrences(of = records): RecordLeaseStore {
-  return new RecordLeaseStore(of, { clock, occurrences: true });
+function occurrences(of = records): RecordOccurrenceStore {
+  return new RecordOccurrenceStore(of, { clock });
 }
 
-function attempt<T>(task: LeaderTask<T>, store = occurrences()): Promise<TryRunOutcome<T>> {
+function attempt<T>(task: LeaderTask<T, OccurrenceLeadership>, store = occurrences()): Promise<TryRunOutcome<T>> {
   return new Elector({ store, election: TICK, clock }).tryRun(task);
 }
 
@@ -115,7 +115,7 @@ describe("an occurrence", () => {
     records.failNext("put", { kind: "unanswered" });
     await expect(clock.runUntil(store.release(lease, LIMITS))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 
-    await expect(store.release(lease, { ...LIMITS, done: true })).resolves.toBe("not-held");
+    await expect(store.complete(lease, LIMITS)).resolves.toBe("not-held");
     expect(service.record("another")).not.toHaveProperty("done");
   });
 
@@ -127,7 +127,7 @@ describe("an occurrence", () => {
       const store = occurrences();
       const lease = await win(store, "a", { election: kind });
       records.failNext("put", kind === "late" ? { kind, byMs: 5_000 } : { kind });
-      await expect(clock.runUntil(store.release(lease, { ...LIMITS, done: true }))).rejects.toMatchObject({
+      await expect(clock.runUntil(store.complete(lease, LIMITS))).rejects.toMatchObject({
         code: "STORE_TIMEOUT",
       });
 
@@ -145,7 +145,7 @@ describe("an occurrence", () => {
     records.failNext("put", { kind: "unanswered" });
     await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
 
-    expect(await store.release(lease, { ...LIMITS, done: true })).toBe("released");
+    expect(await store.complete(lease, LIMITS)).toBe("released");
     expect(service.record(TICK)).toMatchObject({ term: 1, termId: null, done: true });
   });
 
@@ -177,11 +177,11 @@ describe("a first claim", () => {
 
 describe("an election", () => {
   test("cannot be completed: it goes on", async () => {
-    const outcome = attempt((leadership) => leadership.complete(), new RecordLeaseStore(records, { clock }));
+    const store = new RecordLeaseStore(records, { clock });
+    const elector = new Elector({ store, election: ELECTION, clock });
 
-    await expect(outcome).rejects.toThrow(UnsupportedError);
-    expect(service.record(TICK)).not.toHaveProperty("done");
-    await expect(attempt(() => "next", new RecordLeaseStore(records, { clock }))).resolves.toMatchObject({ elected: true });
+    await expect(elector.tryRun((leadership) => "complete" in leadership)).resolves.toMatchObject({ result: false });
+    expect(store).not.toHaveProperty("complete");
   });
 });
 
@@ -193,7 +193,7 @@ describe("MemoryLeaseStore.occurrences", () => {
   test("keeps those of two elections apart, and each for as long as the store", async () => {
     const store = new MemoryLeaseStore({ clock });
     const ticks = store.occurrences(ELECTION);
-    await ticks.release(await win(ticks, "a", { election: TICK }), { ...LIMITS, done: true });
+    await ticks.complete(await win(ticks, "a", { election: TICK }), LIMITS);
 
     await expect(store.occurrences(ELECTION).read(TICK)).resolves.toMatchObject({ bar: { kind: "done" } });
     await expect(store.occurrences("other").read(TICK)).resolves.toBeUndefined();

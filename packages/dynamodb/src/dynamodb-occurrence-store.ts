@@ -1,4 +1,4 @@
-import { RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { fenceOn, type DynamoDBFence } from "./fence.ts";
 import { occurrenceKey } from "./schema.ts";
@@ -8,13 +8,13 @@ import type { LeaseTable } from "./lease-table.ts";
  * The occurrences of one election's schedule, each an item of its own in the election's partition, with the time after
  * which DynamoDB may delete it. Given out by `DynamoDBLeaseStore.occurrences`.
  */
-export class DynamoDBOccurrenceStore extends RecordLeaseStore {
+export class DynamoDBOccurrenceStore extends RecordOccurrenceStore {
   readonly #table: LeaseTable;
   readonly #election: string;
 
   constructor(table: LeaseTable, election: string, retentionMs: number) {
     const keyOf = occurrenceKey.bind(undefined, election);
-    super(new DynamoDBRecordStore(table, { keyOf, retentionMs }), { clock: table.clock, occurrences: true });
+    super(new DynamoDBRecordStore(table, { keyOf, retentionMs }), { clock: table.clock });
     this.#table = table;
     this.#election = election;
   }

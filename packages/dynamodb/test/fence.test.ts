@@ -177,7 +177,7 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occu
     await occurrences.renew(claim, LIMITS);
     await fenced.write(occurrences, claim, 2);
 
-    await occurrences.release(claim, { ...LIMITS, done: true });
+    await occurrences.complete(claim, LIMITS);
     await fenced.expectRefused(occurrences, claim);
     await expect(fenced.total()).resolves.toBe(2);
   });

@@ -53,7 +53,7 @@ describe("an occurrence", () => {
     const [a, b] = [occurrences(), occurrences()];
     const claim = await soon(win(a, CLAIM));
     await soon(b.read(TICK));
-    await expect(soon(a.release(claim, { ...LIMITS, done: true }))).resolves.toBe("released");
+    await expect(soon(a.complete(claim, LIMITS))).resolves.toBe("released");
     await world.advance(DAY_MS / 2);
 
     for (const store of [a, b, occurrences()]) {
@@ -100,7 +100,7 @@ describe("an occurrence", () => {
     const other = occurrences({ election });
 
     const claimed = await soon(win(other, { ...CLAIM, election: occurrence }));
-    await soon(other.release(claimed, { ...LIMITS, done: true }));
+    await soon(other.complete(claimed, LIMITS));
 
     expect(claimed).toMatchObject({ election: occurrence, term: 1 });
     await expect(soon(store.renew(lease, LIMITS))).resolves.toMatchObject({ held: true });
@@ -125,7 +125,7 @@ describe("DynamoDB may delete an occurrence", () => {
       () => store.publish(claim, "half of it", LIMITS),
       () => admin.break(TICK, { reason: "test" }),
       () => store.release(claim, LIMITS),
-      () => win(store, CLAIM).then((again) => store.release(again, { ...LIMITS, done: true })),
+      () => win(store, CLAIM).then((again) => store.complete(again, LIMITS)),
     ];
     for (const write of writes) {
       await world.advance(LEASE_MS / 3);
@@ -150,7 +150,7 @@ describe("DynamoDB may delete an occurrence", () => {
 
   test("late, and until then it counts as it is", async () => {
     const store = occurrences();
-    await soon(store.release(await soon(win(store, CLAIM)), { ...LIMITS, done: true }));
+    await soon(store.complete(await soon(win(store, CLAIM)), LIMITS));
     await world.advance(3 * DAY_MS);
 
     expect(expiresAt() * 1_000).toBeLessThan(service.nowMs());
@@ -163,7 +163,7 @@ describe("DynamoDB may delete an occurrence", () => {
 
   test("and nothing is left of it", async () => {
     const store = occurrences();
-    await soon(store.release(await soon(win(store, CLAIM)), { ...LIMITS, done: true }));
+    await soon(store.complete(await soon(win(store, CLAIM)), LIMITS));
     service.expire();
     await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({ acquired: false });
     await world.advance(DAY_MS + 5_000);

@@ -69,7 +69,6 @@ test("without a client it makes one", () => {
     transfer: { drain: "full" },
     storeClock: { toleranceMs: 4_000, exact: false },
     reservation: { toleranceMs: 4_000 },
-    completion: false,
   });
 });
 

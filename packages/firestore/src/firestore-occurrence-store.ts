@@ -1,17 +1,17 @@
 import type { Firestore, Transaction } from "@google-cloud/firestore";
 import type { Clock, OccurrenceOptions } from "@leasehold/core";
-import { RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { dependOn } from "./fence.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
 import type { Paths } from "./paths.ts";
 
 /** The occurrences of one schedule on Firestore, one document each. `FirestoreLeaseStore.occurrences` gives it. */
-export class FirestoreOccurrenceStore extends RecordLeaseStore {
+export class FirestoreOccurrenceStore extends RecordOccurrenceStore {
   readonly #firestore: Firestore;
   readonly #paths: Paths;
 
   constructor(firestore: Firestore, paths: Paths, options: OccurrenceOptions & { readonly clock: Clock | undefined }) {
-    super(new FirestoreRecordStore(firestore, paths, options), { clock: options.clock, occurrences: true });
+    super(new FirestoreRecordStore(firestore, paths, options), { clock: options.clock });
     this.#firestore = firestore;
     this.#paths = paths;
   }

@@ -270,7 +270,7 @@ describe.for(services)("on $name", ({ start, locks }) => {
     await write();
     await expect(ticks!.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
     await write();
-    await expect(ticks!.release(lease, { ...LIMITS, done: true })).resolves.toBe("released");
+    await expect(ticks!.complete(lease, LIMITS)).resolves.toBe("released");
     await expect(write()).rejects.toMatchObject({ code: "FENCED", currentTerm: 1 });
     await expect(others!.read(election)).resolves.toMatchObject({ state: "vacant", bar: { kind: "done" } });
     await expect(others!.acquire(asking({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });

@@ -15,7 +15,6 @@ const TICK_PATH = `${LEASE_PATH}/ticks/${encodeURIComponent(TICK)}`;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const KEPT = { retentionMs: DAY_MS };
-const DONE = { ...LIMITS, done: true };
 
 /** The occurrences as a process that has just started has them. */
 function occurrences(world: FirestoreWorld, options: Partial<FirestoreLeaseStoreOptions> = {}): FirestoreOccurrenceStore {
@@ -50,7 +49,7 @@ describe("an occurrence", () => {
       expiresAt: expect.any(Timestamp),
     });
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toBeUndefined();
-    await store.release(lease, DONE);
+    await store.complete(lease, LIMITS);
     await expect(world.fieldsAt(TICK_PATH)).resolves.toMatchObject({ done: true, termId: null });
     expect(world.commits.map(({ writes }) => writes.length)).toEqual([1, 1]);
   });
@@ -60,7 +59,7 @@ describe("an occurrence", () => {
     const methods = await world.methodsDuring(async () => {
       const lease = await win(store, claiming());
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
-      await expect(store.release(lease, DONE)).resolves.toBe("released");
+      await expect(store.complete(lease, LIMITS)).resolves.toBe("released");
     });
     expect(methods).toEqual(["BatchGetDocuments", "Commit", "Commit", "Commit"]);
   });
@@ -83,7 +82,7 @@ describe("an occurrence", () => {
 
   test("that is done is refused to everybody, for good", async ({ world }) => {
     const store = occurrences(world);
-    await store.release(await win(store, claiming()), DONE);
+    await store.complete(await win(store, claiming()), LIMITS);
     world.moveServerClock(20 * DAY_MS);
     for (const later of [store, occurrences(world)]) {
       await expect(later.acquire(claiming({ candidateId: "b" }))).resolves.toMatchObject({
@@ -105,14 +104,14 @@ describe("an occurrence", () => {
     const lease = await win(crashed, claiming());
     world.moveServerClock(LEASE_MS + 1);
     const store = occurrences(world);
-    await store.release(await win(store, claiming({ candidateId: "b" })), DONE);
+    await store.complete(await win(store, claiming({ candidateId: "b" })), LIMITS);
 
-    await expect(crashed.release(lease, DONE)).resolves.toBe("not-held");
+    await expect(crashed.complete(lease, LIMITS)).resolves.toBe("not-held");
     await expect(world.fieldsAt(TICK_PATH)).resolves.toMatchObject({ term: 2, candidateId: "b", done: true });
   });
 
   test("that an elector completes is done for every other", async ({ world }) => {
-    const candidate = (): Elector => {
+    const candidate = (): Elector<FirestoreOccurrenceStore> => {
       const clock = world.clock();
       return new Elector({ store: occurrences(world, { clock }), election: TICK, clock });
     };
@@ -125,7 +124,6 @@ describe("an occurrence", () => {
     expect(store.watch).toBeUndefined();
     expect(store.capabilities).toMatchObject({
       watch: "poll",
-      completion: true,
       fence: "atomic",
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
@@ -208,7 +206,7 @@ describe("the expiry of an occurrence's document", () => {
       () => store.renew(lease, LIMITS),
       () => store.publish(lease, "value", LIMITS),
       () => occurrences(world).break(TICK, { reason: "test" }),
-      () => store.release(lease, DONE),
+      () => store.complete(lease, LIMITS),
     ]) {
       pass(5_000);
       await write();
@@ -341,7 +339,7 @@ describe("a transaction that depends on an occurrence", () => {
 
   const ends: Readonly<Record<string, (world: FirestoreWorld, store: FirestoreOccurrenceStore, lease: Claimed) => unknown>> = {
     "it was released": (_, store, lease) => store.release(lease, LIMITS),
-    "it is done": (_, store, lease) => store.release(lease, DONE),
+    "it is done": (_, store, lease) => store.complete(lease, LIMITS),
     "it was broken": (world) => occurrences(world).break(TICK, { reason: "test" }),
     "it was taken over": async (world) => {
       world.moveServerClock(LEASE_MS + 1);

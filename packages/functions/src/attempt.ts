@@ -5,6 +5,7 @@ import {
   StoreError,
   type Clock,
   type ElectorOptions,
+  type LeadershipOf,
   type LeaderTask,
   type LeaseStore,
   type TryRunOutcome,
@@ -17,8 +18,7 @@ const TRIES = 2;
 const RETRY_MS = 100;
 const RETRY_MAX_MS = 1_000;
 
-export interface AttemptOptions extends Omit<ElectorOptions, "store" | "clock" | "candidateId"> {
-  readonly store: LeaseStore;
+export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
   readonly clock: Clock;
   readonly candidateId: string | undefined;
   /** The instant at which the signal aborts, by the monotonic clock. */
@@ -32,7 +32,10 @@ export type AttemptOutcome<T> = TryRunOutcome<T> | { readonly elected: false; re
  * Runs the task as leader, if this invocation can lead at once, and gives the leadership up before it settles. Whatever
  * the task throws is thrown, also once its signal has aborted: work that was cut short is not done.
  */
-export async function attempt<T>(options: AttemptOptions, task: LeaderTask<T>): Promise<AttemptOutcome<T>> {
+export async function attempt<T, Store extends LeaseStore>(
+  options: AttemptOptions<Store>,
+  task: LeaderTask<T, LeadershipOf<Store>>,
+): Promise<AttemptOutcome<T>> {
   const { clock, election, endMs, signal } = options;
   const ending = new AbortController();
   const outOfTime = (): void =>
@@ -42,7 +45,7 @@ export async function attempt<T>(options: AttemptOptions, task: LeaderTask<T>): 
   let failure: { readonly error: unknown } | undefined;
   let started = false;
   let outage: Error | undefined;
-  const run: LeaderTask<T> = async (leadership) => {
+  const run: LeaderTask<T, LeadershipOf<Store>> = async (leadership) => {
     started = true;
     term = leadership.term;
     try {
@@ -83,7 +86,7 @@ function outOfTimeBefore(error: unknown, { aborted, reason }: AbortSignal): bool
   return aborted && error === reason && isLeaseholdError(error, "LEADERSHIP_ENDED");
 }
 
-function undecided({ store, election }: AttemptOptions): StoreError {
+function undecided({ store, election }: AttemptOptions<LeaseStore>): StoreError {
   const text = `${store.name} did not answer in the time of this invocation: nobody knows who leads '${election}'.`;
   return new StoreError("STORE_TIMEOUT", text, { store: store.name, operation: "get", election, mayHaveBeenApplied: false });
 }

@@ -1,4 +1,4 @@
-import { isLeaseholdError, type Clock, type Leadership, type StoreError } from "@leasehold/core";
+import { isLeaseholdError, type Clock, type OccurrenceLeadership, type StoreError } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 
 /** The first wait before a completion is tried again; it doubles from there. */
@@ -10,7 +10,7 @@ const MAX_WAIT_MS = 5_000;
  * recorded is done again.
  * @throws {LeaseLostError} if another attempt has taken over; else what the last try threw.
  */
-export async function completeInTime(leadership: Leadership, clock: Clock, platformEndMs: number): Promise<void> {
+export async function completeInTime(leadership: OccurrenceLeadership, clock: Clock, platformEndMs: number): Promise<void> {
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
     try {
       return await leadership.complete();

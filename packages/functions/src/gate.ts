@@ -3,6 +3,8 @@ import {
   systemClock,
   type Clock,
   type Leader,
+  type Leadership,
+  type LeadershipOf,
   type LeaderTask,
   type LeaseStore,
   type LeaseStoreCapabilities,
@@ -17,6 +19,7 @@ import {
   checkOptions,
   DEFAULT_RETENTION_MS,
   leasesOf,
+  occurrencesOf,
   reservationOf,
   type AnyOptions,
   type NotElected,
@@ -118,7 +121,9 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     if (options.gate === "oncePerTick") return await this.#leadOccurrences(invocation, options);
     const { store, election, minimumHoldMs } = options;
     const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
-    return await this.#attempt(invocation, this.#task(invocation, store), { store, election, minimumHoldMs, reservation });
+    return await this.#attempt(invocation, { store, election, minimumHoldMs, reservation }, (leadership) =>
+      this.#handle(invocation, leadership, store),
+    );
   }
 
   /**
@@ -136,27 +141,36 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, this.#clock.wallMs()) : [];
     const failures: unknown[] = [];
     const noteFailure = (error: unknown): undefined => void failures.push(error);
-    const outcome = await this.#leadOccurrence(invocation, { name, scheduledMs, caughtUp: false }).catch(noteFailure);
+    const outcome = await this.#leadOccurrence(invocation, options, { name, scheduledMs, caughtUp: false }).catch(noteFailure);
     let last = outcome;
     for (const occurrence of earlier) {
       if (isUnavailable(last) || this.#clock.monotonicMs() >= invocation.endMs || signal?.aborted) break;
       const claim = { ...occurrence, caughtUp: true };
-      last = await this.#leadOccurrence(this.#continued(invocation), claim).catch(noteFailure);
+      last = await this.#leadOccurrence(this.#continued(invocation), options, claim).catch(noteFailure);
     }
     if (failures.length > 1) throw new AggregateError(failures, `${failures.length} occurrences of '${election}' failed.`);
     if (!outcome || failures.length > 0) throw failures[0];
     return outcome;
   }
 
-  async #leadOccurrence(invocation: Invocation<Args>, claim: Claim): Promise<AttemptOutcome<Result>> {
-    const store = leasesOf(this.#options as unknown as AnyOptions);
-    return await this.#attempt(invocation, this.#task(invocation, store, claim), { store, election: occurrenceId(claim) });
+  /** Leads for one occurrence, which is done once the handler has settled well. */
+  async #leadOccurrence(
+    invocation: Invocation<Args>,
+    options: OncePerTickOptions<Args, Store, Standby>,
+    claim: Claim,
+  ): Promise<AttemptOutcome<Result>> {
+    const store = occurrencesOf(options);
+    return await this.#attempt(invocation, { store, election: occurrenceId(claim) }, async (leadership) => {
+      const result = await this.#handle(invocation, leadership, store, claim);
+      await completeInTime(leadership, this.#clock, invocation.platformEndMs);
+      return result;
+    });
   }
 
-  async #attempt(
+  async #attempt<Leases extends LeaseStore>(
     { args, endMs, budget }: Invocation<Args>,
-    task: LeaderTask<Result>,
-    options: Pick<AttemptOptions, "store" | "election" | "minimumHoldMs" | "reservation">,
+    options: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation">,
+    task: LeaderTask<Result, LeadershipOf<Leases>>,
   ): Promise<AttemptOutcome<Result>> {
     const { value, renewal, signal } = this.#options;
     return await attempt(
@@ -175,15 +189,10 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     );
   }
 
-  /** Returns the handler as a task. The occurrence that it leads for, if any, is done once it has settled well. */
-  #task({ args, platformEndMs }: Invocation<Args>, store: LeaseStore, claim?: Claim): LeaderTask<Result> {
+  async #handle({ args }: Invocation<Args>, leadership: Leadership, store: LeaseStore, claim?: Claim): Promise<Result> {
     const renewsByHand = this.#options.renewal !== "background";
-    return async (leadership) => {
-      const occurrence = claim && { ...claim, id: leadership.election, attempt: leadership.term };
-      const result = await this.#handler(...args, functionLeadership<Store>(leadership, store, renewsByHand, occurrence));
-      if (claim) await completeInTime(leadership, this.#clock, platformEndMs);
-      return result;
-    };
+    const occurrence = claim && { ...claim, id: leadership.election, attempt: leadership.term };
+    return await this.#handler(...args, functionLeadership<Store>(leadership, store, renewsByHand, occurrence));
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Clock,
   type Leader,
   type LeaseStore,
+  type OccurrenceStore,
   type Reservation,
 } from "@leasehold/core";
 import { checkName, duration } from "@leasehold/core/provider";
@@ -144,14 +145,25 @@ export function checkOptions(options: AnyOptions): void {
   checkElector(options);
 }
 
-/**
- * Returns the store of the leases of an election's invocations: its own, or that of its occurrences. The latter is new
- * each time: a process that lives long must not remember every occurrence there ever was.
- */
+/** Returns the store of the leases of an election's invocations: the election's, or that of its occurrences. */
 export function leasesOf(options: AnyOptions): LeaseStore {
-  if (options.gate !== "oncePerTick") return options.store;
+  return options.gate === "oncePerTick" ? occurrencesOf(options) : options.store;
+}
+
+/**
+ * Returns the occurrences of an election, as a new store: a process that lives long must not remember every occurrence
+ * there ever was.
+ * @throws {UnsupportedError} if the store keeps none.
+ */
+export function occurrencesOf(
+  options: Pick<OncePerTickOptions<never, LeaseStore, unknown>, "store" | "election" | "retentionMs">,
+): OccurrenceStore {
   const { store, election, retentionMs = DEFAULT_RETENTION_MS } = options;
-  return store.occurrences?.(election, { retentionMs }) ?? store;
+  const occurrences = store.occurrences?.(election, { retentionMs });
+  if (occurrences) return occurrences;
+  throw new UnsupportedError(`${store.name} cannot keep occurrences: the gate 'oncePerTick' needs a store that can.`, {
+    election,
+  });
 }
 
 /** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
@@ -215,12 +227,7 @@ function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
 }
 
 function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
-  const { store, election, occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
-  if (typeof store.occurrences !== "function") {
-    throw new UnsupportedError(`${store.name} cannot keep occurrences: the gate 'oncePerTick' needs a store that can.`, {
-      election,
-    });
-  }
+  const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
   if (duration("retentionMs", retentionMs) < DAY_MS) {
     throw new ConfigurationError(
       `retentionMs is ${retentionMs}; platforms deliver again for up to a day, so it must be at least ${DAY_MS}.`,

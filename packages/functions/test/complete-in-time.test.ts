@@ -1,4 +1,4 @@
-import { LeaseLostError, StoreError, type Leadership } from "@leasehold/core";
+import { LeaseLostError, StoreError, type OccurrenceLeadership } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
 import { completeInTime } from "../src/complete-in-time.ts";
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 /** A leadership whose completions fail in this way, after so many milliseconds; those after the last one succeed. */
-function completing(...failures: readonly Error[]): Leadership {
+function completing(...failures: readonly Error[]): OccurrenceLeadership {
   const left = [...failures];
   const complete = (): Promise<void> => {
     tries.push(clock.monotonicMs() - startMs);
@@ -25,7 +25,7 @@ function completing(...failures: readonly Error[]): Leadership {
     return failure ? Promise.reject(failure) : Promise.resolve();
   };
   const startMs = clock.monotonicMs();
-  return { complete } as Leadership;
+  return { complete } as OccurrenceLeadership;
 }
 
 function unavailable(retryAfterMs?: number): StoreError {

@@ -6,7 +6,7 @@ import {
   type Leader,
   type LeaseStore,
 } from "@leasehold/core";
-import { RecordLeaseStore, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import { RecordLeaseStore, RecordOccurrenceStore, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -290,7 +290,7 @@ describe("catchUp", () => {
         return await kept.put(id, record, options);
       },
     };
-    store.occurrences = () => new RecordLeaseStore(forgetting, { clock, occurrences: true });
+    store.occurrences = () => new RecordOccurrenceStore(forgetting, { clock });
     const ran: string[] = [];
     for (let tick = 0; tick < 60; tick += 1) {
       const scheduledMs = clock.wallMs();
@@ -335,16 +335,17 @@ describe("a store that is away", () => {
     let failures = 5;
     store.occurrences = (election) => {
       const kept = occurrences(election);
-      const release = kept.release.bind(kept);
-      kept.release = async (lease, options) => {
+      const complete = kept.complete.bind(kept);
+      kept.complete = async (lease, limits) => {
         failures -= 1;
         if (failures >= 0) throw unavailable();
-        return await release(lease, options);
+        return await complete(lease, limits);
       };
       return kept;
     };
 
     await expect(clock.runUntil(onlyAsLeader(base(), () => "worked")())).resolves.toBe("worked");
+    expect(failures).toBe(-1);
     await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
   });
 
@@ -352,7 +353,7 @@ describe("a store that is away", () => {
     const occurrences = store.occurrences.bind(store);
     store.occurrences = (election) => {
       const kept = occurrences(election);
-      kept.release = () => Promise.reject(unavailable());
+      kept.complete = () => Promise.reject(unavailable());
       return kept;
     };
     const sinceMs = clock.monotonicMs();
@@ -364,7 +365,7 @@ describe("a store that is away", () => {
   test("is not asked for every missed occurrence", async () => {
     let reads = 0;
     store.occurrences = () => {
-      const away = new RecordLeaseStore(new MemoryRecordStore(clock), { clock, occurrences: true });
+      const away = new RecordOccurrenceStore(new MemoryRecordStore(clock), { clock });
       away.read = () => {
         reads += 1;
         return Promise.reject(unavailable());

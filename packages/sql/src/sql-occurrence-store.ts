@@ -1,13 +1,13 @@
 import type { Clock } from "@leasehold/core";
-import { RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import type { FencedRecordStore } from "./sql-database.ts";
 
 /** The occurrences of one election's schedule, each a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */
-export class SqlOccurrenceStore extends RecordLeaseStore {
+export class SqlOccurrenceStore extends RecordOccurrenceStore {
   readonly #records: FencedRecordStore;
 
   constructor(records: FencedRecordStore, clock: Clock) {
-    super(records, { clock, occurrences: true });
+    super(records, { clock });
     this.#records = records;
   }
 

@@ -108,7 +108,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await session.run("BEGIN");
     await occurrences.fence(claim, session.connection);
     await session.run("COMMIT");
-    await expect(occurrences.release(claim, { ...LIMITS, done: true })).resolves.toBe("released");
+    await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("released");
     // Only migrate() needs more.
     if (kind === "postgres")
       expect(

@@ -60,7 +60,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   describe("is refused", () => {
     const ENDS: Readonly<Record<string, (world: SqlWorld, claimed: Claimed) => Promise<unknown>>> = {
       "after a release": async (_, { occurrences, claim }) => occurrences.release(claim, LIMITS),
-      "once it is done": async (_, { occurrences, claim }) => occurrences.release(claim, { ...LIMITS, done: true }),
+      "once it is done": async (_, { occurrences, claim }) => occurrences.complete(claim, LIMITS),
       "after a break": async (world) => occurrencesOf(world).break(TICK, { reason: "" }),
       "after an immediate break": async (world) => occurrencesOf(world).break(TICK, { reason: "r", immediate: true }),
       "after its row has gone": async (world) =>
@@ -112,7 +112,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   describe("until the transaction has ended, it holds off", () => {
     const HELD_OFF: Readonly<Record<string, (world: SqlWorld, claimed: Claimed) => Promise<unknown>>> = {
-      "a release": async (_, { occurrences, claim }) => occurrences.release(claim, { ...SHORT, done: true }),
+      "a release": async (_, { occurrences, claim }) => occurrences.complete(claim, SHORT),
       "a renewal": async (_, { occurrences, claim }) => occurrences.renew(claim, SHORT),
       "a break": async (world) => occurrencesOf(world).break(TICK, { reason: "r", ...SHORT }),
       "the next attempt": async (world) => {
@@ -142,7 +142,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     test("a release, which then passes", async ({ world }) => {
       const before = await claimed(world);
       const session = await guarding(world, before);
-      const released = before.occurrences.release(before.claim, { ...LIMITS, done: true });
+      const released = before.occurrences.complete(before.claim, LIMITS);
       await expect.poll(async () => (await world.busy()).length).toBe(1);
       await session.run("COMMIT");
       await expect(released).resolves.toBe("released");

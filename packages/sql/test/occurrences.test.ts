@@ -21,7 +21,6 @@ import {
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const NEXT = "nightly@2026-11-21T10:00:00.000Z";
 const RETENTION_MS = 3_600_000;
-const DONE = { ...LIMITS, done: true };
 
 const signal = new AbortController().signal;
 
@@ -80,7 +79,7 @@ await describeDatabases(ALL, (test, kind) => {
     test("that is done is refused to everybody for good", async ({ world }) => {
       const first = occurrencesOf(world);
       const claim = await win(world, first, { election: TICK });
-      await expect(first.release(claim, DONE)).resolves.toBe("released");
+      await expect(first.complete(claim, LIMITS)).resolves.toBe("released");
       for (const ms of [0, LEASE_MS, 3_600_000_000]) {
         await letPass(world, ms, "leasehold_occurrences");
         await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
@@ -123,7 +122,7 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
 
       await expect(crashed.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
-      await expect(crashed.release(claim, DONE)).resolves.toBe("not-held");
+      await expect(crashed.complete(claim, LIMITS)).resolves.toBe("not-held");
       await expect(cold.read(TICK)).resolves.not.toHaveProperty("done");
     });
 
@@ -143,7 +142,7 @@ await describeDatabases(ALL, (test, kind) => {
         await expect(occurrences.read(TICK)).resolves.toBeUndefined();
         const claim = await win(world, occurrences, { election: TICK });
         expect(claim.term).toBe(1);
-        if (election === other) await occurrences.release(claim, DONE);
+        if (election === other) await occurrences.complete(claim, LIMITS);
       }
       await expect(occurrencesOf(world).read(TICK)).resolves.toMatchObject({ term: 1, holder: "a" });
       await expect(occurrencesOf(world, more).read(TICK)).resolves.not.toHaveProperty("done");
@@ -244,7 +243,7 @@ await describeDatabases(ALL, (test, kind) => {
       await after(() => occurrences.release(claim, LIMITS));
       await after(async () => (claim = await win(world, occurrences, { election: TICK, candidateId: "b" })));
       await after(() => occurrences.break(TICK, { reason: "r" }));
-      await after(() => occurrences.release(claim, DONE));
+      await after(() => occurrences.complete(claim, LIMITS));
     });
 
     test("for the retention from its first claim on, however short or long", async ({ world }) => {
@@ -267,7 +266,7 @@ await describeDatabases(ALL, (test, kind) => {
 
       const occurrences = occurrencesOf(world);
       for (const election of [TICK, NEXT]) {
-        await occurrences.release(await win(world, occurrences, { election }), DONE);
+        await occurrences.complete(await win(world, occurrences, { election }), LIMITS);
       }
       await world.run(DELETE[kind]);
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
@@ -287,7 +286,7 @@ await describeDatabases(ALL, (test, kind) => {
     const claim = await win(world, occurrences, { election: TICK });
     await world.run("DELETE FROM leasehold_occurrences WHERE election = ?", [world.name()]);
     await expect(occurrences.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
-    await expect(occurrences.release(claim, DONE)).resolves.toBe("not-held");
+    await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("not-held");
     expect(await world.occurrenceRow(TICK)).toBeUndefined();
   });
 
@@ -296,10 +295,9 @@ await describeDatabases(ALL, (test, kind) => {
     const { capabilities, watch, name } = store.occurrences(world.election, { retentionMs: 1 });
     expect(name).toBe(kind);
     expect(watch).toBeUndefined();
-    expect(capabilities).toMatchObject({ completion: true, watch: "poll", fence: kind === "sqlite" ? "none" : "atomic" });
+    expect(capabilities).toMatchObject({ watch: "poll", fence: kind === "sqlite" ? "none" : "atomic" });
     expect(capabilities.storeClock).toEqual(store.capabilities.storeClock);
-    expect(store.capabilities.completion).toBe(false);
-    await expect(store.release(await win(world, store), DONE)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    expect(store).not.toHaveProperty("complete");
   });
 
   test("an election without a name, or a retention that is none, is refused before anything is sent", ({ world }) => {

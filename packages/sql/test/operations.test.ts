@@ -88,7 +88,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     expect(await during(async () => (claimed.lease = await claim()))).toEqual(["SELECT", "INSERT", "UPDATE"]);
     const lease = claimed.lease ?? expect.fail("It should have been claimed.");
     expect(await during(() => occurrences.renew(lease, LIMITS))).toEqual(["UPDATE"]);
-    expect(await during(() => occurrences.release(lease, { ...LIMITS, done: true }))).toEqual(["UPDATE"]);
+    expect(await during(() => occurrences.complete(lease, LIMITS))).toEqual(["UPDATE"]);
   });
 
   test("a standby's look is one statement, and writes nothing", async ({ world }) => {

@@ -192,7 +192,7 @@ await describeDatabases(["sqlite"], (test) => {
     await opening;
     database.exec("BEGIN EXCLUSIVE");
     const claim = await win(world, occurrences, { election: "tick" });
-    await expect(occurrences.release(claim, { ...LIMITS, done: true })).resolves.toBe("released");
+    await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("released");
     database.exec("ROLLBACK");
   });
 

@@ -53,12 +53,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Only two counts are compared, and both are one more.",
   },
   {
-    file: "packages/functions/src/options.ts",
-    from: "return store.occurrences?.(election, { retentionMs }) ?? store;",
-    to: "return (store.occurrences?.(election, { retentionMs }));",
-    why: "A store without occurrences has been refused; this is for the compiler.",
-  },
-  {
     file: "packages/functions/src/complete-in-time.ts",
     from: "const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 0, waitMs);",
     to: "const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 1, waitMs);",

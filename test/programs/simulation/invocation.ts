@@ -1,4 +1,4 @@
-import { Elector, isLeaseholdError, type Leadership } from "@leasehold/core";
+import { Elector, isLeaseholdError, type OccurrenceLeadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { onlyAsLeader, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { Line } from "./line.ts";
@@ -21,7 +21,7 @@ export class Invocation {
   readonly id: string;
   readonly line: Line;
   /** What it was given, if it was elected. */
-  leadership: Leadership | undefined;
+  leadership: OccurrenceLeadership | undefined;
   /** Its work is done, so that it may be recorded. */
   worked = false;
   readonly #world: World;
@@ -78,29 +78,32 @@ export class Invocation {
   async #work(leadership: FunctionLeadership): Promise<void> {
     const { clock } = this.line;
     const { workMs, handler } = this.#delivery;
-    this.leadership = leadership as unknown as Leadership;
-    this.#world.schedule.begins(this, this.leadership);
+    // It is the claim itself, of which the gate shows no more than a handler is to use.
+    const claim = leadership as unknown as OccurrenceLeadership;
+    this.leadership = claim;
+    this.#world.schedule.begins(this, claim);
     for (let step = 0; step < WORK_STEPS; step += 1) {
       if (handler !== "deaf") await leadership.checkpoint();
       await sleep(clock, workMs / WORK_STEPS, handler === "deaf" ? undefined : leadership.signal);
     }
     if (handler === "throwing") throw new Error("The work has failed.");
     this.worked = true;
-    this.#world.schedule.worked(this.leadership);
+    this.#world.schedule.worked(claim);
     const untilMs = this.#world.nowMs + this.#delivery.refusedForMs;
     this.line.link.interrupt({ kind: "outage", how: "refuses", untilMs });
     this.#workedAt = { ms: this.#world.nowMs, requests: this.line.requests };
-    if (handler === "eager") await Promise.allSettled([leadership.complete(), leadership.complete()]);
+    if (handler === "eager") await Promise.allSettled([claim.complete(), claim.complete()]);
   }
 }
 
 /** Waits for an occurrence in a process that lasts, and has it recorded as done. */
 export async function doAsStandby(world: World, election: string): Promise<void> {
   const { clock, access } = new Line(world, "standby", {});
-  const store = access.store.occurrences?.(ELECTION, { retentionMs: DAY_MS }) ?? access.store;
+  const store = access.store.occurrences?.(ELECTION, { retentionMs: DAY_MS });
+  if (!store) throw new Error("This store keeps no occurrences.");
   const elector = new Elector({ ...world.plan.timing, cooldownMs: undefined, store, election, clock });
   const done = new AbortController();
-  const task = async (leadership: Leadership): Promise<void> => {
+  const task = async (leadership: OccurrenceLeadership): Promise<void> => {
     world.schedule.worked(leadership);
     await leadership.complete();
     done.abort();

@@ -5,7 +5,15 @@
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
-import { isLeaseholdError, REQUEST_CHANNEL, type Leader, type LeaseStore, type StoreRequest } from "@leasehold/core";
+import {
+  isLeaseholdError,
+  REQUEST_CHANNEL,
+  type Leader,
+  type LeaseStore,
+  type OccurrenceStore,
+  type StoreRequest,
+} from "@leasehold/core";
+import type { Lease, ReleaseOutcome } from "@leasehold/core/provider";
 import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
@@ -92,13 +100,19 @@ async function run(delivery: Delivery): Promise<void> {
 }
 
 /** The store itself, which from then on tells of what it was granted and what it has released. */
-function watch(given: LeaseStore): LeaseStore {
+function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store): Store {
   // Some give out the same store of occurrences again.
   if (watched.has(given)) return given;
   watched.add(given);
   const acquire = given.acquire.bind(given);
   const release = given.release.bind(given);
+  const complete = given.complete?.bind(given);
   const occurrences = given.occurrences?.bind(given);
+  const released = (lease: Lease, outcome: ReleaseOutcome): ReleaseOutcome => {
+    dieOnce("released", lease.candidateId);
+    say({ event: "released", delivery: lease.candidateId, ok: outcome === "released" });
+    return outcome;
+  };
   given.acquire = async (request) => {
     const outcome = await acquire(request);
     if (outcome.acquired) {
@@ -108,12 +122,8 @@ function watch(given: LeaseStore): LeaseStore {
     }
     return outcome;
   };
-  given.release = async (lease, options) => {
-    const outcome = await release(lease, options);
-    dieOnce("released", lease.candidateId);
-    say({ event: "released", delivery: lease.candidateId, ok: outcome === "released" });
-    return outcome;
-  };
+  given.release = async (lease, options) => released(lease, await release(lease, options));
+  if (complete) given.complete = async (lease, limits) => released(lease, await complete(lease, limits));
   if (occurrences) given.occurrences = (election, options) => watch(occurrences(election, options));
   return given;
 }

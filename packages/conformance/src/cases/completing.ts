@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LeaseStore } from "@leasehold/core";
+import type { OccurrenceStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import { storeClockLatenessMs, type Scene } from "../scene.ts";
 
@@ -15,7 +15,7 @@ export const completing: readonly Case[] = [
       const [a, b] = [await occurrences(scene), await occurrences(scene)];
       const claim = await scene.win(a, "a");
       await scene.lose(b, "b");
-      assert.equal(await a.release(claim, { ...scene.limits, done: true }), "released");
+      assert.equal(await a.complete(claim, scene.limits), "released");
       for (const store of [a, b, await occurrences(scene)]) {
         await scene.lose(store, "c", { expiry: "store-clock" });
         assert.deepEqual((await scene.look(store))?.bar, { kind: "done" });
@@ -36,7 +36,7 @@ export const completing: readonly Case[] = [
       const second = await scene.win(b, "b");
       assert.deepEqual([first.term, second.term, (await scene.look(a))?.term], [1, 2, 2]);
       await scene.lose(a, "a");
-      assert.equal(await b.release(second, { ...scene.limits, done: true }), "released");
+      assert.equal(await b.complete(second, scene.limits), "released");
       await scene.lose(a, "a");
     },
   },
@@ -53,9 +53,9 @@ export const completing: readonly Case[] = [
       const b = await occurrences(scene);
       const next = await scene.win(b, "b", { expiry: "store-clock" });
       assert.equal(next.term, claim.term + 1);
-      assert.equal(await a.release(claim, { ...scene.limits, done: true }), "not-held");
+      assert.equal(await a.complete(claim, scene.limits), "not-held");
       await scene.keep(b, next);
-      assert.equal(await b.release(next, { ...scene.limits, done: true }), "released");
+      assert.equal(await b.complete(next, scene.limits), "released");
     },
   },
   {
@@ -78,11 +78,11 @@ export const completing: readonly Case[] = [
       const mine = await occurrences(scene);
       const others = await occurrences(scene, `${scene.election}-other`);
       const claim = await scene.win(mine, "a");
-      assert.equal(await mine.release(claim, { ...scene.limits, done: true }), "released");
+      assert.equal(await mine.complete(claim, scene.limits), "released");
       assert.equal(await scene.look(leases), undefined, "an occurrence shows as an election");
       assert.equal(await scene.look(others), undefined, "an occurrence shows in another election");
       const lease = await scene.win(leases, "a");
-      await assert.rejects(leases.release(lease, { ...scene.limits, done: true }), "an election was completed");
+      assert.equal("complete" in leases, false, "an election can be completed");
       await scene.keep(leases, lease);
       await scene.win(others, "a");
     },
@@ -90,7 +90,7 @@ export const completing: readonly Case[] = [
 ];
 
 /** The occurrences of the scene's election as one more process has them; the scene's own name is that of one. */
-async function occurrences(scene: Scene, election: string = scene.election): Promise<LeaseStore> {
+async function occurrences(scene: Scene, election: string = scene.election): Promise<OccurrenceStore> {
   const store = await scene.place.connect();
   const kept = store.occurrences?.(election, { retentionMs: DAY_MS });
   assert.ok(kept, "the store keeps no occurrences, and lacks.occurrences does not say why");

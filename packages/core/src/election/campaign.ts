@@ -1,7 +1,8 @@
 import type { Candidacy } from "./candidacy.ts";
 import type { Clock } from "../time/clock.ts";
 import { isMisuse, type StoreError } from "../reporting/errors.ts";
-import type { Expiry, Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import type { StandingBack } from "./standing-back.ts";

@@ -2,7 +2,8 @@ import { mayAcquire } from "../store/bar.ts";
 import { holderElapsedMs, type Clock } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { TermRegressedError } from "../reporting/errors.ts";
-import type { Expiry, Lease, LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { Timing } from "./timing.ts";
@@ -86,10 +87,12 @@ export class Candidacy {
     const { clock, store, timing } = this.#options;
     const { attemptTimeoutMs, validForMs } = timing;
     const timeoutMs = (): number => Math.min(attemptTimeoutMs, validForMs - holderElapsedMs(clock, lease.grantedAt));
-    const isReleased = await releaseInTime({ clock, store, lease, timeoutMs }).catch((error: unknown) => {
-      this.#options.onReleaseFailed(lease.term, error);
-      return false;
-    });
+    const isReleased = await releaseInTime({ clock, timeoutMs, send: (limits) => store.release(lease, limits) }).catch(
+      (error: unknown) => {
+        this.#options.onReleaseFailed(lease.term, error);
+        return false;
+      },
+    );
     if (!isReleased) store.forget?.(lease);
   }
 

@@ -1,3 +1,5 @@
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+
 /** What is known of an occurrence's completion. */
 export type CompletionState = "not-sent" | "unknown" | "confirmed";
 
@@ -29,4 +31,9 @@ export class Completion {
     await this.#send();
     this.#state = "confirmed";
   }
+}
+
+/** Reports whether what a term on this store is for can be done once and for good. */
+export function canComplete(store: LeaseStore): store is OccurrenceStore {
+  return typeof (store as Partial<OccurrenceStore>).complete === "function";
 }

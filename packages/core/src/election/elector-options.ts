@@ -6,8 +6,8 @@ import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
 import { decideTiming, type Timing, type TimingOptions } from "./timing.ts";
 
-export interface ElectorOptions extends TimingOptions {
-  readonly store: LeaseStore;
+export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends TimingOptions {
+  readonly store: Store;
   /** The name that candidates compete for: 1 to 255 bytes of UTF-8, without control characters. */
   readonly election: string;
   /** A label that people can read. @defaultValue `<host>-<pid>-<random>` */

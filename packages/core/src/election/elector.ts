@@ -8,7 +8,7 @@ import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
-import type { HeldLeadership, Leader, LeaderTask } from "./leadership.ts";
+import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { Leading } from "./leading.ts";
 import { leaderOf, Observer } from "./observer.ts";
 import { StandingBack } from "./standing-back.ts";
@@ -40,7 +40,7 @@ export type TryRunOutcome<T> =
  * }, { signal });
  * ```
  */
-export class Elector {
+export class Elector<Store extends LeaseStore = LeaseStore> {
   readonly election: string;
   readonly candidateId: string;
   readonly #store: LeaseStore;
@@ -50,11 +50,11 @@ export class Elector {
   readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
-  readonly #leading: Leading;
+  readonly #leading: Leading<LeadershipOf<Store>>;
   #busyWith: string | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
-  constructor(options: ElectorOptions) {
+  constructor(options: ElectorOptions<Store>) {
     this.#timing = checkElectorOptions(options);
     this.#options = options;
     this.#store = options.store;
@@ -106,7 +106,7 @@ export class Elector {
    *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
    *   throws while its signal has not aborted, after the lease was released.
    */
-  async run(task: LeaderTask<unknown>, options: WaitOptions = {}): Promise<void> {
+  async run(task: LeaderTask<unknown, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<void> {
     checkTask("run", task);
     const { signal, done } = this.#begin("run", options.signal);
     try {
@@ -130,7 +130,7 @@ export class Elector {
    *
    * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
    */
-  async campaign(options: WaitOptions = {}): Promise<HeldLeadership> {
+  async campaign(options: WaitOptions = {}): Promise<HeldLeadership & LeadershipOf<Store>> {
     const { signal, done } = this.#begin("campaign", options.signal);
     try {
       for (;;) {
@@ -159,7 +159,7 @@ export class Elector {
    * @throws a `StoreError` if the store fails: nobody leads. The signal's reason if it aborts before the task starts.
    *   Else as `run`.
    */
-  async tryRun<T>(task: LeaderTask<T>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
+  async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     checkTask("tryRun", task);
     const { signal, done } = this.#begin("tryRun", options.signal);
     try {

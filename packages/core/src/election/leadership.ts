@@ -1,3 +1,5 @@
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+
 /**
  * What a leader's task holds while it leads one term.
  *
@@ -46,14 +48,20 @@ export interface Leadership {
    *   {LeaseLostError} if the lease turns out to be lost.
    */
   publish(value: string): Promise<void>;
+}
+
+/** A claim of an occurrence. Unlike an election, which goes on, it can be completed. */
+export interface OccurrenceLeadership extends Leadership {
   /**
-   * Ends this term because what it was for is done: nobody can lead it again. For stores of occurrences; it succeeds as
-   * long as nobody has taken over, even once this leadership is not valid any more.
-   * @throws {LeaseLostError} if somebody has. {UnsupportedError} for an election, which goes on. A `StoreError` if it is
-   *   not known to be recorded.
+   * Ends this term because what it was for is done: nobody can lead it again. It succeeds as long as nobody has taken
+   * over, even once this leadership is not valid any more.
+   * @throws {LeaseLostError} if somebody has. A `StoreError` if it is not known to be recorded.
    */
   complete(): Promise<void>;
 }
+
+/** The leadership that a store gives: of an occurrence, or of an election. */
+export type LeadershipOf<Store extends LeaseStore> = Store extends OccurrenceStore ? OccurrenceLeadership : Leadership;
 
 /** A leadership held by hand. It is pending until it is disposed of: the lease is renewed, and nothing else starts on that elector. */
 export interface HeldLeadership extends Leadership, AsyncDisposable {
@@ -62,7 +70,7 @@ export interface HeldLeadership extends Leadership, AsyncDisposable {
 }
 
 /** What a leader does. It should settle soon after `leadership.signal` aborts: no successor starts in this process before it has. */
-export type LeaderTask<T = void> = (leadership: Leadership) => Promise<T> | T;
+export type LeaderTask<T = void, Led extends Leadership = Leadership> = (leadership: Led) => Promise<T> | T;
 
 /** Who leads, as a candidate or an observer sees it. */
 export interface Leader {

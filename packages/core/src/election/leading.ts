@@ -2,7 +2,7 @@ import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Announcements } from "./announcements.ts";
 import type { ElectorOptions } from "./elector-options.ts";
-import type { LeaderTask } from "./leadership.ts";
+import type { Leadership, LeaderTask } from "./leadership.ts";
 import type { StandingBack } from "./standing-back.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import { Tenure } from "./tenure.ts";
@@ -29,16 +29,16 @@ export interface TaskResult<T> {
 }
 
 /** The terms of one elector, of which there is never more than one at a time. */
-export class Leading {
+export class Leading<Led extends Leadership> {
   readonly #options: LeadingOptions;
-  #tenure: Tenure | undefined;
+  #tenure: Tenure<Led> | undefined;
 
   constructor(options: LeadingOptions) {
     this.#options = options;
   }
 
   /** The present term, until its work has settled and its lease is given up. */
-  get tenure(): Tenure | undefined {
+  get tenure(): Tenure<Led> | undefined {
     return this.#tenure;
   }
 
@@ -46,7 +46,7 @@ export class Leading {
    * Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough.
    * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
    */
-  async run<T>(lease: Lease, task: LeaderTask<T>, signal: AbortSignal | undefined): Promise<TaskResult<T> | undefined> {
+  async run<T>(lease: Lease, task: LeaderTask<T, Led>, signal: AbortSignal | undefined): Promise<TaskResult<T> | undefined> {
     const tenure = this.#makeTenure(lease);
     const { leadership } = tenure;
     const started = Promise.withResolvers<void>();
@@ -65,14 +65,14 @@ export class Leading {
   }
 
   /** Starts a term whose work is over once its leadership is disposed of. */
-  start(lease: Lease, signal: AbortSignal | undefined): Tenure {
+  start(lease: Lease, signal: AbortSignal | undefined): Tenure<Led> {
     const tenure = this.#makeTenure(lease);
     void this.#hold(tenure, tenure.disposed, signal);
     return tenure;
   }
 
   /** Keeps a term going until its work has settled and the lease is given up. */
-  async #hold(tenure: Tenure, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  async #hold(tenure: Tenure<Led>, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
     const { announcements, wishes } = this.#options;
     const { term } = tenure;
     this.#tenure = tenure;
@@ -89,10 +89,10 @@ export class Leading {
     signal?.removeEventListener("abort", stop);
   }
 
-  #makeTenure(lease: Lease): Tenure {
+  #makeTenure(lease: Lease): Tenure<Led> {
     const { clock, store, timing, wishes, announcements } = this.#options;
     const { term } = lease;
-    return new Tenure({
+    return new Tenure<Led>({
       clock,
       store,
       lease,

@@ -1,5 +1,6 @@
 import { sleep, type Clock, type Timer } from "../time/clock.ts";
-import type { LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
 
 /**
  * How long to wait before a watch that broke is begun again. Where it breaks again and again the wait grows to a retry

@@ -1,7 +1,8 @@
 import type { Clock } from "../time/clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse } from "../reporting/errors.ts";
 import type { Leader } from "./leadership.ts";
-import type { LeaseSnapshot, LeaseStore } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { checkName } from "../store/names.ts";

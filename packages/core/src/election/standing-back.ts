@@ -1,5 +1,5 @@
 import { sleep, type Clock } from "../time/clock.ts";
-import type { LeaseSnapshot } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
  * The least wait between two terms of one `run`, whatever its options. On a store in this very process, a task that

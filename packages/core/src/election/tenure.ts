@@ -1,15 +1,9 @@
 import type { Clock } from "../time/clock.ts";
-import {
-  DrainTimeoutError,
-  LeadershipEndedError,
-  LeaseLostError,
-  UnsupportedError,
-  type LossReason,
-} from "../reporting/errors.ts";
-import type { Lease, LeaseStore, RenewOutcome } from "../store/lease-store.ts";
-import { Completion } from "./completion.ts";
+import { DrainTimeoutError, LeadershipEndedError, LeaseLostError, type LossReason } from "../reporting/errors.ts";
+import type { Lease, LeaseStore, OccurrenceStore, RenewOutcome } from "../store/lease-store.ts";
+import { canComplete, Completion } from "./completion.ts";
 import { DeadlineWatch } from "./deadline-watch.ts";
-import type { HeldLeadership } from "./leadership.ts";
+import type { HeldLeadership, Leadership } from "./leadership.ts";
 import { OverrunWatch } from "./overrun-watch.ts";
 import { releaseInTime, type TimelyRelease } from "./release.ts";
 import { Renewals } from "./renewals.ts";
@@ -50,8 +44,8 @@ export interface TenureOptions {
  * - *valid until* (0.9 of the lease), after which the leadership is over, whatever anybody is doing;
  * - the end of the lease itself, which is what rivals wait for.
  */
-export class Tenure {
-  readonly leadership: HeldLeadership;
+export class Tenure<Led extends Leadership> {
+  readonly leadership: HeldLeadership & Led;
   readonly #options: TenureOptions;
   readonly #lease: Lease;
   readonly #validity: Validity;
@@ -59,7 +53,7 @@ export class Tenure {
   readonly #deadlineWatch: DeadlineWatch;
   readonly #overrunWatch: OverrunWatch;
   readonly #stallWatch: StallWatch | undefined;
-  readonly #completion: Completion;
+  readonly #completion: Completion | undefined;
   readonly #controller = new AbortController();
   readonly #disposed = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<void>();
@@ -108,7 +102,7 @@ export class Tenure {
       stallTimeoutMs === undefined
         ? undefined
         : new StallWatch(clock, stallTimeoutMs, (silentMs) => this.end(stalled(lease, silentMs, stallTimeoutMs)));
-    this.#completion = new Completion(() => this.#complete());
+    this.#completion = canComplete(store) ? new Completion(() => this.#complete(store)) : undefined;
     this.leadership = this.#makeLeadership();
   }
 
@@ -170,14 +164,14 @@ export class Tenure {
     const reason = this.endReason;
     const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
     const { hooks, store, releaseOnStop } = this.#options;
-    const { state } = this.#completion;
-    const mayRelease = (!this.#over || state === "unknown") && (!this.#overrunWatch.stopping || releaseOnStop);
+    const isUnknown = this.#completion?.state === "unknown";
+    const mayRelease = (!this.#over || isUnknown) && (!this.#overrunWatch.stopping || releaseOnStop);
     // Before the request goes out: from then on a rival may hold the lease.
     this.#over ??= reason ?? released;
     this.#settling = true;
     this.end(released);
     this.#cancelTimers();
-    const isReleased = this.#completion.state === "confirmed" || (mayRelease && (await this.#release()));
+    const isReleased = this.#completion?.state === "confirmed" || (mayRelease && (await this.#release()));
     if (!isReleased) store.forget?.(this.#lease);
     hooks.finished(reason, isReleased);
     this.#finished.resolve();
@@ -190,10 +184,8 @@ export class Tenure {
     const holdMs = minimumHoldMs - heldMs;
     const release: TimelyRelease = {
       clock,
-      store,
-      lease: this.#lease,
       timeoutMs: () => Math.min(this.#renewals.limitMs(), releaseTimeoutMs),
-      ...(holdMs > 0 ? { holdMs } : {}),
+      send: (limits) => store.release(this.#lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) }),
     };
     return await this.#renewals
       .exclusively(() => releaseInTime(release))
@@ -282,15 +274,19 @@ export class Tenure {
     this.#assertValid();
   }
 
-  async #complete(): Promise<void> {
+  async #complete(store: OccurrenceStore): Promise<void> {
     const { election } = this.#lease;
-    const { clock, store, releaseTimeoutMs } = this.#options;
+    const { clock, releaseTimeoutMs } = this.#options;
     this.#renewals.close();
     this.#deadlineWatch.cancel();
     // Before the request goes out, as for a release.
     this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");
-    const release = { clock, store, lease: this.#lease, timeoutMs: () => releaseTimeoutMs, done: true };
-    if (await this.#renewals.exclusively(() => releaseInTime(release))) return;
+    const completion: TimelyRelease = {
+      clock,
+      timeoutMs: () => releaseTimeoutMs,
+      send: (limits) => store.complete(this.#lease, limits),
+    };
+    if (await this.#renewals.exclusively(() => releaseInTime(completion))) return;
     // Without the reason of the signal as its cause: it tells more than that the task has stopped.
     throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");
   }
@@ -320,13 +316,14 @@ export class Tenure {
     this.#overrunWatch.cancel();
   }
 
-  #makeLeadership(): HeldLeadership {
+  #makeLeadership(): HeldLeadership & Led {
     const { election, candidateId, term, termId } = this.#lease;
     const release = async (): Promise<void> => {
       this.#disposed.resolve();
       await this.#finished.promise;
     };
-    return {
+    const completion = this.#completion;
+    const leadership: HeldLeadership = {
       election,
       candidateId,
       term,
@@ -338,14 +335,12 @@ export class Tenure {
       checkpoint: () => this.#stallWatch?.checkpoint(),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
-      complete: async () => {
-        if (!this.#options.store.capabilities.completion)
-          throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election });
-        await this.#completion.complete();
-      },
       release,
       [Symbol.asyncDispose]: release,
+      ...(completion ? { complete: () => completion.complete() } : {}),
     };
+    // The elector's type says by its store which leadership that gives.
+    return leadership as HeldLeadership & Led;
   }
 }
 

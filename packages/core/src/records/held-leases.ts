@@ -13,7 +13,7 @@ const CONFLICT_TRIES = 4;
 type Lost = Extract<RenewOutcome, { held: false }>;
 
 /** How a term ends. */
-interface Vacating extends ReleaseOptions {
+export interface Vacating extends ReleaseOptions {
   /** Nobody may acquire any more, ever again. */
   readonly done?: boolean | undefined;
 }

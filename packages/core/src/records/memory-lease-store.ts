@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "../time/clock.ts";
 import { checkName } from "../store/names.ts";
 import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
+import { RecordOccurrenceStore } from "./record-occurrence-store.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
 
 /**
@@ -17,11 +18,11 @@ export class MemoryLeaseStore extends RecordLeaseStore {
   }
 
   /** Kept for as long as this store is. */
-  occurrences(election: string): RecordLeaseStore {
+  occurrences(election: string): RecordOccurrenceStore {
     checkName("election", election);
     const records = this.#occurrences.get(election) ?? new MemoryRecordStore(this.#clock);
     this.#occurrences.set(election, records);
-    return new RecordLeaseStore(records, { clock: this.#clock, occurrences: true });
+    return new RecordOccurrenceStore(records, { clock: this.#clock });
   }
 }
 

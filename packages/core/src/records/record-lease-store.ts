@@ -1,13 +1,13 @@
-import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
+import { ConfigurationError } from "../reporting/errors.ts";
 import { Administration, type OrderLimits, type Standing } from "../store/administration.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type {
   AcquireOutcome,
   AcquireRequest,
   BreakOptions,
   BreakOutcome,
   Lease,
-  LeaseSnapshot,
   LeaseStore,
   LeaseStoreCapabilities,
   ReadOptions,
@@ -22,7 +22,7 @@ import type {
 import { checkName, checkReservation, checkTerm, checkValue } from "../store/names.ts";
 import { systemClock, type Clock } from "../time/clock.ts";
 import { Acquisitions } from "./acquisitions.ts";
-import { HeldLeases } from "./held-leases.ts";
+import { HeldLeases, type Vacating } from "./held-leases.ts";
 import { ordered } from "./record-orders.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import type { RecordStore } from "./record-store.ts";
@@ -31,12 +31,6 @@ import { SeenRecords } from "./seen-records.ts";
 export interface RecordLeaseStoreOptions {
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
-}
-
-/** What a provider adds to its users' options where its records are occurrences. */
-export interface OccurrenceStoreOptions extends RecordLeaseStoreOptions {
-  /** The records are occurrences: they may be completed, and expire. */
-  readonly occurrences?: boolean | undefined;
 }
 
 /**
@@ -56,14 +50,14 @@ export class RecordLeaseStore implements LeaseStore {
   readonly #acquisitions: Acquisitions;
   readonly #administration: Administration;
 
-  constructor(records: RecordStore, options: OccurrenceStoreOptions = {}) {
+  constructor(records: RecordStore, options: RecordLeaseStoreOptions = {}) {
     const complete =
       typeof records?.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object";
     if (!complete)
       throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
     this.name = records.name;
     this.clock = options.clock ?? systemClock;
-    this.capabilities = capabilitiesOf(records, options.occurrences ?? false);
+    this.capabilities = capabilitiesOf(records);
     this.#seen = new SeenRecords(records, this.clock);
     this.#leases = new HeldLeases(this.#seen);
     this.#acquisitions = new Acquisitions(this.#seen, this.#leases);
@@ -96,10 +90,12 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   async release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome> {
-    if (options.done && !this.capabilities.completion) {
-      throw new UnsupportedError("Only an occurrence can be completed: an election goes on.", { election: lease.election });
-    }
-    return await this.#leases.vacate(lease, options);
+    return await this.vacate(lease, options);
+  }
+
+  /** Ends a term, as a release or in a way of the subclass's. */
+  protected async vacate(lease: Lease, vacating: Vacating): Promise<ReleaseOutcome> {
+    return await this.#leases.vacate(lease, vacating);
   }
 
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
@@ -161,7 +157,7 @@ export class RecordLeaseStore implements LeaseStore {
   }
 }
 
-function capabilitiesOf(records: RecordStore, completion: boolean): LeaseStoreCapabilities {
+function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
   const { storeClock, maxValueBytes, fence, pushes = "every-write" } = records.capabilities;
   return {
     expiry: "observed",
@@ -175,6 +171,5 @@ function capabilitiesOf(records: RecordStore, completion: boolean): LeaseStoreCa
     transfer: { drain: "full" },
     storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
-    completion,
   };
 }

@@ -1,5 +1,5 @@
 import type { Order } from "../store/administration.ts";
-import type { LeaseSnapshot } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
 /**

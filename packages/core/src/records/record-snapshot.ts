@@ -1,5 +1,6 @@
 import { barOf } from "../store/bar.ts";
-import type { Expiry, LeaseSnapshot, LeaseState } from "../store/lease-store.ts";
+import type { LeaseSnapshot, LeaseState } from "../store/lease-snapshot.ts";
+import type { Expiry } from "../store/lease-store.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { Sighting } from "./sighting.ts";
 

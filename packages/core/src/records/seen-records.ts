@@ -1,5 +1,6 @@
 import { ForeignRecordError } from "../reporting/errors.ts";
-import type { Expiry, LeaseSnapshot, RequestLimits, WatchOptions } from "../store/lease-store.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { Expiry, RequestLimits, WatchOptions } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";

@@ -1,13 +1,7 @@
 import { sleep, type Clock } from "../time/clock.ts";
 import { ConfigurationError, isLeaseholdError, isUnknown, StoreError, type StoreErrorCode } from "../reporting/errors.ts";
-import type {
-  BreakOptions,
-  BreakOutcome,
-  LeaseSnapshot,
-  RequestLimits,
-  TransferOptions,
-  TransferOutcome,
-} from "./lease-store.ts";
+import type { LeaseSnapshot } from "./lease-snapshot.ts";
+import type { BreakOptions, BreakOutcome, RequestLimits, TransferOptions, TransferOutcome } from "./lease-store.ts";
 import { checkBreak, checkName, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
 

@@ -1,19 +1,4 @@
-import type { LeaseSnapshot, LeaseState } from "./lease-store.ts";
-
-/**
- * What keeps candidates from acquiring:
- * - `done`: an occurrence that is done; nobody may, ever again.
- * - `lease`: somebody has the lease, or may have it; nobody may.
- * - `hold`: the lease was released before its minimum hold was over; nobody may for `leftMs` more.
- * - `transfer`: an administrator hands over; only this candidate may.
- * - `reservation`: only candidates of this group may.
- */
-export type Bar =
-  | { readonly kind: "done" }
-  | { readonly kind: "lease" }
-  | { readonly kind: "hold"; readonly leftMs: number }
-  | { readonly kind: "transfer"; readonly candidateId: string }
-  | { readonly kind: "reservation"; readonly group: string };
+import type { Bar, LeaseSnapshot, LeaseState } from "./lease-snapshot.ts";
 
 /** What a store has found that may bar an acquisition: only what is in force at present. */
 export interface Claims {

@@ -1,4 +1,4 @@
-import type { Bar } from "./bar.ts";
+import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
 
@@ -70,14 +70,21 @@ export interface LeaseStore {
   transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
 
   /**
-   * Where this service keeps the occurrences of a schedule, if it can: a store whose elections are the occurrences of
-   * `election`. Each can be claimed like any lease, its term being the number of the attempt, and be completed, once and
-   * for good. Unlike an election's record, an occurrence's may be deleted `retentionMs` after its last write.
-   *
-   * A new store each time, which remembers what it has seen for as long as it is used: a process that lives long does
-   * not gather every occurrence there ever was.
+   * Returns the occurrences of the schedule of `election`, where this service can keep them: a new store each time, which
+   * remembers what it has seen for as long as it is used, so that a process that lives long does not gather every
+   * occurrence there ever was.
    */
-  occurrences?(election: string, options: OccurrenceOptions): LeaseStore;
+  occurrences?(election: string, options: OccurrenceOptions): OccurrenceStore;
+}
+
+/**
+ * A store whose elections are the occurrences of one schedule. Each can be claimed like any lease, its term being the
+ * number of the attempt, and be completed, once and for good. Unlike an election's record, an occurrence's may be deleted
+ * `retentionMs` after its last write.
+ */
+export interface OccurrenceStore extends LeaseStore {
+  /** Frees this very term because its occurrence is done: nobody may claim that again. Doing it twice, or late, harms nobody. */
+  complete(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome>;
 }
 
 /** What a store can do. Where a rule depends on it, the elector reads it here. */
@@ -107,8 +114,6 @@ export interface LeaseStoreCapabilities {
   readonly storeClock: StoreClock | undefined;
   /** How late the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to judge it. */
   readonly reservation?: { readonly toleranceMs: number } | undefined;
-  /** Whether terms can end with {@link ReleaseOptions.done}: true for a store of occurrences, false for one of elections. */
-  readonly completion?: boolean | undefined;
 }
 
 /** How far a store's own clock is trusted to tell how old a lease is. */
@@ -172,8 +177,6 @@ export interface Reservation {
 export interface ReleaseOptions extends RequestLimits {
   /** Nobody may acquire for so long after the release. */
   readonly holdMs?: number | undefined;
-  /** What was led is done, and nobody may lead it again; see {@link LeaseStoreCapabilities.completion}. */
-  readonly done?: boolean | undefined;
 }
 
 export interface OccurrenceOptions {
@@ -225,40 +228,6 @@ export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly expiry?: Expiry | undefined;
-}
-
-/**
- * What a read tells.
- * - `held`: somebody leads.
- * - `ending`: somebody leads, and an administrator has asked for an end.
- * - `expired`: nobody renewed in time; anyone may acquire.
- * - `vacant`: released, or never acquired; anyone may acquire.
- * - `unknown`: this reader cannot tell yet; `holder` is the last one known.
- */
-export type LeaseState = "held" | "ending" | "expired" | "vacant" | "unknown";
-
-export interface LeaseSnapshot {
-  readonly election: string;
-  readonly state: LeaseState;
-  /** The last term given out; 0 if none was. */
-  readonly term: number;
-  /** The candidateId of the present leader or, where the state is `unknown` or `expired`, of the last one known. */
-  readonly holder?: string | undefined;
-  /** What that leader published. */
-  readonly value?: string | undefined;
-  /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
-  readonly ageMs?: readonly [min: number, max: number] | undefined;
-  /** The duration of that lease. */
-  readonly leaseDurationMs?: number | undefined;
-  /**
-   * How old the lease is can be told by nobody who has no memory of it, and it may have run out. An attempt to acquire it
-   * by the store's clock fails, and has the store count its age from then on.
-   */
-  readonly undated?: true | undefined;
-  /** What keeps candidates from acquiring at present; absent where anyone may try. */
-  readonly bar?: Bar | undefined;
-  /** Why an administrator broke it. */
-  readonly endingReason?: string | undefined;
 }
 
 export interface WatchOptions {

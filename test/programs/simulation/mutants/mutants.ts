@@ -283,7 +283,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: TENURE,
-        find: '    const mayRelease = (!this.#over || state === "unknown") && (!this.#overrunWatch.stopping || releaseOnStop);',
+        find: "    const mayRelease = (!this.#over || isUnknown) && (!this.#overrunWatch.stopping || releaseOnStop);",
         replace: "    const mayRelease = !this.#overrunWatch.stopping || releaseOnStop;",
       },
       {

@@ -27,9 +27,12 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: "packages/core/src/election/release.ts",
-        find: "store.release(lease, { ...options, timeoutMs: limitMs })",
-        replace: "store.release(lease, { ...options, ...(tries > 1 ? { holdMs: 0 } : {}), timeoutMs: limitMs })",
+        file: TENURE,
+        find: "send: (limits) => store.release(this.#lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) }),",
+        replace: `send: (
+        (tries = 0) => (limits) =>
+          store.release(this.#lease, { ...limits, ...(holdMs > 0 && ++tries === 1 ? { holdMs } : {}) })
+      )(),`,
       },
     ],
     stores: RECORDS,
@@ -101,8 +104,8 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "    this.#completion = new Completion(",
-        replace: '    if (options.renewal === "manual") this.#deadlineWatch.cancel();\n    this.#completion = new Completion(',
+        find: "    this.#completion = canComplete(store)",
+        replace: '    if (options.renewal === "manual") this.#deadlineWatch.cancel();\n    this.#completion = canComplete(store)',
       },
     ],
   },

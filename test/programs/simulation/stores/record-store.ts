@@ -1,5 +1,5 @@
 import { StoreError } from "@leasehold/core";
-import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
+import { RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import {
   carry,
   SimulatedRecordService,
@@ -31,8 +31,8 @@ class LeasesAndOccurrences extends RecordLeaseStore {
     this.#clock = clock;
   }
 
-  occurrences(): RecordLeaseStore {
-    return new RecordLeaseStore(this.#records, { clock: this.#clock, occurrences: true });
+  occurrences(): RecordOccurrenceStore {
+    return new RecordOccurrenceStore(this.#records, { clock: this.#clock });
   }
 }
 
