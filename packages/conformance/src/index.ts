@@ -1,4 +1,5 @@
-export type { CaseInfo, Need } from "./case.ts";
+export type { CaseInfo } from "./case.ts";
+export type { Need } from "./need.ts";
 export type { CaseResult } from "./case-result.ts";
 export { cases } from "./cases.ts";
 export { conformance } from "./conformance.ts";

@@ -1,5 +1,5 @@
 import type { Clock, Leadership, LeaseStore } from "@leasehold/core";
-import type { Need } from "./case.ts";
+import type { Need } from "./need.ts";
 
 /** A store that is put to the test, and how to get at it. */
 export interface Subject {

@@ -127,7 +127,7 @@ describe("a break lifts", () => {
 
   test("nothing of an occurrence that is done", async () => {
     const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
-    const claim = await win(occurrences, "d", { election: "tick" });
+    const claim = await win(occurrences, "d", { election: "occurrence" });
     await occurrences.complete(claim, LIMITS);
     const before = service.record("tick");
 
@@ -362,7 +362,7 @@ describe("a transfer that waits", () => {
 
   test("is lost once the occurrence that was to be handed over is done", async () => {
     const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
-    const claim = await win(occurrences, "d", { election: "tick" });
+    const claim = await win(occurrences, "d", { election: "occurrence" });
     const outcome = admin.transfer("tick", "b");
     await clock.settle();
     await occurrences.complete(claim, LIMITS);

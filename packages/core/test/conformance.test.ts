@@ -21,13 +21,13 @@ runConformance({
     const clock = new VirtualClock();
     const records = new MemoryRecordStore(clock);
     const ticks = new Map<string, MemoryRecordStore>();
-    const ticksOf = (election: string): MemoryRecordStore => {
+    const recordsOf = (election: string): MemoryRecordStore => {
       const found = ticks.get(election) ?? new MemoryRecordStore(clock);
       ticks.set(election, found);
       return found;
     };
     const connectWith = (own: Clock) => {
-      const occurrences = (election: string) => new RecordOccurrenceStore(ticksOf(election), { clock: own });
+      const occurrences = (election: string) => new RecordOccurrenceStore(recordsOf(election), { clock: own });
       return Promise.resolve(Object.assign(new RecordLeaseStore(records, { clock: own }), { occurrences }));
     };
     return Promise.resolve({

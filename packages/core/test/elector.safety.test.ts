@@ -10,7 +10,7 @@ const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 const ADVERSITIES = 150;
 const HOUR_MS = 3_600_000;
 
-interface Contender {
+interface Entrant {
   readonly candidate: Candidate;
   readonly process: ProcessClock;
   run: Run;
@@ -19,23 +19,23 @@ interface Contender {
 /** Candidates with clocks that differ, and everything that can befall them. */
 class Adversity {
   readonly world: ElectionWorld;
-  readonly contenders: Contender[];
+  readonly candidates: Entrant[];
   readonly terms: number[] = [];
 
   constructor(seed: number) {
     this.world = new ElectionWorld(seed);
-    this.contenders = ["a", "b", "c", "d"].map((name) => {
+    this.candidates = ["a", "b", "c", "d"].map((name) => {
       const process = new ProcessClock(this.world.clock, { rate: 0.97 + this.#below(0.06), wallOffsetMs: this.#below(HOUR_MS) });
       return this.#enter(name, process, { clock: process, latencyMs: 5 + this.#below(200) });
     });
     // Two candidates of one process share a store, and what it remembers.
-    const [first] = this.contenders;
-    this.contenders.push(this.#enter("beside a", first!.process, { beside: first!.candidate }));
+    const [first] = this.candidates;
+    this.candidates.push(this.#enter("beside a", first!.process, { beside: first!.candidate }));
   }
 
   /** Something happens to somebody. */
   strike(): void {
-    const victim = this.#pick(this.contenders);
+    const victim = this.#pick(this.candidates);
     const { candidate, process } = victim;
     this.#pick<() => void>([
       () => candidate.records.failNext(this.#pick(["get", "put"]), this.#fault(), this.#fault()),
@@ -61,7 +61,7 @@ class Adversity {
   async endure(): Promise<void> {
     for (let looks = 0; looks < 8; looks += 1) {
       await this.world.clock.advance(this.#below(700));
-      const valid = this.contenders
+      const valid = this.candidates
         .filter(({ candidate }) => candidate.elector.isLeader)
         .map(({ candidate }) => candidate.elector.candidateId);
       expect(valid.length, `valid at once: ${valid.join(", ")}`).toBeLessThanOrEqual(1);
@@ -69,7 +69,7 @@ class Adversity {
   }
 
   async recover(): Promise<void> {
-    for (const { candidate, process } of this.contenders) {
+    for (const { candidate, process } of this.candidates) {
       candidate.records.heal();
       process.resume();
     }
@@ -77,8 +77,8 @@ class Adversity {
   }
 
   async stop(): Promise<void> {
-    for (const { run } of this.contenders) run.stop();
-    await this.world.clock.runUntil(Promise.allSettled(this.contenders.map(({ run }) => run.settled)));
+    for (const { run } of this.candidates) run.stop();
+    await this.world.clock.runUntil(Promise.allSettled(this.candidates.map(({ run }) => run.settled)));
   }
 
   /** Works until it is told to stop, then takes its time, at times more than it has. */
@@ -88,12 +88,12 @@ class Adversity {
     await sleep(this.world.clock, this.#below(1) < 0.1 ? this.#below(2 * LEASE_MS) : this.#below(1_000));
   };
 
-  #enter(name: string, process: ProcessClock, options: CandidateOptions): Contender {
+  #enter(name: string, process: ProcessClock, options: CandidateOptions): Entrant {
     const candidate = this.world.candidate(name, { ...options, cooldownMs: 0 });
     return { candidate, process, run: candidate.run(this.#task) };
   }
 
-  #restart(victim: Contender): void {
+  #restart(victim: Entrant): void {
     victim.run.stop();
     void victim.run.settled
       .catch(() => undefined)
@@ -136,7 +136,7 @@ describe("whatever befalls the candidates", () => {
 
       await adversity.recover();
 
-      expect(adversity.contenders.filter(({ candidate }) => candidate.elector.isLeader)).toHaveLength(1);
+      expect(adversity.candidates.filter(({ candidate }) => candidate.elector.isLeader)).toHaveLength(1);
       expect(adversity.terms).toEqual(adversity.terms.toSorted((one, other) => one - other));
       expect(new Set(adversity.terms).size).toBe(adversity.terms.length);
       expect(adversity.terms.length).toBeGreaterThan(1);

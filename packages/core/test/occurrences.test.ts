@@ -13,7 +13,7 @@ import { acquiring, LIMITS, win } from "./acquisitions.ts";
 import { ELECTION, LEASE_MS } from "./election-world.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
-const TICK = "nightly@2026-11-20T10:00:00.000Z";
+const OCCURRENCE = "nightly@2026-11-20T10:00:00.000Z";
 
 let clock: VirtualClock;
 let service: RecordService;
@@ -30,13 +30,13 @@ function occurrences(of = records): RecordOccurrenceStore {
 }
 
 function attempt<T>(task: LeaderTask<T, OccurrenceLeadership>, store = occurrences()): Promise<TryRunOutcome<T>> {
-  return new Elector({ store, election: TICK, clock }).tryRun(task);
+  return new Elector({ store, election: OCCURRENCE, clock }).tryRun(task);
 }
 
 describe("an occurrence", () => {
   test("that is completed is never led again, whoever asks and however late", async () => {
     await attempt((leadership) => leadership.complete());
-    expect(service.record(TICK)).toMatchObject({ term: 1, termId: null, done: true });
+    expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, termId: null, done: true });
     await clock.advance(100 * LEASE_MS);
 
     await expect(attempt(() => "again")).resolves.toEqual({ elected: false });
@@ -75,23 +75,23 @@ describe("an occurrence", () => {
     });
 
     await expect(outcome).resolves.toMatchObject({ elected: true });
-    expect(service.record(TICK)).toMatchObject({ done: true });
+    expect(service.record(OCCURRENCE)).toMatchObject({ done: true });
   });
 
   test("that somebody else has taken over cannot be completed any more, and stays theirs", async () => {
     const rival = occurrences(service.connect("b"));
-    await rival.read(TICK);
+    await rival.read(OCCURRENCE);
     const outcome = attempt(async (leadership) => {
       records.failAll({ kind: "unavailable" });
-      await rival.read(TICK);
+      await rival.read(OCCURRENCE);
       await clock.advance(2 * LEASE_MS);
-      await win(rival, "b", { election: TICK });
+      await win(rival, "b", { election: OCCURRENCE });
       records.heal();
       await leadership.complete();
     });
 
     await expect(outcome).rejects.toMatchObject({ code: "LEASE_LOST", reason: "taken" });
-    expect(service.record(TICK)).toMatchObject({ term: 2, candidateId: "b" });
+    expect(service.record(OCCURRENCE)).toMatchObject({ term: 2, candidateId: "b" });
   });
 
   test("whose completion had no reply is found done, and is done once", async () => {
@@ -102,7 +102,7 @@ describe("an occurrence", () => {
     });
 
     await expect(clock.runUntil(outcome)).resolves.toMatchObject({ elected: true, result: "worked" });
-    expect(service.record(TICK)).toMatchObject({ term: 1, done: true });
+    expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, done: true });
   });
 
   test("can be completed twice by its own leader, and not once it was given up", async () => {
@@ -141,12 +141,12 @@ describe("an occurrence", () => {
 
   test("whose renewal had no reply is completed all the same", async () => {
     const store = occurrences();
-    const lease = await win(store, "a", { election: TICK });
+    const lease = await win(store, "a", { election: OCCURRENCE });
     records.failNext("put", { kind: "unanswered" });
     await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
 
     expect(await store.complete(lease, LIMITS)).toBe("released");
-    expect(service.record(TICK)).toMatchObject({ term: 1, termId: null, done: true });
+    expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, termId: null, done: true });
   });
 
   test("whose completion is not known to have arrived fails, and is open for another attempt", async () => {
@@ -163,15 +163,15 @@ describe("an occurrence", () => {
 describe("a first claim", () => {
   test("that another has come before, since this process looked, is looked at again before the next one", async () => {
     const store = occurrences();
-    await expect(store.read(TICK)).resolves.toBeUndefined();
-    await win(occurrences(service.connect("b")), "b", { election: TICK });
+    await expect(store.read(OCCURRENCE)).resolves.toBeUndefined();
+    await win(occurrences(service.connect("b")), "b", { election: OCCURRENCE });
 
-    await expect(store.acquire(acquiring("a", { election: TICK }))).resolves.toMatchObject({
+    await expect(store.acquire(acquiring("a", { election: OCCURRENCE }))).resolves.toMatchObject({
       acquired: false,
       current: { holder: "b", term: 1 },
     });
-    await expect(store.acquire(acquiring("a", { election: TICK }))).resolves.toMatchObject({ acquired: false });
-    expect(service.record(TICK)).toMatchObject({ candidateId: "b" });
+    await expect(store.acquire(acquiring("a", { election: OCCURRENCE }))).resolves.toMatchObject({ acquired: false });
+    expect(service.record(OCCURRENCE)).toMatchObject({ candidateId: "b" });
   });
 });
 
@@ -192,11 +192,11 @@ describe("MemoryLeaseStore.occurrences", () => {
 
   test("keeps those of two elections apart, and each for as long as the store", async () => {
     const store = new MemoryLeaseStore({ clock });
-    const ticks = store.occurrences(ELECTION);
-    await ticks.complete(await win(ticks, "a", { election: TICK }), LIMITS);
+    const nightly = store.occurrences(ELECTION);
+    await nightly.complete(await win(nightly, "a", { election: OCCURRENCE }), LIMITS);
 
-    await expect(store.occurrences(ELECTION).read(TICK)).resolves.toMatchObject({ bar: { kind: "done" } });
-    await expect(store.occurrences("other").read(TICK)).resolves.toBeUndefined();
-    await expect(store.read(TICK)).resolves.toBeUndefined();
+    await expect(store.occurrences(ELECTION).read(OCCURRENCE)).resolves.toMatchObject({ bar: { kind: "done" } });
+    await expect(store.occurrences("other").read(OCCURRENCE)).resolves.toBeUndefined();
+    await expect(store.read(OCCURRENCE)).resolves.toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import type { Clock } from "../time/clock.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import type { Leader } from "./leadership.ts";
 
-/** Whose announcements they are. */
+/** The elector whose announcements they are. */
 export interface Announcer {
   readonly election: string;
   readonly candidateId: string;
@@ -18,7 +18,9 @@ export interface Reached {
   readonly reason?: Error | undefined;
 }
 
-/** Tells others of one elector: events to its listeners, states to the diagnostics channel, and who leads as far as it knows. */
+/**
+ * Tells others of one elector: events to its listeners, states to the diagnostics channel, and who leads as far as it knows.
+ */
 export class Announcements {
   readonly #announcer: Announcer;
   readonly #listeners: Listeners<ElectorEvents>;

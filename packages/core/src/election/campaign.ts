@@ -21,7 +21,7 @@ export interface CampaignOptions {
 }
 
 /**
- * What a step came to: the lease, or a wait, after which to go on from what was found if nothing newer was pushed
+ * The result of a step: the lease, or a wait, after which to go on from what was found if nothing newer was pushed
  * meanwhile. How long is asked as the wait begins: the store may push no more by then.
  */
 type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonly found?: Push };
@@ -29,7 +29,7 @@ type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonl
 /**
  * One candidate's way to the lease.
  *
- * All who wait for a leader learn of its end at the same instant, and not all of them are to write then. Where the store
+ * All standbys learn of the end of a leader at the same instant, and not all of them are to write then. Where the store
  * pushes, each waits for a random delay before it acquires, which the push of the winner's acquisition cuts short. Where
  * it has to be polled, the delay comes before the looks.
  */
@@ -41,7 +41,7 @@ export class Campaign {
   /** Apart, so that no attempt waits for looks to be made up for. */
   readonly #attemptPace: LookPace;
   readonly #turn: Turn;
-  /** What is found at first is acted on at once: only those who have waited were told at the same instant. */
+  /** The first look is acted on at once: only those who have waited learn of something at the same instant. */
   #isFirst = true;
 
   constructor(options: CampaignOptions, signal: AbortSignal | undefined) {
@@ -118,7 +118,7 @@ export class Campaign {
     const aimedMs = store.nextLookMs(election, timing.retryPeriodMs);
     if (this.#looks.watching) return aimedMs;
     // Who saw the last renewal later sees the expiry later, too: that look is spread already. A store that judges the expiry
-    // itself tells no ages, and aims to learn of its service's time.
+    // itself knows no ages, and aims to learn of its service's time.
     const { leaseDurationMs = 0, ageMs } = snapshot ?? {};
     const untilExpiryMs = ageMs ? leaseDurationMs - ageMs[0] : 0;
     const delayMs = aimedMs < untilExpiryMs ? this.#turn.delayMs() : 0;

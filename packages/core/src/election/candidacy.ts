@@ -15,7 +15,7 @@ export interface CandidacyOptions {
   readonly candidateId: string;
   readonly wishes: Pick<ElectorOptions, "value" | "minTerm" | "reservation">;
   readonly timing: Timing;
-  /** Told what each look and each attempt shows. */
+  /** Called with the snapshot of each look and of each failed attempt. */
   readonly onSeen: (snapshot: LeaseSnapshot | undefined) => void;
   readonly onReleaseFailed: (term: number, error: unknown) => void;
 }
@@ -48,7 +48,7 @@ export class Candidacy {
     return snapshot;
   }
 
-  /** Whether an attempt can succeed, as far as can be seen; or is of use to those who come later. */
+  /** Reports whether an attempt can succeed, as far as can be seen; or is of use to those who come later. */
   mayTry(snapshot: LeaseSnapshot | undefined): boolean {
     const { candidateId, wishes } = this.#options;
     return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);

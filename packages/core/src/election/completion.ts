@@ -1,6 +1,6 @@
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
-/** What is known of an occurrence's completion. */
+/** The outcome of an occurrence's completion, as far as it is known. */
 export type CompletionState = "not-sent" | "unknown" | "confirmed";
 
 /** Records that an occurrence is done: by one call at a time, and by none once one was confirmed. */

@@ -1,14 +1,23 @@
 import type { Leader } from "./leadership.ts";
 
-/** The events of an Elector, by name, with what each carries. They are notifications: a listener that throws becomes a `listenerFailed` event and changes nothing else. */
+/**
+ * The events of an Elector, by name, with what each carries. They are notifications: a listener that throws becomes a
+ * `listenerFailed` event and changes nothing else.
+ */
 export interface ElectorEvents {
   /** This candidate has begun to wait. */
   readonly standby: { readonly election: string };
-  /** This candidate leads; comes right before its task is called, unless the term has ended by the time that the listeners return. */
+  /**
+   * This candidate leads; comes right before its task is called, unless the term has ended by the time that the listeners
+   * return.
+   */
   readonly startedLeading: { readonly election: string; readonly term: number };
   /** The signal of this leadership has aborted; the task is to settle. */
   readonly ending: { readonly election: string; readonly term: number; readonly reason: Error };
-  /** The task has settled, and the lease was released or left to expire. `reason`: why the signal aborted, if it did before the task settled. */
+  /**
+   * The task has settled, and the lease was released or left to expire. `reason`: why the signal aborted, if it did before the
+   * task settled.
+   */
   readonly stoppedLeading: {
     readonly election: string;
     readonly term: number;

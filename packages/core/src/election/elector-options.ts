@@ -12,28 +12,28 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly election: string;
   /** A label that people can read. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: string | undefined;
-  /** What others can read while this candidate leads, for instance its address. */
+  /** The value that others can read while this candidate leads, for instance its address. */
   readonly value?: string | undefined;
-  /** Whether a stopping leader releases the lease, rather than leave it to expire. @defaultValue true */
+  /** True where a stopping leader releases the lease, rather than leave it to expire. @defaultValue true */
   readonly releaseOnStop?: boolean | undefined;
   /**
-   * What happens when a task is still pending although its time is up: an `overrun` event, or that and the end of this
+   * The consequence of a task that is still pending although its time is up: an `overrun` event, or that and the end of this
    * process (exit code 70). A process whose event loop is blocked cannot end itself. @defaultValue 'report'
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
-   * How to know that another's lease has expired; `store.capabilities.storeClock` says how far a store's clock is trusted.
+   * The way to know that another's lease has expired; `store.capabilities.storeClock` says how far a store's clock is trusted.
    * @defaultValue 'store-clock' where that clock is exact, else 'observed'; `tryRun` always uses the clock there is
    */
   readonly expiry?: Expiry | undefined;
   /**
-   * Who sends renewals: a timer, or the task itself when it calls `leadership.renew()`, in a process whose timers cannot
+   * The sender of renewals: a timer, or the task itself when it calls `leadership.renew()`, in a process whose timers cannot
    * be relied on (a function). The task's signal aborts at `renewDeadlineMs` either way. @defaultValue 'scheduled'
    */
   readonly renewal?: "scheduled" | "manual" | undefined;
   /**
-   * How long after an acquisition nobody else may acquire, even if the lease is released before: keeps a late twin from
-   * doing a quick task again. At most `leaseDurationMs`. @defaultValue 0
+   * The time after an acquisition for which nobody else may acquire, even if the lease is released before: keeps a late twin
+   * from doing a quick task again. At most `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
   /**

@@ -14,12 +14,12 @@ import { leaderOf, Observer } from "./observer.ts";
 import { StandingBack } from "./standing-back.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
 
-/** What every waiting call takes. */
+/** The options of every waiting call. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How `tryRun` went. */
+/** The outcome of `tryRun`. */
 export type TryRunOutcome<T> =
   /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
@@ -76,12 +76,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
     this.#leading = new Leading({ ...common, announcements, standingBack: this.#standingBack });
   }
 
-  /** Whether this candidate is the leader at this very moment: computed from the clocks at each look, never remembered. */
+  /** Reports whether this candidate is the leader at this very moment: computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
     return this.#leading.tenure?.leadership.isValid() ?? false;
   }
 
-  /** Who led when this candidate last looked. */
+  /** The leader that this candidate saw last. */
   get leader(): Leader | undefined {
     return this.#announcements.leader;
   }

@@ -1,7 +1,7 @@
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
 /**
- * What a leader's task holds while it leads one term.
+ * The leadership of one term, as the leader's task holds it.
  *
  * A lease alone cannot stop a write that a paused process sends late: ask `isValid()` before acting, and let the store
  * that you write to check the term where it matters (fencing).
@@ -9,7 +9,7 @@ import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 export interface Leadership {
   /** The election that is led. */
   readonly election: string;
-  /** Who leads. */
+  /** The candidate that leads. */
   readonly candidateId: string;
   /** The fencing token: rises at every acquisition by whomever, and never repeats. */
   readonly term: number;
@@ -22,7 +22,7 @@ export interface Leadership {
    */
   readonly signal: AbortSignal;
   /**
-   * Whether this is, by this process's clocks at this very moment, the one valid leadership: false from 0.9 lease
+   * Reports whether this is, by this process's clocks at this very moment, the one valid leadership: false from 0.9 lease
    * durations after the last good renewal was sent, even in the first statement after a freeze, and whether or not the
    * store answers. Once false it stays false.
    */
@@ -63,21 +63,27 @@ export interface OccurrenceLeadership extends Leadership {
 /** The leadership that a store gives: of an occurrence, or of an election. */
 export type LeadershipOf<Store extends LeaseStore> = Store extends OccurrenceStore ? OccurrenceLeadership : Leadership;
 
-/** A leadership held by hand. It is pending until it is disposed of: the lease is renewed, and nothing else starts on that elector. */
+/**
+ * A leadership held by hand. It is pending until it is disposed of: the lease is renewed, and nothing else starts on that
+ * elector.
+ */
 export interface HeldLeadership extends Leadership, AsyncDisposable {
   /** Ends the term: releases the lease if it is still held, and settles when that is done. Doing it twice is harmless. */
   release(): Promise<void>;
 }
 
-/** What a leader does. It should settle soon after `leadership.signal` aborts: no successor starts in this process before it has. */
+/**
+ * The work of a leader. It should settle soon after `leadership.signal` aborts: no successor starts in this process before it
+ * has.
+ */
 export type LeaderTask<T = void, Led extends Leadership = Leadership> = (leadership: Led) => Promise<T> | T;
 
-/** Who leads, as a candidate or an observer sees it. */
+/** The leader, as a candidate or an observer sees it. */
 export interface Leader {
   readonly candidateId: string;
   readonly term: number;
-  /** What the leader published, for instance its address. */
+  /** The value that the leader published, for instance its address. */
   readonly value?: string | undefined;
-  /** `unknown`: the last leader known, which this reader cannot tell yet to be leading still. */
+  /** `unknown`: the last leader known, of which this reader cannot know yet whether it still leads. */
   readonly state: "held" | "ending" | "unknown";
 }

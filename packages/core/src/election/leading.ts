@@ -23,7 +23,7 @@ export interface LeadingOptions {
   readonly standingBack: StandingBack;
 }
 
-/** What a task returned, or `undefined` where it was stopped by its signal and said so by rejecting. */
+/** The result of a task, or `undefined` where it was stopped by its signal and said so by rejecting. */
 export interface TaskResult<T> {
   readonly result: T | undefined;
 }

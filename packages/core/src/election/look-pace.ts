@@ -1,9 +1,12 @@
 import type { Clock } from "../time/clock.ts";
 
-/** How many requests may follow one another at once, where those before were fewer: to learn the phase of a holder's renewals takes eight looks. */
+/**
+ * The number of requests that may follow one another at once, where those before were fewer: to learn the phase of a holder's
+ * renewals takes eight looks.
+ */
 const BURST = 10;
 
-/** What a standby's own options say of how often it is to look. */
+/** The options of a standby's own that bound how often it looks. */
 export interface PaceOptions {
   readonly retryPeriodMs: number;
   readonly renewIntervalMs: number;
@@ -18,7 +21,7 @@ export interface PaceOptions {
 export class LookPace {
   readonly #clock: Clock;
   readonly #spacingMs: number;
-  /** When the next look would be due, were they spaced evenly. */
+  /** The instant at which the next look would be due, were they spaced evenly. */
   #evenMs = -Infinity;
 
   constructor(clock: Clock, { retryPeriodMs, renewIntervalMs }: PaceOptions) {
@@ -26,7 +29,7 @@ export class LookPace {
     this.#spacingMs = renewIntervalMs / (Math.ceil(renewIntervalMs / retryPeriodMs) + 1);
   }
 
-  /** How long until the next look may be sent; 0 if it may be now. */
+  /** Returns the time until the next look may be sent; 0 if it may be now. */
   get waitMs(): number {
     return Math.max(this.#evenMs - (BURST - 1) * this.#spacingMs - this.#clock.monotonicMs(), 0);
   }

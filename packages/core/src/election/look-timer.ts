@@ -3,7 +3,7 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 
 /**
- * How long to wait before a watch that broke is begun again. Where it breaks again and again the wait grows to a retry
+ * The wait before a watch that broke is begun again. Where it breaks again and again the wait grows to a retry
  * period: each watch is a request, too.
  */
 const WATCH_AGAIN_MS = 1_000;
@@ -11,7 +11,7 @@ const WATCH_AGAIN_MS = 1_000;
 /** The reason of a timer that was stopped because it is not needed any more; without one, an error is made for each. */
 const STOPPED = "stopped";
 
-/** What a store has pushed. */
+/** A snapshot that a store has pushed. */
 export interface Push {
   readonly snapshot: LeaseSnapshot | undefined;
 }
@@ -50,7 +50,7 @@ export class LookTimer {
     return this.#stopped.signal;
   }
 
-  /** Whether the store pushes at present: then there is no need to look before something can have expired. */
+  /** Reports whether the store pushes at present: then there is no need to look before something can have expired. */
   get watching(): boolean {
     return this.#watching;
   }
@@ -76,7 +76,7 @@ export class LookTimer {
     return push;
   }
 
-  /** What has been pushed so far counts for nothing: it may show an acquisition of ours that has failed meanwhile. */
+  /** Drops the pushes so far: they may show an acquisition of ours that has failed meanwhile. */
   forget(): void {
     this.#push = undefined;
   }

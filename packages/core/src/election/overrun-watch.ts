@@ -20,7 +20,7 @@ export class OverrunWatch {
   readonly #options: OverrunWatchOptions;
   readonly #stopOverran = Promise.withResolvers<never>();
   #endedAt: Instant | undefined;
-  /** Since when the lease no longer covers the task. */
+  /** The instant from which on the lease no longer covers the task. */
   #uncoveredAt: Instant | undefined;
   #stopping = false;
   #overran = false;

@@ -2,7 +2,10 @@ import { sleep, type Clock } from "../time/clock.ts";
 import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
 import type { ReleaseOutcome, RequestLimits } from "../store/lease-store.ts";
 
-/** How often a release is tried: one lost request must not cost a lease, and an outage must not hold up a stop for long. */
+/**
+ * The number of times that a release is tried: one lost request must not cost a lease, and an outage must not hold up a stop
+ * for long.
+ */
 const TRIES = 2;
 /** The wait between the two, unless the service asks for more; and the longest one, if it does. */
 const RETRY_MS = 100;

@@ -15,9 +15,9 @@ export interface RenewalsOptions {
   readonly lease: Lease;
   readonly timing: Timing;
   readonly validity: Validity;
-  /** Who sends them: a timer, or the task itself. */
+  /** The sender: a timer, or the task itself. */
   readonly by: "scheduled" | "manual";
-  /** Until when renewing is of use; negative from then on. */
+  /** Returns the time for which renewing is of use; negative once it is of none. */
   readonly toDeadlineMs: () => number;
   /** Lets the clocks decide whether the term is over. */
   readonly isOver: () => boolean;
@@ -50,7 +50,7 @@ export class Renewals {
     this.#timing = options.timing;
   }
 
-  /** Whether the lease is not to be extended any more. */
+  /** Reports whether the lease is not to be extended any more. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -79,7 +79,7 @@ export class Renewals {
   }
 
   /**
-   * Renews if the last renewal is a whole interval ago, by the clocks that its deadline goes by. What becomes of it is told
+   * Renews if the last renewal is a whole interval ago, by the clocks that its deadline goes by. The outcome is reported
    * by the options.
    */
   async renewIfDue(): Promise<void> {
@@ -142,7 +142,9 @@ export class Renewals {
     this.#renewIn(this.#toNextTickMs());
   }
 
-  /** Until the next instant of the grid that is not covered by a renewal yet; negative once that has passed. */
+  /**
+   * Returns the time until the next instant of the grid that is not covered by a renewal yet; negative once that has passed.
+   */
   #toNextTickMs(): number {
     const { lease, validity } = this.#options;
     const originMs = lease.grantedAt.monotonicMs;
@@ -152,7 +154,10 @@ export class Renewals {
     return originMs + ticks * renewIntervalMs - this.#clock.monotonicMs();
   }
 
-  /** Until the last try, whose whole attempt ends with the deadline; negative from then on. A task's own renewals have none. */
+  /**
+   * Returns the time until the last try, whose whole attempt ends with the deadline; negative from then on. A task's own
+   * renewals have none.
+   */
   #toLastTryMs(): number {
     if (this.#closed || this.#options.by === "manual") return -Infinity;
     return this.#options.toDeadlineMs() - this.#timing.attemptTimeoutMs;
@@ -163,7 +168,7 @@ export class Renewals {
     return !isOver() && !this.#closed && by === "scheduled" && this.#toLastTryMs() <= 0;
   }
 
-  /** Whether an attempt that began now would be given up for the last try before most stores could answer. */
+  /** Reports whether an attempt that began now would be given up for the last try before most stores could answer. */
   get #waitsForLastTry(): boolean {
     const toLastTryMs = this.#toLastTryMs();
     return toLastTryMs > 0 && toLastTryMs < this.#timing.attemptTimeoutMs / 2;

@@ -7,7 +7,7 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
  */
 const SHORTEST_PAUSE_MS = 100;
 
-/** How an elector leaves the election to others after a term of its own. */
+/** The time for which an elector leaves the election to others after a term of its own. */
 export class StandingBack {
   readonly #clock: Clock;
   readonly #cooldownMs: number;
@@ -26,7 +26,7 @@ export class StandingBack {
     this.#endedMs = this.#clock.monotonicMs();
   }
 
-  /** How much longer this candidate does not compete: until the cooldown has passed, or it sees a newer term. */
+  /** Returns the time for which this candidate does not compete: until the cooldown has passed, or it sees a newer term. */
   leftMs(snapshot: LeaseSnapshot | undefined): number {
     if ((snapshot?.term ?? 0) > this.#term) return 0;
     return Math.max(this.#endedMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);

@@ -1,8 +1,8 @@
-/** How deep a chain of causes is followed, should one be circular. */
+/** The depth to which a chain of causes is followed, should one be circular. */
 const MAX_CAUSES = 16;
 
 /**
- * Whether a task's rejection only says that it stopped when it was told to: its signal has aborted, and the error is
+ * Reports whether a task's rejection only says that it stopped when it had to: its signal has aborted, and the error is
  * that signal's reason, is an AbortError (of whichever SDK), or has one of these among its causes. What `assertValid()`
  * throws after the abort has the reason as its cause.
  */

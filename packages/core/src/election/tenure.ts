@@ -11,7 +11,7 @@ import { StallWatch } from "./stall-watch.ts";
 import type { Timing } from "./timing.ts";
 import { Validity } from "./validity.ts";
 
-/** What a tenure tells its elector. None of these may throw. */
+/** The events of a tenure, for its elector. None of these may throw. */
 export interface TenureHooks {
   renewed(): void;
   renewFailed(error: unknown): void;
@@ -42,7 +42,7 @@ export interface TenureOptions {
  *
  * - the *renew deadline*, when the signal aborts for good, whatever the store is doing;
  * - *valid until* (0.9 of the lease), after which the leadership is over, whatever anybody is doing;
- * - the end of the lease itself, which is what rivals wait for.
+ * - the end of the lease itself, which is what standbys wait for.
  */
 export class Tenure<Led extends Leadership> {
   readonly leadership: HeldLeadership & Led;
@@ -58,7 +58,7 @@ export class Tenure<Led extends Leadership> {
   readonly #disposed = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<void>();
 
-  /** Why `isValid()` is false for good; undefined while the clocks decide. */
+  /** The reason for which `isValid()` is false for good; undefined while the clocks decide. */
   #over: Error | undefined;
   /** The work has settled: what follows is no news to anybody. */
   #settling = false;
@@ -110,12 +110,12 @@ export class Tenure<Led extends Leadership> {
     return this.#lease.term;
   }
 
-  /** Whether the term is neither over nor ending. */
+  /** Reports whether the term is neither over nor ending. */
   get mayWork(): boolean {
     return this.#isValid() && !this.#isEnding;
   }
 
-  /** Why the signal aborted, if it has. */
+  /** The reason for which the signal aborted, if it has. */
   get endReason(): Error | undefined {
     return this.#isEnding ? (this.#controller.signal.reason as Error) : undefined;
   }
@@ -295,7 +295,7 @@ export class Tenure<Led extends Leadership> {
     return this.#controller.signal.aborted;
   }
 
-  /** Until the clocks end something: the term's signal, and once that has aborted the leadership itself. */
+  /** The time until the clocks end something: the term's signal, and once that has aborted the leadership itself. */
   get #toDeadlineMs(): number {
     return this.#isEnding ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs;
   }

@@ -5,24 +5,33 @@ import type { LeaseStoreCapabilities } from "../store/lease-store.ts";
 
 /** The durations that a user may set, all in milliseconds. */
 export interface TimingOptions {
-  /** How long rivals wait after the last renewal. @defaultValue 15_000 */
+  /** The time that standbys wait after the last renewal. @defaultValue 15_000 */
   readonly leaseDurationMs?: number | undefined;
-  /** How often the leader renews. @defaultValue leaseDurationMs / 3 */
+  /** The interval at which the leader renews. @defaultValue leaseDurationMs / 3 */
   readonly renewIntervalMs?: number | undefined;
   /** Without a confirmed renewal for this long, the task's signal aborts. @defaultValue leaseDurationMs * 2 / 3 */
   readonly renewDeadlineMs?: number | undefined;
-  /** The longest that a standby waits between looks where the store cannot push: bounds the polite handover there. @defaultValue 2_000 */
+  /**
+   * The longest that a standby waits between looks where the store cannot push: bounds the polite handover there. @defaultValue
+   * 2_000
+   */
   readonly retryPeriodMs?: number | undefined;
   /**
    * The longest that one attempt to renew may take, all its requests together; and any other request to the store.
    * @defaultValue a third of what lies between renewIntervalMs and renewDeadlineMs, at most 5_000
    */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How long a task may take to settle once its signal has aborted, while the lease is still being renewed. @defaultValue leaseDurationMs */
+  /**
+   * The longest that a task may take to settle once its signal has aborted, while the lease is still being renewed.
+   * @defaultValue leaseDurationMs
+   */
   readonly drainTimeoutMs?: number | undefined;
   /** The longest silence between two `checkpoint()` calls of the task; beyond it the lease is given up. @defaultValue none */
   readonly stallTimeoutMs?: number | undefined;
-  /** How long this elector stands back after giving up a term, unless it sees a newer one; `run` waits a tenth of a second at least. @defaultValue 2 * retryPeriodMs */
+  /**
+   * The time for which this elector stands back after giving up a term, unless it sees a newer one; `run` waits a tenth of a
+   * second at least. @defaultValue 2 * retryPeriodMs
+   */
   readonly cooldownMs?: number | undefined;
 }
 
@@ -41,7 +50,7 @@ export interface Timing {
 }
 
 /**
- * What {@link timing} promises, in milliseconds. Worst cases, for a store that answers each request in less than half of
+ * The promises of {@link timing}, in milliseconds. Worst cases, for a store that answers each request in less than half of
  * `attemptTimeoutMs`: then an attempt can be made good whose reply was lost, which takes two.
  */
 export interface TimingReport extends Timing {
@@ -53,7 +62,9 @@ export interface TimingReport extends Timing {
   readonly outageToleratedMs: number;
   /** The longest freeze of the leader's process that never makes it step down, whenever it begins. */
   readonly pauseToleratedMs: number;
-  /** From the abort of the task's signal, when renewals stay away, to the end of the lease's validity: the task's time to stop. */
+  /**
+   * From the abort of the task's signal, when renewals stay away, to the end of the lease's validity: the task's time to stop.
+   */
   readonly timeToStopMs: number;
   /** By how much the rates of two clocks may differ, as a ratio, before two leaders could be valid at once. */
   readonly driftTolerated: number;
@@ -68,7 +79,7 @@ export interface TimingReport extends Timing {
  * ```ts
  * console.log(String(timing({ leaseDurationMs: 15_000 })));
  * ```
- * @param capabilities those of the store; without them, a store that must be polled and whose expiry contenders observe.
+ * @param capabilities those of the store; without them, a store that must be polled and whose expiry standbys observe.
  * @throws {ConfigurationError} when the durations do not fit together, with the numbers.
  */
 export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCapabilities): TimingReport {

@@ -4,7 +4,7 @@ import type { Clock } from "../time/clock.ts";
 const LONGEST_ROUND_TRIPS = 3.4;
 /** The longest delay whatever the round trip: the first one may include making a connection. */
 const LONGEST_MS = 250;
-/** How much the last round trip counts beside those before it; as TCP smooths its own (RFC 6298). */
+/** The weight of the last round trip beside those before it; as TCP smooths its own (RFC 6298). */
 const SMOOTHING = 1 / 8;
 /** The longest delay is no shorter than this, on a store that answers at once. */
 const SHORTEST_MS = 1;
@@ -23,7 +23,7 @@ export class Turn {
   readonly #clock: Clock;
   readonly #attemptTimeoutMs: number;
   #roundTripMs: number | undefined;
-  /** When this candidate's delay after the end of that term is over. */
+  /** The instant at which this candidate's delay after the end of that term is over. */
   #drawn: { readonly term: number; readonly atMs: number } | undefined;
 
   constructor(clock: Clock, attemptTimeoutMs: number) {
@@ -37,7 +37,7 @@ export class Turn {
     this.#roundTripMs = beforeMs + (ms - beforeMs) * SMOOTHING;
   }
 
-  /** How long until this candidate may acquire after that term; drawn when it is asked for the first time. */
+  /** Returns the time until this candidate may acquire after that term; drawn when it is asked for the first time. */
   inMs(term: number): number {
     const nowMs = this.#clock.monotonicMs();
     if (this.#drawn?.term !== term) this.#drawn = { term, atMs: nowMs + this.delayMs() };

@@ -1,7 +1,7 @@
 import { holderElapsedMs, type Clock, type Instant } from "../time/clock.ts";
 import type { Timing } from "./timing.ts";
 
-/** How much is left of a lease for its holder: counted from the send of the last good request, by the larger of two clocks. */
+/** The rest of a lease for its holder: counted from the send of the last good request, by the larger of two clocks. */
 export class Validity {
   readonly #clock: Clock;
   readonly #timing: Timing;
@@ -29,12 +29,12 @@ export class Validity {
     return holderElapsedMs(this.#clock, this.#grantedAt);
   }
 
-  /** Until the signal aborts; negative from then on. */
+  /** The time until the signal aborts; negative from then on. */
   get toRenewDeadlineMs(): number {
     return this.#timing.renewDeadlineMs - this.elapsedMs;
   }
 
-  /** Until the leadership is over; negative from then on. */
+  /** The time until the leadership is over; negative from then on. */
   get toEndMs(): number {
     return this.#timing.validForMs - this.elapsedMs;
   }

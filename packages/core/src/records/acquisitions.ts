@@ -56,7 +56,10 @@ export class Acquisitions {
     return await this.#resolve(attempt, undefined);
   }
 
-  /** Returns what to write on. What this process saw last is good enough, unless it is known to be old: the write is conditional on it. */
+  /**
+   * Returns what to write on. What this process saw last is good enough, unless it is known to be old: the write is conditional
+   * on it.
+   */
   async #basis(request: AcquireRequest): Promise<Sighting | undefined> {
     const { election, aboveTerm = 0 } = request;
     const last = this.#seen.last(election);

@@ -7,12 +7,12 @@ import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 
-/** How often a conditional write of ours is tried against other writers of the same term before the call gives up. */
+/** The number of times that a conditional write of ours is tried against other writers of the same term. */
 const CONFLICT_TRIES = 4;
 
 type Lost = Extract<RenewOutcome, { held: false }>;
 
-/** How a term ends. */
+/** The way in which a term ends. */
 export interface Vacating extends ReleaseOptions {
   /** Nobody may acquire any more, ever again. */
   readonly done?: boolean | undefined;
@@ -57,7 +57,7 @@ export class HeldLeases {
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
       const changed = change(holding.record);
       // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send.
-      const arrivedAt = holding.untold;
+      const arrivedAt = holding.unreportedAt;
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);
       const record = { ...changed, nonce: clock.randomUuid() };
@@ -136,7 +136,7 @@ export class HeldLeases {
 }
 
 function extended(holding: Holding, extendedAt: Instant): RenewOutcome {
-  holding.tell();
+  holding.report();
   const { transfer } = holding.record;
   return { held: true, extendedAt, ...(transfer ? { transferTo: transfer.candidateId } : {}) };
 }

@@ -8,23 +8,23 @@ export interface Found {
 }
 
 /**
- * What the holder of a lease remembers of it, beyond what it shows: the record as it was last known, and the writes whose
- * outcome may still be unknown. Each of those was conditional on that record's version, so at most one of them arrives,
- * and none once the version has passed.
+ * The facts that the holder of a lease remembers of it, beyond those that it shows: the record as it was last known, and the
+ * writes whose outcome may still be unknown. Each of those was conditional on that record's version, so at most one of them
+ * arrives, and none once the version has passed.
  */
 export class Holding implements Found {
   #found: Found;
-  /** When each nonce was sent that may still be found in the store. */
+  /** The instant at which each nonce was sent that may still be found in the store. */
   readonly #sent: Map<string, Instant>;
-  /** The nonce whose send time the elector was last told. */
-  #toldNonce: string;
+  /** The nonce whose send time the elector knows. */
+  #reportedNonce: string;
   /** The nonces of releases whose outcome is not known: one of them in the store means that it has arrived. */
   readonly #releases = new Set<string>();
   #overtaken = false;
 
   constructor(found: Found, grantedAt: Instant) {
     this.#found = found;
-    this.#toldNonce = found.record.nonce;
+    this.#reportedNonce = found.record.nonce;
     this.#sent = new Map([[found.record.nonce, grantedAt]]);
   }
 
@@ -56,16 +56,16 @@ export class Holding implements Found {
     this.#sent.set(nonce, sentAt);
   }
 
-  /** When the nonce in the store was sent, unless the elector was told already. */
-  get untold(): Instant | undefined {
+  /** Returns the instant at which the nonce in the store was sent, unless the elector knows it already. */
+  get unreportedAt(): Instant | undefined {
     const { nonce } = this.record;
-    return nonce === this.#toldNonce ? undefined : this.#sent.get(nonce);
+    return nonce === this.#reportedNonce ? undefined : this.#sent.get(nonce);
   }
 
-  /** The elector is told of the nonce in the store. Writes sent before it was made can no longer succeed. */
-  tell(): void {
+  /** The elector gets to know the nonce in the store. Writes sent before it was made can no longer succeed. */
+  report(): void {
     const { nonce } = this.record;
-    this.#toldNonce = nonce;
+    this.#reportedNonce = nonce;
     for (const earlier of this.#sent.keys()) if (earlier !== nonce) this.#sent.delete(earlier);
   }
 
@@ -74,7 +74,9 @@ export class Holding implements Found {
     this.#releases.add(nonce);
   }
 
-  /** Whether this record is what a release has left whose outcome was not known. From here on, what became of them all is. */
+  /**
+   * Reports whether this record is that of a release whose outcome was not known. From here on the outcome of all of them is.
+   */
   resolveRelease({ nonce }: LeaseRecord): boolean {
     const arrived = this.#releases.has(nonce);
     this.#releases.clear();

@@ -32,7 +32,7 @@ interface Entry {
   readonly nonceWrittenMs: number;
 }
 
-/** Compare-and-swap on a map. It pushes changes, and tells ages exactly by the process's own monotonic clock. */
+/** Compare-and-swap on a map. It pushes changes, and knows ages exactly by the process's own monotonic clock. */
 export class MemoryRecordStore implements RecordStore {
   readonly name: string = "memory";
   readonly capabilities: RecordStoreCapabilities = {

@@ -37,8 +37,8 @@ export interface RecordLeaseStoreOptions {
  * A {@link LeaseStore} over any service that offers compare-and-swap on one record. Expiry without trusting clocks,
  * terms, nonces, lost replies, break and transfer are decided here, once for every provider.
  *
- * How it tells that a lease has expired: a nonce that this process has seen unchanged for the whole duration written
- * in the record (the scheme of Kubernetes' client-go and of AWS's DynamoDB lock client), or the store's own clock.
+ * How it knows that a lease has expired: by a nonce that this process has seen unchanged for the whole duration written
+ * in the record (the scheme of Kubernetes' client-go and of AWS's DynamoDB lock client), or by the store's own clock.
  */
 export class RecordLeaseStore implements LeaseStore {
   readonly name: string;
@@ -103,9 +103,9 @@ export class RecordLeaseStore implements LeaseStore {
     const { expiry, signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
     const limits = { timeoutMs, signal };
     const last = this.#seen.last(election);
-    // The first reading is what all later ones are compared with; and a store's clock tells the age of what is there now.
+    // The first reading is what all later ones are compared with; and the age by a store's clock is of what is there now.
     let sighting = await this.#seen.read(election, limits, { consistent: last?.countsStoreClock(expiry) ?? true });
-    // Where no other clock has a say in what the store's tells, two readings have to agree.
+    // Where no other clock confirms the store's, two readings have to agree.
     if (sighting?.countsStoreClock(expiry) && sighting.wantsConfirmation) sighting = await this.#seen.read(election, limits);
     return sighting && this.#seen.snapshot(election, sighting, expiry);
   }

@@ -10,14 +10,17 @@ export function vacate({ value: _, holdMs: __, reservation, ...record }: LeaseRe
   return { ...record, termId: null, nonce, ...(reservation && !record.broken ? { reservation } : {}) };
 }
 
-/** How a record was found. */
+/** The state in which a record was found. */
 export interface Finding {
   readonly snapshot: LeaseSnapshot;
-  /** The least age of its nonce, by every clock that tells. */
+  /** The least age of its nonce, by every clock that shows it. */
   readonly ageMs: number;
 }
 
-/** What an administrator's order makes of a record that was found like that. `nonce` is for a lease that is, or gets, free. */
+/**
+ * Returns the record that an administrator's order makes of one that was found like that. `nonce` is for a lease that is, or
+ * gets, free.
+ */
 export function ordered(record: LeaseRecord, found: Finding, order: Order, nonce: string): LeaseRecord {
   return order.kind === "break" ? afterBreak(record, order, nonce) : afterTransfer(record, found, order, nonce);
 }

@@ -4,7 +4,7 @@ import { sendRequest, type RequestOptions } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, StoredRecord } from "./record-store.ts";
 
-/** How long to wait before a write that met a transaction of somebody else's is sent again, at most. */
+/** The longest wait before a write that met a transaction of somebody else's is sent again. */
 const CONFLICT_WAIT_MS = 20;
 
 /** Bounds of a read. */

@@ -4,10 +4,10 @@ import type { Expiry } from "../store/lease-store.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** What a snapshot depends on beside the record. */
+/** The facts that a snapshot depends on beside the record. */
 export interface SnapshotView {
   readonly expiry: Expiry | undefined;
-  /** What is left of the hold of a term of which this process alone knows that nobody leads on it. */
+  /** The rest of the hold of a term of which this process alone knows that nobody leads on it. */
   readonly abandonedHoldMs?: number | undefined;
 }
 

@@ -24,9 +24,9 @@ export interface RecordStore {
 export interface RecordStoreCapabilities {
   readonly maxValueBytes: number;
   readonly fence: "atomic" | "none";
-  /** A store whose clock may step tells {@link StoredRecord.nonceWallMs} with each age. */
+  /** A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. */
   readonly storeClock: StoreClock | undefined;
-  /** What `watch` tells of; see {@link LeaseStoreCapabilities}. */
+  /** The writes that `watch` pushes; see {@link LeaseStoreCapabilities}. */
   readonly pushes?: LeaseStoreCapabilities["pushes"];
 }
 
@@ -43,8 +43,8 @@ export interface GetOptions extends RecordRequestOptions {
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
   /**
-   * Whether all that tells the age of the nonce stays as it is. Else the age counts from now: of a new nonce, or of one
-   * whose age nobody could tell any more.
+   * True where everything that shows the age of the nonce stays as it is. Else the age counts from now: of a new nonce, or of
+   * one whose age nobody could know any more.
    */
   readonly keepsNonce: boolean;
   /**
@@ -54,7 +54,7 @@ export interface PutOptions extends RecordRequestOptions {
   readonly fence?: Fence | undefined;
 }
 
-/** Whose guarded writes pass: the holder of this term and termId; nobody's while `termId` is null. */
+/** The holder whose guarded writes pass: that of this term and termId; nobody while `termId` is null. */
 export interface Fence {
   readonly term: number;
   readonly termId: string | null;
@@ -71,7 +71,7 @@ export interface StoredRecord {
   readonly version: string;
   /**
    * Bounds, by the store's own clock, of the time since the present nonce was written: by one and the same clock. Absent
-   * where that cannot be told, as where another server wrote it.
+   * where that cannot be known, as where another server wrote it.
    */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
   /**
@@ -83,7 +83,7 @@ export interface StoredRecord {
 
 /**
  * The record of one election. It is never deleted, so that terms survive release, expiry and break.
- * What administrators write (`broken`, `transfer`) never changes the nonce that rivals time. It has the `id` of the
+ * What administrators write (`broken`, `transfer`) never changes the nonce that standbys time. It has the `id` of the
  * request that wrote it, by which an administrator whose reply was lost knows it again.
  */
 export interface LeaseRecord {
@@ -97,9 +97,9 @@ export interface LeaseRecord {
   readonly value?: string | undefined;
   /** Random, new at each acquisition, renewal and release. */
   readonly nonce: string;
-  /** How long rivals wait after seeing this nonce. */
+  /** The time that standbys wait after they have seen this nonce. */
   readonly leaseDurationMs: number;
-  /** How often the holder renews, for standbys' aim. */
+  /** The interval at which the holder renews, for standbys' aim. */
   readonly renewIntervalMs: number;
   /** Renewal is closed: an administrator has broken this term. */
   readonly broken?: { readonly reason: string; readonly id: string } | undefined;
@@ -107,9 +107,9 @@ export interface LeaseRecord {
   readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number; readonly id: string } | undefined;
   /** Vacated early: nobody may acquire before this long after the nonce. */
   readonly holdMs?: number | undefined;
-  /** Whose turn it is until so long after the nonce, once nobody holds the lease. */
+  /** The group whose turn it is until so long after the nonce, once nobody holds the lease. */
   readonly reservation?: Reservation | undefined;
-  /** What this record stands for is done: nobody may acquire any more. Only ever set on an occurrence. */
+  /** The occurrence is done: nobody may acquire it any more. An election's record never has it. */
   readonly done?: true | undefined;
 }
 
@@ -135,7 +135,7 @@ export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
   return { term, termId: broken ? null : termId };
 }
 
-/** What is wrong with `data` as a lease record, or the record. */
+/** Returns `data` as a lease record, or the problem with it. */
 export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;

@@ -1,20 +1,20 @@
 import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "../time/interval.ts";
 
-/** How sure of the phase a standby wants to be before it looks just after it. */
+/** The doubt about the phase up to which a standby looks just after it. */
 const SHARP_MS = 20;
-/** How long after the latest expected renewal to look. */
+/** The time after the latest expected renewal at which to look. */
 const SETTLE_MS = 10;
-/** When an expected renewal is missing: two quick second looks, this long after one another. */
+/** The waits before the two quick second looks at an expected renewal that is missing. */
 const SECOND_LOOKS_MS: readonly number[] = [40, 120];
 
 /**
- * Where in time a holder's renewals fall, as a standby learns it by looking: a holder renews on a fixed grid, so every
+ * The instants at which a holder renews, as a standby learns them by looking: a holder renews on a fixed grid, so every
  * renewal seen between two looks narrows the instant down, and the next look can be aimed just after it. By the
  * standby's monotonic clock. Used to aim; no decision rests on it.
  */
 export class RenewalPhase {
   readonly #intervalMs: number;
-  /** When the last renewal that was seen reached the store. */
+  /** The instant at which the last renewal that was seen reached the store. */
   #last: Interval | undefined;
   #lastLookSentMs: number | undefined;
   #missed = 0;
@@ -23,14 +23,14 @@ export class RenewalPhase {
     this.#intervalMs = renewIntervalMs;
   }
 
-  /** Notes a look: sent and returned when, and whether it showed a renewal that the look before it did not. */
+  /** Notes a look: when it was sent and when it returned, and whether it showed a new renewal. */
   looked(sentMs: number, returnedMs: number, renewed: boolean): void {
     if (renewed) this.#renewed({ lo: this.#lastLookSentMs ?? returnedMs - this.#intervalMs, hi: returnedMs });
     else this.#notRenewed(sentMs);
     this.#lastLookSentMs = sentMs;
   }
 
-  /** How long from `nowMs` until the look that should find the next renewal. */
+  /** Returns the time from `nowMs` until the look that should find the next renewal. */
   nextLookMs(nowMs: number): number {
     if (!this.#last) return this.#intervalMs;
     const periods = Math.max(1, Math.ceil((nowMs - this.#last.hi - SETTLE_MS) / this.#intervalMs));

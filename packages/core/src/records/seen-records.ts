@@ -34,7 +34,9 @@ interface Write extends RequestLimits {
   readonly keepsNonce: boolean;
 }
 
-/** The records of a service, as this process has seen them. Every request goes through here, and what it shows is remembered. */
+/**
+ * The records of a service, as this process has seen them. Every request goes through here, and what it shows is remembered.
+ */
 export class SeenRecords {
   readonly clock: Clock;
   /** The terms that this process has given up, whatever the records say of them. */

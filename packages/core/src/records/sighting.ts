@@ -4,11 +4,11 @@ import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
 import { StoreAge, type Reading } from "./store-age.ts";
 
-/** How many versions that have passed are remembered, to know a replica that lags by what it shows. */
+/** The number of versions that have passed which are remembered, to know a replica that lags by what it shows. */
 const PAST_VERSIONS = 16;
 
 /**
- * What this process has seen of one election's record: the memory that *observed* expiry needs. The least
+ * One election's record as this process has seen it, and when: *observed* expiry is judged by it. The least
  * age counts from after the reading that first showed the nonce returned, by the monotonic clock alone.
  */
 export class Sighting {
@@ -22,13 +22,13 @@ export class Sighting {
   #lastReadAt: Instant | undefined;
   /** The watches that have shown the present version; `undefined` among them where it was read. */
   readonly #shownBy = new Set<object | undefined>();
-  /** When a push was last taken in, by the monotonic clock. */
+  /** The instant at which a push was last taken in, by the monotonic clock. */
   #pushedMs = -Infinity;
-  /** What the store's clock has told of the present nonce. */
+  /** The age of the present nonce by the store's clock. */
   #storeAge: StoreAge;
   #phase: RenewalPhase;
   #outdated = false;
-  /** What came before the present version, the latest last. */
+  /** The versions that came before the present one, the latest last. */
   #pastVersions: readonly string[] = [];
 
   constructor(clock: Clock, storeClock: StoreClock | undefined, reading: Reading) {
@@ -59,41 +59,43 @@ export class Sighting {
     this.#outdated = true;
   }
 
-  /** Whether a reading, of whichever replica, shows less than this process has seen already. */
+  /** Reports whether a reading, of whichever replica, shows less than this process has seen already. */
   isPast(stored: StoredRecord | undefined): boolean {
     if (!stored) return true;
     const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
     return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
   }
 
-  /** Whether a push has come since `sentAt` that shows something else: then a reading asked for at that time may be older, or newer. */
+  /**
+   * Reports whether a push has come since `sentAt` that shows something else: a reading asked for then may be older, or newer.
+   */
   isContested(sentAt: Instant, stored: StoredRecord | undefined): boolean {
     return sentAt.monotonicMs <= this.#pushedMs && stored?.version !== this.#version;
   }
 
-  /** Reports whether the store's clock tells the age: where that was asked for, and always where it is exact. */
+  /** Reports whether the store's clock counts: where that was asked for, and always where it is exact. */
   countsStoreClock(expiry: Expiry | undefined): boolean {
     return expiry === "store-clock" || (this.#storeClock?.exact ?? false);
   }
 
-  /** Whether a second reading would tell more: what the store's clock has told does not count yet, and is all there is to go by. */
+  /** Reports whether a second reading would help: the age by the store's clock does not count yet, and there is no other. */
   get wantsConfirmation(): boolean {
-    const toldMs = this.#storeAge.unconfirmedMs;
-    if (toldMs === undefined) return false;
+    const unconfirmedMs = this.#storeAge.unconfirmedMs;
+    if (unconfirmedMs === undefined) return false;
     const waitsMs = waitsOf(this.#record);
-    return waitsMs.length > 0 && (!this.#writtenAfter || toldMs >= Math.min(...waitsMs));
+    return waitsMs.length > 0 && (!this.#writtenAfter || unconfirmedMs >= Math.min(...waitsMs));
   }
 
   /**
-   * Somebody waits for an age that no process without a memory can tell, as after a failover that took the holder with it:
-   * no clock is believed. It has to be dated anew, or they would wait for ever.
+   * Somebody waits for an age that no process can know which has not seen the record before, as after a failover that took the
+   * holder with it: no clock is believed. It has to be dated anew, or they would wait for ever.
    */
   get isUndated(): boolean {
     const waitsMs = waitsOf(this.#record);
     return waitsMs.length > 0 && this.#storeAge.isUndated(Math.min(...waitsMs));
   }
 
-  /** Whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
+  /** Reports whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
   overtook(sentAt: Instant | undefined): boolean {
     return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
   }
@@ -132,20 +134,23 @@ export class Sighting {
     const nowMs = this.#clock.monotonicMs();
     let min = nowMs - this.#firstSeenMs;
     let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
-    const told = this.countsStoreClock(expiry) ? this.#storeAge.boundsMs : undefined;
-    if (told) {
-      min = Math.max(min, told[0]);
-      max = Math.min(max, told[1]);
+    const measured = this.countsStoreClock(expiry) ? this.#storeAge.boundsMs : undefined;
+    if (measured) {
+      min = Math.max(min, measured[0]);
+      max = Math.min(max, measured[1]);
     }
     return [min, Math.max(min, max)];
   }
 
-  /** How long until the look that should find the next renewal. */
+  /** Returns the time until the look that should find the next renewal. */
   nextRenewalLookMs(): number {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
   }
 
-  /** What is read comes in order, and what one watch pushes does; between any two of them nobody can tell which is the older. */
+  /**
+   * Notes which versions have passed. Replies come in order, and so do the pushes of one watch; between any two of these there
+   * is no order.
+   */
   #notePast({ version, watch }: Reading): void {
     if (version !== this.#version) {
       const past = this.#pastVersions.filter((one) => one !== version);

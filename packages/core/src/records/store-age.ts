@@ -5,18 +5,21 @@ import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 /** One reading of a record. */
 export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "nonceWallMs"> {
   readonly record: LeaseRecord;
-  /** When the reading was asked for; absent where the store pushed it, since then nothing bounds its age from above. */
+  /**
+   * The instant at which the reading was asked for; absent where the store pushed it, since then nothing bounds its age from
+   * above.
+   */
   readonly sentAt?: Instant | undefined;
   /** The watch that pushed it; absent where the reading was asked for. */
   readonly watch?: object | undefined;
 }
 
-/** What one reading told. */
-interface Told {
-  /** What the store's clock said. */
+/** The age that one reading has shown. */
+interface Measured {
+  /** The bounds by the store's clock. */
   readonly minMs: number;
   readonly maxMs: number;
-  /** What is believed of `minMs`: the lesser age, where the wall clocks tell one too. */
+  /** The part of `minMs` that is believed: the lesser age, where there is one by the wall clocks too. */
   readonly leastMs: number;
   readonly askedAt: Instant;
   readonly inAt: Instant;
@@ -24,20 +27,20 @@ interface Told {
 
 /**
  * The age of one nonce by the store's own clock, and whether that may be believed. A clock that is not exact needs a
- * second opinion. Where it may be set, reading it twice tells nothing of a step since the nonce was written: there the
+ * second opinion. Where it may be set, reading it twice shows nothing of a step since the nonce was written: there the
  * wall clocks of writer and reader must not say less. They can only make a reader wait longer: of both ages the lesser
  * counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not.
  */
 export class StoreAge {
   readonly #clock: Clock;
   readonly #trust: StoreClock | undefined;
-  #told: Told | undefined;
+  #measured: Measured | undefined;
   /** Clocks have contradicted each other: until the next nonce only what this process has observed counts. */
   #doubted = false;
   #confirmed: boolean;
   /** The writer's wall clock at the time that the store counts the age from. */
   #wallMs: number | undefined;
-  /** The greatest age that any clock has told or allows, believed or not, where one may have been set. */
+  /** The greatest age that any clock has shown or allows, believed or not, where one may have been set. */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -52,7 +55,7 @@ export class StoreAge {
     if (this.#trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
-      // What is of the future tells nothing of the age: it may be any.
+      // What is of the future says nothing of the age: it may be any.
       const mayBeMs = wallAgeMs < -this.#trust.toleranceMs ? Infinity : wallAgeMs;
       this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
     }
@@ -61,34 +64,36 @@ export class StoreAge {
     // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
     const askedAt = reading.sentAt ?? inAt;
     const { nonceWallMs = -Infinity } = reading;
-    const told = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
+    const measured = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
     if (minMs < 0) this.#doubted = true;
-    if (this.#trust.mayStep) this.#told = this.#askWallClocks(told, reading.nonceWallMs);
+    if (this.#trust.mayStep) this.#measured = this.#askWallClocks(measured, reading.nonceWallMs);
     else {
       // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
-      if (this.#told && !this.#trust.exact) this.#compare(told, this.#told);
-      this.#told = told;
+      if (this.#measured && !this.#trust.exact) this.#compare(measured, this.#measured);
+      this.#measured = measured;
     }
   }
 
   /** Bounds of the age at present, the lower one safe to decide by; `undefined` where there is nothing to believe. */
   get boundsMs(): readonly [min: number, max: number] | undefined {
-    if (!this.#told || this.#doubted || !this.#confirmed) return undefined;
-    const { leastMs, maxMs, askedAt, inAt } = this.#told;
+    if (!this.#measured || this.#doubted || !this.#confirmed) return undefined;
+    const { leastMs, maxMs, askedAt, inAt } = this.#measured;
     return [leastMs + this.#clock.monotonicMs() - inAt.monotonicMs, maxMs + holderElapsedMs(this.#clock, askedAt)];
   }
 
   /** The age that another reading has to confirm before it counts. */
   get unconfirmedMs(): number | undefined {
-    return this.#confirmed || this.#doubted ? undefined : this.#told?.leastMs;
+    return this.#confirmed || this.#doubted ? undefined : this.#measured?.leastMs;
   }
 
-  /** Whether a reading is of a later time than the store has told so far: somebody has dated the nonce anew. */
+  /** Reports whether somebody has dated the nonce anew: a reading is of a later time than those before it. */
   isBefore({ nonceWallMs }: Reading): boolean {
     return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
   }
 
-  /** Whether no age is believed, and some clock says that it is `waitMs` at least. The others may be wrong for years. */
+  /**
+   * Reports whether no age is believed, and some clock says that it is `waitMs` at least. The others may be wrong for years.
+   */
   isUndated(waitMs: number): boolean {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
@@ -97,21 +102,21 @@ export class StoreAge {
    * The least age, unless the store's exceeds what the wall clocks say. One that is less is believed: no clock says that it
    * is too much, and a write that was under way for long is younger than the time at which its writer had sent it.
    */
-  #askWallClocks(told: Told, nonceWallMs: number | undefined): Told | undefined {
+  #askWallClocks(measured: Measured, nonceWallMs: number | undefined): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;
     const { toleranceMs = 0 } = this.#trust ?? {};
-    const mostMs = told.inAt.wallMs - nonceWallMs;
-    if (told.minMs > mostMs + toleranceMs) this.#doubted = true;
+    const mostMs = measured.inAt.wallMs - nonceWallMs;
+    if (measured.minMs > mostMs + toleranceMs) this.#doubted = true;
     else this.#confirmed = true;
-    return told;
+    return measured;
   }
 
-  /** Whether two readings agree with the time between them. */
-  #compare(told: Told, before: Told): void {
+  /** Decides whether two readings agree with the time between them. */
+  #compare(measured: Measured, before: Measured): void {
     const { toleranceMs = 0 } = this.#trust ?? {};
-    const leastMs = before.minMs + told.askedAt.monotonicMs - before.inAt.monotonicMs - toleranceMs;
+    const leastMs = before.minMs + measured.askedAt.monotonicMs - before.inAt.monotonicMs - toleranceMs;
     const mostMs = before.maxMs + holderElapsedMs(this.#clock, before.askedAt) + toleranceMs;
-    if (told.maxMs < leastMs || told.minMs > mostMs) this.#doubted = true;
+    if (measured.maxMs < leastMs || measured.minMs > mostMs) this.#doubted = true;
     else this.#confirmed = true;
   }
 }

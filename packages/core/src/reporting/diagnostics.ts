@@ -5,7 +5,7 @@ export const STATE_CHANNEL = "leasehold:state";
 /** The `node:diagnostics_channel` on which every request to a store is published once it has ended, as {@link StoreRequest}. */
 export const REQUEST_CHANNEL = "leasehold:request";
 
-/** What an elector is doing. */
+/** The states of an elector. */
 export type ElectorState = "standby" | "leading" | "ending" | "stopped";
 
 export interface StateChange {
@@ -14,7 +14,7 @@ export interface StateChange {
   readonly state: ElectorState;
   /** The term that began, is ending or has ended. */
   readonly term?: number | undefined;
-  /** Why, in words. */
+  /** The reason, in words. */
   readonly reason?: string | undefined;
   /** The wall clock of this process. */
   readonly wallMs: number;

@@ -1,7 +1,7 @@
 /** The most characters of somebody else's words that an error repeats: a proxy's page may go on for long. */
 const MAX_CHARACTERS = 300;
 
-/** What may be secret in the words of a service, a driver or a proxy, and what stands in its place. */
+/** The patterns of secrets in the words of a service, a driver or a proxy, and the text that stands in their place. */
 const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   // A URL's user and password. A password may hold any character when it was not encoded, a slash too.
   [/([a-z][a-z0-9+.-]*:\/\/)\S*@/gi, "$1…@"],

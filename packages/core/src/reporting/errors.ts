@@ -22,25 +22,28 @@ export type StoreErrorCode =
   | "STORE_MISSING"
   | "STORE_REJECTED";
 
-/** What every error of Leasehold may say beside its message. */
+/** The details that every error of Leasehold may have beside its message. */
 export interface LeaseholdErrorDetails {
   /** The election it is about. */
   readonly election?: string | undefined;
-  /** What brought it about, usually an SDK's error. */
+  /** The error that brought it about, usually an SDK's. */
   readonly cause?: unknown;
 }
 
 const BRAND = Symbol.for("leasehold.error");
 
 /**
- * Whether a write that failed this way may have been carried out. An error that is not ours is a provider's that it
+ * Reports whether a write that failed this way may have been carried out. An error that is not ours is a provider's that it
  * did not map, so nothing is known of it.
  */
 export function isUnknown(error: unknown): boolean {
   return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
 }
 
-/** The base of every error that Leasehold throws. Test with {@link isLeaseholdError}: two copies of this package may be installed. */
+/**
+ * The base of every error that Leasehold throws. Test with {@link isLeaseholdError}: two copies of this package may be
+ * installed.
+ */
 export class LeaseholdError extends Error {
   /** Stable; switch on it rather than on messages. */
   readonly code: LeaseholdErrorCode;
@@ -56,7 +59,7 @@ export class LeaseholdError extends Error {
   }
 }
 
-/** Whether `error` is one of Leasehold's (of the given code, if one is given), from whichever copy of the package. */
+/** Reports whether `error` is one of Leasehold's (of the given code, if one is given), from whichever copy of the package. */
 export function isLeaseholdError(error: unknown, code?: LeaseholdErrorCode): error is LeaseholdError {
   return (
     typeof error === "object" &&
@@ -73,7 +76,7 @@ export class ConfigurationError extends LeaseholdError {
   }
 }
 
-/** Whether trying again can never help: what is wrong is how the store is used or set up, and not the store's state. */
+/** Reports whether trying again can never help, because the store is used or set up wrongly. */
 export function isMisuse(error: unknown): boolean {
   return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
 }
@@ -104,7 +107,7 @@ export class ElectorBusyError extends LeaseholdError {
 }
 
 /**
- * Why a lease was lost.
+ * The reason for which a lease was lost.
  * - `renew-deadline`: no renewal was confirmed in time; the term ends while the lease still stands.
  * - `expired`: the leader's own deadline passed (it was frozen, or the store stayed away).
  * - `taken`: another candidate holds it, or the record no longer carries our termId.
@@ -125,10 +128,16 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
-/** Why a leadership ended without its lease being lost. `out-of-time`: the platform is about to end this function. */
+/**
+ * The reason for which a leadership ended without its lease being lost. `out-of-time`: the platform is about to end this
+ * function.
+ */
 export type EndReason = "resigned" | "released" | "stalled" | "transferred" | "completed" | "out-of-time";
 
-/** The leadership was given up on purpose: the reason of `leadership.signal` after `resign()`, a stall or a transfer, and what `assertValid()` throws after it. */
+/**
+ * The leadership was given up on purpose: the reason of `leadership.signal` after `resign()`, a stall or a transfer, and what
+ * `assertValid()` throws after it.
+ */
 export class LeadershipEndedError extends LeaseholdError {
   readonly reason: EndReason;
   readonly term: number;
@@ -155,7 +164,9 @@ export class DrainTimeoutError extends LeaseholdError {
   }
 }
 
-/** The store shows a lower term than this process has seen: the record was deleted or restored, and fencing tokens would repeat. */
+/**
+ * The store shows a lower term than this process has seen: the record was deleted or restored, and fencing tokens would repeat.
+ */
 export class TermRegressedError extends LeaseholdError {
   readonly foundTerm: number;
   readonly highestTermSeen: number;
@@ -172,7 +183,9 @@ export class TermRegressedError extends LeaseholdError {
   }
 }
 
-/** A fenced write of a stale leader was refused. Nothing was written, unless `cause` is an earlier try of it that got no reply. */
+/**
+ * A fenced write of a stale leader was refused. Nothing was written, unless `cause` is an earlier try of it that got no reply.
+ */
 export class FencedError extends LeaseholdError {
   /** The term that tried to write. */
   readonly term: number;
@@ -198,7 +211,7 @@ export class FencedError extends LeaseholdError {
   }
 }
 
-/** What lies at the election's place in the store is not a lease of Leasehold's; it is never overwritten. */
+/** The record at the election's place in the store is not a lease of Leasehold's; it is never overwritten. */
 export class ForeignRecordError extends LeaseholdError {
   constructor(election: string, place: string, problem: string) {
     super(
@@ -216,15 +229,15 @@ export class UnsupportedError extends LeaseholdError {
   }
 }
 
-/** What a {@link StoreError} says beside its code. */
+/** The details that a {@link StoreError} has beside its code. */
 export interface StoreErrorDetails extends LeaseholdErrorDetails {
   /** The store's name, for instance `azure-blob`. */
   readonly store: string;
   /** The request that failed, for instance `renew`. */
   readonly operation: string;
-  /** How long the service asked to be left alone. */
+  /** The time for which the service asked to be left alone. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the service may have carried the request out all the same. */
+  /** True where the service may have carried the request out all the same. */
   readonly mayHaveBeenApplied: boolean;
 }
 

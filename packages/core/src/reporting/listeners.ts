@@ -1,7 +1,10 @@
 /** Is called with what a listener for `event` threw. */
 export type ListenerFailed = (event: string, error: unknown) => void;
 
-/** Listeners by event name, typed by a map from name to what the event carries. A listener that throws never disturbs who calls it. */
+/**
+ * Listeners by event name, typed by a map from name to what the event carries. A listener that throws never disturbs who calls
+ * it.
+ */
 export class Listeners<Events extends object> {
   readonly #byName = new Map<keyof Events, Set<(event: never) => unknown>>();
   readonly #failed: ListenerFailed;

@@ -5,16 +5,19 @@ import type { BreakOptions, BreakOutcome, RequestLimits, TransferOptions, Transf
 import { checkBreak, checkName, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
 
-/** How long only the named candidate of a transfer may acquire. */
+/** The time for which only the named candidate of a transfer may acquire. */
 const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
-/** The longest that a transfer may keep everybody else away: a candidate that never comes must not keep an election from leading. */
+/**
+ * The longest that a transfer may keep everybody else away: a candidate that never comes must not keep an election from
+ * leading.
+ */
 const MAX_TRANSFER_TIMEOUT_MS = 600_000;
-/** How often an order is given against others who write, and against lost replies, before the call gives up. */
+/** The number of times that an order is given against others who write, and against lost replies. */
 const TRIES = 4;
-/** How often a waiting transfer looks, and how long an order waits after a request that failed. */
+/** The wait between two looks of a transfer, and after a request of an order that failed. */
 const LOOK_MS = 500;
 
-/** What an administrator orders of one term. */
+/** An administrator's order to one term. */
 export type Order =
   | { readonly kind: "break"; readonly id: string; readonly reason: string; readonly immediate: boolean }
   | { readonly kind: "transfer"; readonly id: string; readonly candidateId: string; readonly timeoutMs: number };
@@ -27,9 +30,9 @@ export interface OrderLimits extends RequestLimits {
 /** An election as an administrator's look has found it. */
 export interface Standing {
   readonly snapshot: LeaseSnapshot;
-  /** Who leads, or led last. */
+  /** The candidate that leads, or led last. */
   readonly lastHolder: string | undefined;
-  /** Whether that very order stands there already: its id tells it from any other's. */
+  /** Reports whether that very order stands there already: no other has its id. */
   isCarriedOut(order: Order): boolean;
   /**
    * Writes the order, on the condition that nobody has written since this look; returns whether that was so. What bars an
@@ -38,7 +41,7 @@ export interface Standing {
   carryOut(order: Order): Promise<boolean>;
 }
 
-/** What administration needs of a store. */
+/** The parts of a store that administration needs. */
 export interface Administered {
   readonly name: string;
   readonly clock: Clock;
@@ -47,7 +50,7 @@ export interface Administered {
 }
 
 interface Given {
-  /** Whether the order stands, or no reply tells and what it was to end has ended since, or was broken by another. */
+  /** True where the order stands; and where no reply came, if the term has ended since or was broken by another. */
   readonly carriedOut: boolean;
   readonly term: number;
   readonly current: LeaseSnapshot | undefined;
@@ -85,7 +88,9 @@ export class Administration {
     return await this.#awaitSuccessor(election, term, order, current, limits);
   }
 
-  /** Gives an order to a term, and to no other. A lost reply is resolved by looking, and the order repeated under the same id. */
+  /**
+   * Gives an order to a term, and to no other. A lost reply is resolved by looking, and the order repeated under the same id.
+   */
   async #give(election: string, order: Order, ifTerm: number | undefined, limits: OrderLimits): Promise<Given> {
     let term = ifTerm;
     let unanswered: unknown;
@@ -167,7 +172,7 @@ export class Administration {
   }
 }
 
-/** Whether there is anything to order. */
+/** Reports whether there is anything to order. */
 function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boolean {
   if (bar?.kind === "done") return false;
   const isBroken = endingReason !== undefined;
@@ -176,7 +181,10 @@ function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boole
   return bar !== undefined || (state === "expired" && !isBroken);
 }
 
-/** How long, from a look, a lease that is no longer renewed may keep the candidate of a hand-over out, or a hold. */
+/**
+ * Returns the longest time, from a look, for which a lease that is no longer renewed, or a hold, may keep the candidate of a
+ * hand-over out.
+ */
 function remainsMs({ leaseDurationMs = 0, bar }: Partial<LeaseSnapshot> = {}): number {
   return bar?.kind === "hold" ? Math.max(leaseDurationMs, bar.leftMs) : leaseDurationMs;
 }

@@ -1,10 +1,10 @@
 import type { Bar, LeaseSnapshot, LeaseState } from "./lease-snapshot.ts";
 
-/** What a store has found that may bar an acquisition: only what is in force at present. */
+/** The facts in a store that may bar an acquisition: only those in force at present. */
 export interface Claims {
   readonly state: LeaseState;
   readonly done?: boolean | undefined;
-  /** What is left of a hold. */
+  /** The rest of a hold. */
   readonly holdMs?: number | undefined;
   /** The candidate of a hand-over. */
   readonly transferTo?: string | undefined;
@@ -12,7 +12,7 @@ export interface Claims {
   readonly group?: string | undefined;
 }
 
-/** What bars an acquisition, or `undefined` where anyone may try. Where several things do, the one that bars most counts. */
+/** Returns the bar of an acquisition, or `undefined` where anyone may try. Of several, the one that bars most counts. */
 export function barOf({ state, done, holdMs = 0, transferTo, group }: Claims): Bar | undefined {
   if (done) return { kind: "done" };
   if (state !== "vacant" && state !== "expired") return { kind: "lease" };
@@ -22,7 +22,7 @@ export function barOf({ state, done, holdMs = 0, transferTo, group }: Claims): B
   return group === undefined ? undefined : { kind: "reservation", group };
 }
 
-/** Whether a candidate may try: nothing bars it, or only others. */
+/** Reports whether a candidate may try: there is no bar, or one for others alone. */
 export function mayAcquire(snapshot: Pick<LeaseSnapshot, "bar"> | undefined, candidateId: string, group?: string): boolean {
   const bar = snapshot?.bar;
   if (bar?.kind === "transfer") return bar.candidateId === candidateId;

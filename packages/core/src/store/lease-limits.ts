@@ -9,7 +9,7 @@ import type { LeaseStoreCapabilities, StoreClock } from "./lease-store.ts";
 export const SAFETY_MARGIN = 0.1;
 /** The longest lease that an elector takes: what the timers of Node can wait for, about 24 days. */
 export const MAX_LEASE_MS: number = MAX_TIMER_MS;
-/** How long a request outside an election waits for its reply. */
+/** The time that a request outside an election waits for its reply. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 
 /** The shortest lease, in whole milliseconds, whose margin covers what a store's clock may be off by unnoticed. */

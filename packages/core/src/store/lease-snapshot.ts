@@ -1,5 +1,5 @@
 /**
- * What keeps candidates from acquiring:
+ * The bar that keeps candidates from acquiring:
  * - `done`: an occurrence that is done; nobody may, ever again.
  * - `lease`: somebody has the lease, or may have it; nobody may.
  * - `hold`: the lease was released before its minimum hold was over; nobody may for `leftMs` more.
@@ -14,12 +14,12 @@ export type Bar =
   | { readonly kind: "reservation"; readonly group: string };
 
 /**
- * What a read tells.
+ * The state of a lease, as a read finds it.
  * - `held`: somebody leads.
  * - `ending`: somebody leads, and an administrator has asked for an end.
  * - `expired`: nobody renewed in time; anyone may acquire.
  * - `vacant`: released, or never acquired; anyone may acquire.
- * - `unknown`: this reader cannot tell yet; `holder` is the last one known.
+ * - `unknown`: this reader cannot know yet; `holder` is the last one known.
  */
 export type LeaseState = "held" | "ending" | "expired" | "vacant" | "unknown";
 
@@ -30,19 +30,19 @@ export interface LeaseSnapshot {
   readonly term: number;
   /** The candidateId of the present leader or, where the state is `unknown` or `expired`, of the last one known. */
   readonly holder?: string | undefined;
-  /** What that leader published. */
+  /** The value that this leader published. */
   readonly value?: string | undefined;
   /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
   /** The duration of that lease. */
   readonly leaseDurationMs?: number | undefined;
   /**
-   * How old the lease is can be told by nobody who has no memory of it, and it may have run out. An attempt to acquire it
+   * Nobody who has not seen the lease before can know its age, and it may have run out. An attempt to acquire it
    * by the store's clock fails, and has the store count its age from then on.
    */
   readonly undated?: true | undefined;
-  /** What keeps candidates from acquiring at present; absent where anyone may try. */
+  /** The bar that keeps candidates from acquiring at present; absent where anyone may try. */
   readonly bar?: Bar | undefined;
-  /** Why an administrator broke it. */
+  /** The reason for which an administrator broke it. */
   readonly endingReason?: string | undefined;
 }

@@ -12,7 +12,7 @@ import type { LossReason } from "../reporting/errors.ts";
 export interface LeaseStore {
   /** For messages and telemetry, for instance `azure-blob`. */
   readonly name: string;
-  /** What this store can and cannot do, as data. */
+  /** The abilities and limits of this store, as data. */
   readonly capabilities: LeaseStoreCapabilities;
   /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
   readonly clock?: Clock | undefined;
@@ -40,12 +40,14 @@ export interface LeaseStore {
   /** Called when a term is over without having been released: what the store does for it may stop. Sends nothing. */
   forget?(lease: Lease): void;
 
-  /** Who holds the lease, as far as the store and what this process has seen can tell; `undefined` if there never was a record. */
+  /**
+   * Returns the lease as far as the store and the sightings of this process show it; `undefined` if there never was a record.
+   */
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
   /**
-   * How long a standby should wait before its next look: no longer than `retryPeriodMs` where the store cannot push,
-   * and aimed just after the next instant at which the lease can be found renewed or expired. An aim, never a proof.
+   * Returns the time that a standby should wait before its next look: no longer than `retryPeriodMs` where the store cannot
+   * push, and aimed just after the next instant at which the lease can be found renewed or expired. An aim, never a proof.
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
 
@@ -83,18 +85,20 @@ export interface LeaseStore {
  * `retentionMs` after its last write.
  */
 export interface OccurrenceStore extends LeaseStore {
-  /** Frees this very term because its occurrence is done: nobody may claim that again. Doing it twice, or late, harms nobody. */
+  /**
+   * Frees this very term because its occurrence is done: nobody may claim that again. Doing it twice, or late, harms nobody.
+   */
   complete(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome>;
 }
 
-/** What a store can do. Where a rule depends on it, the elector reads it here. */
+/** The abilities of a store. Whatever depends on them reads them here. */
 export interface LeaseStoreCapabilities {
-  /** Who judges that a lease has expired: the service itself, or contenders by the rules of `RecordLeaseStore`. */
+  /** The judge of a lease's expiry: the service itself, or standbys by `RecordLeaseStore`. */
   readonly expiry: "native" | "observed";
-  /** Whether the store tells of changes by itself, or must be looked at. */
+  /** `push` where the store announces changes by itself; `poll` where it must be looked at. */
   readonly watch: "push" | "poll";
   /**
-   * What a store that pushes tells of: every write, or every one but renewals. Then a standby goes on looking for those,
+   * The writes that a store pushes: all, or all but renewals. Then a standby goes on looking for those,
    * and may learn of a leader's last one up to a renewal interval late. @defaultValue 'every-write'
    */
   readonly pushes?: "every-write" | "all-but-renewals" | undefined;
@@ -108,22 +112,25 @@ export interface LeaseStoreCapabilities {
   readonly maxValueBytes: number;
   /** `atomic`: a stale leader's guarded write always fails. `after-seal`: once the newer leader has sealed the target. */
   readonly fence: "atomic" | "after-seal" | "none";
-  /** What a leader asked to hand over has to drain: all the time it needs, or what remains of the lease. */
+  /** The time that a leader asked to hand over has to drain: all that it needs, or the rest of the lease. */
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
   /** The store's own clock as a judge of age, where it has one. */
   readonly storeClock: StoreClock | undefined;
-  /** How late the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to judge it. */
+  /**
+   * The delay with which the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to
+   * judge it.
+   */
   readonly reservation?: { readonly toleranceMs: number } | undefined;
 }
 
-/** How far a store's own clock is trusted to tell how old a lease is. */
+/** The trust in a store's own clock as a judge of a lease's age. */
 export interface StoreClock {
-  /** How late an expiry may be found by it; and, where it may step, by how much it may be off unnoticed. */
+  /** The delay with which an expiry may be found by it; and, where it may step, the error that may go unnoticed. */
   readonly toleranceMs: number;
-  /** Whether it is exact enough for electors too. */
+  /** True where it is exact enough for electors too. */
   readonly exact: boolean;
   /**
-   * Whether it can be set, or be another machine's after a failover. It is then believed only where the wall clocks of
+   * True where it can be set, or be another machine's after a failover. It is then believed only where the wall clocks of
    * writer and reader agree with it to `toleranceMs`, and the margin of the shortest lease covers as much.
    * @defaultValue false
    */
@@ -131,7 +138,7 @@ export interface StoreClock {
 }
 
 /**
- * How to know that a lease has expired, on a store that does not judge that itself.
+ * The way to know that a lease has expired, on a store that does not judge that itself.
  * - `observed` (default): once this process has seen the same nonce for its whole duration.
  * - `store-clock`: by the store's own clock as well, where it has one, so that a process with no memory can know.
  */
@@ -146,7 +153,7 @@ export interface RequestLimits {
   readonly timeoutMs: number;
 }
 
-/** What an acquisition needs. */
+/** The facts that an acquisition needs. */
 export interface AcquireRequest extends RequestLimits {
   readonly election: string;
   readonly candidateId: string;
@@ -180,7 +187,7 @@ export interface ReleaseOptions extends RequestLimits {
 }
 
 export interface OccurrenceOptions {
-  /** How long an occurrence is kept after its last write, at least. */
+  /** The least time for which an occurrence is kept after its last write. */
   readonly retentionMs: number;
 }
 
@@ -215,7 +222,7 @@ export type RenewOutcome =
   | {
       readonly held: false;
       readonly reason: Extract<LossReason, "taken" | "broken" | "missing">;
-      /** Whether rivals still wait until the lease runs out, so that what remains of it can be used to drain. */
+      /** True where standbys still wait until the lease runs out, so that the rest of it can be used to drain. */
       readonly barredUntilExpiry: boolean;
       /** For people: who took it, or why it was broken. */
       readonly explanation: string;
@@ -235,7 +242,7 @@ export interface WatchOptions {
 }
 
 export interface BreakOptions {
-  /** Why; recorded for people who ask later. */
+  /** The reason, recorded for people who ask later. */
   readonly reason: string;
   /** Break only this term, and never a successor by mistake. Default: the term found by reading first. */
   readonly ifTerm?: number | undefined;
@@ -255,7 +262,9 @@ export type BreakOutcome =
 export interface TransferOptions {
   /** Ask only this term to end. Default: the term found by reading first. */
   readonly ifTerm?: number | undefined;
-  /** How long only the named candidate may acquire, once the lease is free; ten minutes at most. @defaultValue 30_000 */
+  /**
+   * The time for which only the named candidate may acquire, once the lease is free; ten minutes at most. @defaultValue 30_000
+   */
   readonly transferTimeoutMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -10,16 +10,17 @@ export interface RequestOptions {
   /** The request's name in errors and telemetry. */
   readonly operation: string;
   readonly timeoutMs: number;
-  /** Whether the service changes anything: then a request without a reply may have been applied. */
+  /** True where the service changes something: then a request without a reply may have been applied. */
   readonly writes: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends one request and waits for it no longer than `timeoutMs`, whether or not the SDK heeds the signal it is given;
- * a reply that comes later is dropped. Publishes the request on the diagnostics channel.
+ * Sends one request and waits for it no longer than `timeoutMs`, whether or not the SDK heeds the signal it is given; a reply
+ * that comes later is dropped. Publishes the request on the diagnostics channel.
  *
- * @throws {StoreError} `STORE_TIMEOUT` when time ran out; the caller's own reason when its signal aborted; else what `send` threw.
+ * @throws {StoreError} `STORE_TIMEOUT` when time ran out; the caller's own reason when its signal aborted; else what `send`
+ * threw.
  */
 export async function sendRequest<T>(options: RequestOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, signal } = options;

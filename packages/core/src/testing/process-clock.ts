@@ -3,13 +3,13 @@ import type { Clock, Timer } from "../time/clock.ts";
 /** Keeps a timer from firing a rounding error before its time by the process's own clock. */
 const ROUNDING_MS = 1 / 1_024;
 
-/** How the clocks of one process differ from the true time. */
+/** The differences of one process's clocks from the true time. */
 export interface ProcessClockOptions {
   /** Milliseconds that pass on this process's clocks in one true millisecond. @defaultValue 1 */
   readonly rate?: number | undefined;
   /** The same of its wall clock alone. @defaultValue `rate` */
   readonly wallRate?: number | undefined;
-  /** How far its wall clock is ahead of the true time at first. @defaultValue 0 */
+  /** The lead of its wall clock over the true time at first. @defaultValue 0 */
   readonly wallOffsetMs?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export class ProcessClock implements Clock {
   readonly #wallRate: number;
   readonly #wallOriginMs: number;
   #wallOffsetMs: number;
-  /** How much of the true time the monotonic clock has missed. */
+  /** The part of the true time that the monotonic clock has missed. */
   #missedMs = 0;
   #suspendedAtMs: number | undefined;
   #held: Array<() => void> | undefined;
@@ -42,7 +42,7 @@ export class ProcessClock implements Clock {
     return this.#alive;
   }
 
-  /** Whether it runs at present: it is alive, and neither paused nor suspended. */
+  /** Reports whether it runs at present: it is alive, and neither paused nor suspended. */
   get running(): boolean {
     return this.#alive && this.#held === undefined;
   }
@@ -85,7 +85,10 @@ export class ProcessClock implements Clock {
     return this.#world.randomUuid();
   }
 
-  /** Runs something that reaches the process from outside, such as a reply: now, or once it runs again; never once it was killed. */
+  /**
+   * Runs something that reaches the process from outside, such as a reply: now, or once it runs again; never once it was
+   * killed.
+   */
   deliver(callback: () => void): void {
     if (this.#held) this.#held.push(callback);
     else if (this.#alive) callback();

@@ -20,7 +20,7 @@ export class SeededRandom {
     return lo + this.next() * (hi - lo);
   }
 
-  /** Whether something happens that has this probability. */
+  /** Decides whether something happens that has this probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }

@@ -3,13 +3,13 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 /** One arrival of a request at a service. */
 export interface Arrival {
-  /** How long after it was sent, in true milliseconds. */
+  /** The time since it was sent, in true milliseconds. */
   readonly afterMs: number;
-  /** How long the reply takes from there; absent where it is lost. */
+  /** The time that the reply takes from there; absent where it is lost. */
   readonly replyAfterMs?: number | undefined;
 }
 
-/** What becomes of one request. */
+/** The fate of one request. */
 export interface Passage {
   /** None: it is lost. More than one: the network delivers it more than once. The first reply to come back is the answer. */
   readonly arrivals: readonly Arrival[];

@@ -12,13 +12,13 @@ import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** What a simulated service can do. */
+/** The abilities of a simulated service. */
 export interface SimulatedRecordServiceOptions {
-  /** The service's own clock, and how far it may be trusted; without one it tells no time. */
+  /** The service's own clock, and how far it may be trusted; without one it returns no ages. */
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
   /** Milliseconds that pass on that clock in one true millisecond. @defaultValue 1 */
   readonly clockRate?: number | undefined;
-  /** What it pushes to those who watch; without it there is no watching. */
+  /** The writes that it pushes to those who watch; without it there is no watching. */
   readonly pushes?: RecordStoreCapabilities["pushes"];
 }
 
@@ -27,11 +27,11 @@ export interface AcceptedWrite {
   readonly election: string;
   readonly before: LeaseRecord | undefined;
   readonly record: LeaseRecord;
-  /** When it was accepted, by the true time. */
+  /** The instant at which it was accepted, by the true time. */
   readonly atMs: number;
 }
 
-/** What is stored of one election. */
+/** The stored record of one election. */
 interface Entry {
   /** Kept as JSON, as most services would: nothing that JSON cannot hold survives. */
   readonly json: string;
@@ -39,7 +39,7 @@ interface Entry {
   readonly nonceWritten: NonceWritten;
 }
 
-/** When a nonce was written. */
+/** The instant at which a nonce was written. */
 interface NonceWritten {
   /** By the clock of the server that wrote it. */
   readonly atMs: number;
@@ -61,7 +61,7 @@ export class SimulatedRecordService {
   readonly #world: VirtualClock;
   readonly #options: SimulatedRecordServiceOptions;
   readonly #entries = new Map<string, Entry>();
-  /** What was there before the last write: what a replica that lags still shows. */
+  /** The records before the last write: a replica that lags still shows them. */
   readonly #past = new Map<string, Entry>();
   readonly #fences = new Map<string, Fence>();
   readonly #watchers = new Map<string, Set<Watcher>>();
@@ -96,7 +96,7 @@ export class SimulatedRecordService {
     this.#clockOffsetMs += ms;
   }
 
-  /** Another server takes over, whose clock is ahead of the former one's by so much. It tells no age of what that one wrote. */
+  /** Another server takes over, whose clock is ahead of the former one's by so much. It knows no age of what that one wrote. */
   failOver(aheadMs: number): void {
     this.#server += 1;
     this.stepClock(aheadMs);
@@ -132,13 +132,16 @@ export class SimulatedRecordService {
     return { stored: true, version };
   }
 
-  /** Whether a write that depends on a leadership passes at present: the store's own fence, changed with the record. */
+  /** Reports whether a write that depends on a leadership passes at present: the store's own fence, changed with the record. */
   admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {
     const fence = this.#fences.get(election);
     return fence !== undefined && fence.term === term && fence.termId === termId;
   }
 
-  /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. Returns the version. */
+  /**
+   * Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. Returns the
+   * version.
+   */
   overwrite(election: string, data: unknown): string {
     return this.#store(election, data, this.#now());
   }

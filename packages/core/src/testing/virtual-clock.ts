@@ -5,7 +5,7 @@ interface Pending {
   readonly atMs: number;
   readonly order: number;
   readonly callback: () => void;
-  /** Whether it sets nothing off, so that nothing has to settle after it. */
+  /** True where it sets nothing off, so that nothing has to settle after it. */
   readonly idle: boolean;
   state: "waiting" | "cancelled" | "done";
 }
@@ -28,7 +28,7 @@ export class VirtualClock implements Clock {
     this.#random = new SeededRandom(seed);
   }
 
-  /** How many timers are waiting: 0 once everything has been stopped. */
+  /** The number of timers that are waiting: 0 once everything has been stopped. */
   get pendingTimers(): number {
     return this.#waiting;
   }
@@ -100,7 +100,10 @@ export class VirtualClock implements Clock {
     return await promise;
   }
 
-  /** Lets time pass on both clocks while this process is frozen: no timer runs. They are late when it thaws, at the next `advance`. */
+  /**
+   * Lets time pass on both clocks while this process is frozen: no timer runs. They are late when it thaws, at the next
+   * `advance`.
+   */
   freeze(ms: number): void {
     this.#pass(ms);
   }

@@ -51,7 +51,7 @@ export function instantOf(clock: Clock): Instant {
 }
 
 /**
- * How long ago `since` was, for a *holder*: the larger of monotonic and wall-clock elapsed time. A monotonic clock can
+ * Returns the time since `since`, for a *holder*: the larger of monotonic and wall-clock elapsed time. A monotonic clock can
  * stop while a machine is suspended (nodejs/node#47724) and a wall clock can be set back; a holder that believes the
  * larger figure gives up too early rather than too late.
  */

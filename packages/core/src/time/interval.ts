@@ -4,10 +4,12 @@ export interface Interval {
   readonly hi: number;
 }
 
-/** The bound that Leasehold puts on how much the rates of two clocks differ, when it aims; far above what crystals do (0.02%). */
+/**
+ * The bound that Leasehold puts on how much the rates of two clocks differ, when it aims; far above what crystals do (0.02%).
+ */
 export const AIM_DRIFT = 0.0005;
 
-/** What both intervals say, or `undefined` if they contradict each other. */
+/** Returns the overlap of both intervals, or `undefined` if they contradict each other. */
 export function intersect(a: Interval, b: Interval): Interval | undefined {
   const lo = Math.max(a.lo, b.lo);
   const hi = Math.min(a.hi, b.hi);

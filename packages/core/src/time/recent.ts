@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
 
-/** How long what nobody asks for is kept. */
+/** The time for which an entry is kept that nobody asks for. */
 const KEPT_MS = 3_600_000;
-/** How many entries each new one makes the map look at: two, so that it goes round faster than it grows. */
+/** The number of entries that each new one makes the map look at: two, so that it goes round faster than it grows. */
 const LOOKED_AT = 2;
 
 interface Entry<Value> {

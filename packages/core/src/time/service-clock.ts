@@ -27,7 +27,7 @@ export class ServiceClock {
     this.#atMs = receivedMs;
   }
 
-  /** How many milliseconds the service's clock may be off what is known of it; Infinity before the first reply. */
+  /** Returns by how many milliseconds the service's clock may be off what is known of it; Infinity before the first reply. */
   uncertaintyMs(nowMs: number): number {
     const offset = this.#at(nowMs);
     return offset ? width(offset) : Infinity;
@@ -45,7 +45,10 @@ export class ServiceClock {
     return offset && { lo: service.lo - offset.hi, hi: service.hi - offset.lo };
   }
 
-  /** The first monotonic instant from `fromMs` on at which a request would halve the uncertainty: where the service's second should turn. */
+  /**
+   * The first monotonic instant from `fromMs` on at which a request would halve the uncertainty: where the service's second
+   * should turn.
+   */
   sharpeningMs(fromMs: number): number {
     const offset = this.#offset ?? { lo: 0, hi: 0 };
     const intoSecond = (((fromMs + middle(offset)) % DATE_GRAIN_MS) + DATE_GRAIN_MS) % DATE_GRAIN_MS;

@@ -16,8 +16,8 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STORE_AGE,
-        find: "    if (this.#trust.mayStep) this.#told",
-        replace: "    if (this.#trust.mayStep && minMs < 0) this.#told",
+        find: "    if (this.#trust.mayStep) this.#measured",
+        replace: "    if (this.#trust.mayStep && minMs < 0) this.#measured",
       },
       {
         file: STORE_AGE,
@@ -35,8 +35,8 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STORE_AGE,
-        find: "told.minMs > mostMs + toleranceMs",
-        replace: "told.minMs > mostMs + Infinity",
+        find: "measured.minMs > mostMs + toleranceMs",
+        replace: "measured.minMs > mostMs + Infinity",
       },
       {
         file: STORE_AGE,
