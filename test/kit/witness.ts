@@ -1,7 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
-import { REQUEST_CHANNEL, STATE_CHANNEL, type StoreRequest } from "@leasehold/core";
+import { REQUEST_CHANNEL, STATE_CHANNEL, type StoreError, type StoreRequest } from "@leasehold/core";
 import { expect } from "vitest";
+import { failureOf } from "./failure.ts";
 
 /** Everything that Leasehold tells during a test: errors, events and diagnostics. None of it may hold a secret. */
 export class Witness implements Disposable {
@@ -23,6 +24,13 @@ export class Witness implements Disposable {
   /** Notes something that people may see in a log. */
   hear(what: unknown): void {
     this.#heard.push(what);
+  }
+
+  /** The error of a promise, which must reject; it counts among what people may see. */
+  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
+    const error = await failureOf(promise);
+    this.hear(error);
+    return error as unknown as StoreError;
   }
 
   /** Nothing that is heard may show these. */

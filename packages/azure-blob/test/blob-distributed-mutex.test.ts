@@ -1,7 +1,8 @@
 import { BlobDistributedMutex, type BlobMutexSettings, type MutexTask } from "@leasehold/azure-blob";
 import { ConfigurationError, LeaseLostError, type Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { ELECTION, type BlobWorld } from "./blob-world.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 /** One instance of an application. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { BlobClient, ContainerClient } from "@azure/storage-blob";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import { Elector, type ElectorEvents, type ElectorOptions, type StoreError } from "@leasehold/core";
-import type { AcquireRequest, Lease } from "@leasehold/core/provider";
-import { expect } from "vitest";
+import { Elector, type ElectorOptions } from "@leasehold/core";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { EVENT_NAMES, EventLog } from "@leasehold/test-kit/event-log";
 import type { Azurite } from "@leasehold/test-kit/backends/azurite";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import type { FaultProxy, FaultRule } from "@leasehold/test-kit/faults/fault-proxy";
@@ -13,41 +13,17 @@ import { HttpTraffic } from "./http-traffic.ts";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { Witness } from "@leasehold/test-kit/witness";
 
-/** The election that every candidate of a {@link BlobWorld} competes in. */
-export const ELECTION = "nightly-billing";
-/** The shortest lease that Azure gives. */
-export const LEASE_MS = 15_000;
-/** Long enough for such a lease to have run out for certain, although Azurite's clock runs on between two forwards. */
+/** Long enough for the shortest lease to have run out for certain, although Azurite's clock runs on between two forwards. */
 export const LAPSE_MS = 18_000;
-
-const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
-  "standby",
-  "startedLeading",
-  "ending",
-  "stoppedLeading",
-  "newLeader",
-  "renewed",
-  "renewFailed",
-  "releaseFailed",
-  "overrun",
-  "storeFailed",
-  "listenerFailed",
-];
 
 /** How far the clock of each service has been moved, by all tests that it has served. */
 const serviceAheadMs = new WeakMap<Azurite, number>();
-
-/** An event of an elector, as it was told. */
-export interface ToldEvent {
-  readonly name: keyof ElectorEvents;
-  readonly event: unknown;
-}
 
 /** A candidate in a process of its own: its store shares no memory with anybody's. */
 export interface Candidate {
   readonly elector: Elector;
   readonly store: BlobLeaseStore;
-  readonly told: ToldEvent[];
+  readonly events: EventLog;
 }
 
 /** A request that is late. */
@@ -111,19 +87,13 @@ export class BlobWorld {
       ...options,
       store,
     });
-    return { elector, store, told: this.listen(elector) };
+    return { elector, store, events: this.listen(elector) };
   }
 
-  /** Notes every event of an elector. */
-  listen(elector: Elector): ToldEvent[] {
-    const told: ToldEvent[] = [];
-    for (const name of EVENTS) {
-      elector.on(name, (event) => {
-        told.push({ name, event });
-        this.witness.hear(event);
-      });
-    }
-    return told;
+  /** Notes every event of an elector; they count among what people may see. */
+  listen(elector: Elector): EventLog {
+    for (const name of EVENT_NAMES) elector.on(name, (event) => this.witness.hear(event));
+    return new EventLog(elector, this.clock);
   }
 
   /** Lets the clocks run by themselves as well. To be called first. */
@@ -246,16 +216,6 @@ export class BlobWorld {
     return (await this.requestsDuring(act)).map(({ name }) => name);
   }
 
-  /** The error of a promise; it counts among what people may see. */
-  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
-    const error = await promise.then(
-      (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
-      (reason: unknown) => reason,
-    );
-    this.witness.hear(error);
-    return error as StoreError;
-  }
-
   /** Ends everything, so that nothing of it reaches the next test, and checks that no secret was shown. */
   async dispose(): Promise<void> {
     // Should the service have died, that is what to tell of, with its last words.
@@ -290,32 +250,6 @@ export class BlobWorld {
       return this.#partitioned || this.#swallowed.has(requestId);
     });
   }
-}
-
-/** An acquisition as an elector asks for it. */
-export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
-  return {
-    election: ELECTION,
-    candidateId: "a",
-    leaseDurationMs: LEASE_MS,
-    renewIntervalMs: 5_000,
-    timeoutMs: 5_000,
-    ...options,
-  };
-}
-
-/** How long a request may take where that is not what is tested. */
-export const LIMITS = { timeoutMs: 5_000 };
-
-/** Acquires, which must succeed. */
-export async function win(store: BlobLeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
-  const outcome = await store.acquire(asking(options));
-  if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
-  return outcome.lease;
-}
-
-export function onlyFor(name: string, fault: Fault): FaultRule {
-  return (request) => (request.name === name ? fault : undefined);
 }
 
 /** A lease id, as a tool that is not ours would make one. */

@@ -1,6 +1,7 @@
 import { LeaseLostError } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LAPSE_MS, LIMITS, someLeaseId, win } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LAPSE_MS, someLeaseId } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 describe("a break", () => {
@@ -18,7 +19,7 @@ describe("a break", () => {
     });
     // Ten seconds of the lease remain.
     for (let second = 0; second < 8; second += 1) {
-      await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+      await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
       await world.forward(1_000);
     }
     await world.forward(5_000);
@@ -59,7 +60,7 @@ describe("a break", () => {
     const yours = world.container.getBlockBlobClient(`${world.blob.name}.note`);
     await yours.upload("do not touch", 12);
 
-    const error = await world.failureOf(world.store().break(ELECTION, { reason: "maintenance" }));
+    const error = await world.witness.failureOf(world.store().break(ELECTION, { reason: "maintenance" }));
 
     expect(error).toMatchObject({ code: "FOREIGN_RECORD" });
     expect((await yours.downloadToBuffer()).toString()).toBe("do not touch");
@@ -134,7 +135,7 @@ describe("a break", () => {
     const [a, b] = [world.store(), world.store()];
     await win(a);
     await b.break(ELECTION, { reason: "maintenance" });
-    await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(b.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await expect(b.break(ELECTION, { reason: "emergency", immediate: true })).resolves.toEqual({ broken: true, term: 1 });
 
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
@@ -204,14 +205,14 @@ describe("a break", () => {
     await a.release(lease, LIMITS);
     await b.read(ELECTION);
     const secondStep = world.holdOnce("metadata");
-    const acquisition = b.acquire(asking({ candidateId: "b" }));
+    const acquisition = b.acquire(acquiring({ candidateId: "b" }));
     await secondStep.arrived;
     await late.letGo();
     await breaking;
     await secondStep.letGo();
 
     const outcome = await acquisition;
-    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: !outcome.acquired });
+    await expect(c.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: !outcome.acquired });
     if (!outcome.acquired) return;
     await expect(b.renew(outcome.lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
     await world.forward(LAPSE_MS);
@@ -244,7 +245,9 @@ describe("a break", () => {
         { reason: "test", ifTerm: 1.5 },
         { reason: "test", ifTerm: "1" },
       ]) {
-        await expect(world.failureOf(store.break(ELECTION, options as never))).resolves.toMatchObject({ code: "CONFIGURATION" });
+        await expect(world.witness.failureOf(store.break(ELECTION, options as never))).resolves.toMatchObject({
+          code: "CONFIGURATION",
+        });
       }
     });
     expect(sent).toEqual([]);

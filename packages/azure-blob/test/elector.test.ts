@@ -2,13 +2,10 @@ import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, Elector, LeaseLostError, Observer, type Leader, type Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import type { ProxiedRequest } from "@leasehold/test-kit/faults/request-log";
-import { ELECTION, LEASE_MS, onlyFor, win } from "./blob-world.ts";
+import { ELECTION, LEASE_MS, win } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
 import { test } from "./world-test.ts";
-
-/** A task that settles when it is told to stop. */
-async function untilAborted({ signal }: Leadership): Promise<void> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-}
 
 describe("electors on blobs", () => {
   test("lead one at a time, in rising terms, when leaders stop and when they crash", async ({ world }) => {
@@ -68,7 +65,7 @@ describe("electors on blobs", () => {
   });
 
   test("step down in time when they are cut off, and lead again when that has healed", async ({ world }) => {
-    const { elector, told } = world.candidate("a");
+    const { elector, events } = world.candidate("a");
     const stopping = new AbortController();
     const leaderships: Leadership[] = [];
     const abortedAtMs: number[] = [];
@@ -97,7 +94,7 @@ describe("electors on blobs", () => {
     world.partition(false);
     await world.until(() => elector.isLeader);
     expect(leaderships.map(({ term }) => term)).toEqual([1, 2]);
-    expect(told.some(({ name }) => name === "storeFailed")).toBe(true);
+    expect(events.all("storeFailed")).not.toEqual([]);
     stopping.abort();
     await world.settled(running);
   });
@@ -152,7 +149,7 @@ describe("electors on blobs", () => {
     await store.release(await win(store), { timeoutMs: 1_000 });
     const late = world.holdOnce("lease:acquire");
     const stopping = new AbortController();
-    const campaign = world.failureOf(elector.campaign({ signal: stopping.signal }));
+    const campaign = world.witness.failureOf(elector.campaign({ signal: stopping.signal }));
     await late.arrived;
     const reason = new Error("the caller's own");
     stopping.abort(reason);
@@ -214,20 +211,20 @@ describe("electors on blobs", () => {
   test("a blob that is not a lease is an event of the elector that goes on, and is never written", async ({ world }) => {
     await world.container.create();
     await world.container.getBlockBlobClient(ELECTION).upload("report", 6);
-    const { elector, told } = world.candidate("a");
+    const { elector, events } = world.candidate("a");
     const stopping = new AbortController();
     const running = elector.run(() => undefined, { signal: stopping.signal });
-    await world.until(() => told.filter(({ name }) => name === "storeFailed").length >= 3);
+    await world.until(() => events.all("storeFailed").length >= 3);
     stopping.abort();
     await world.settled(running);
 
-    expect(told.find(({ name }) => name === "storeFailed")?.event).toMatchObject({ error: { code: "FOREIGN_RECORD" } });
+    expect(events.all("storeFailed")[0]).toMatchObject({ error: { code: "FOREIGN_RECORD" } });
     expect((await world.blob.downloadToBuffer()).toString()).toBe("report");
     expect(new Set(world.requests.map(({ name }) => name))).toEqual(new Set(["head"]));
   });
 
   test("a service that refuses everything elects nobody, and the elector is there when it is back", async ({ world }) => {
-    const { elector, told } = world.candidate("a");
+    const { elector, events } = world.candidate("a");
     world.proxy.rule = () => ({ kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } });
     const leads = elector.campaign();
     await world.pass(20_000);
@@ -237,7 +234,7 @@ describe("electors on blobs", () => {
     const leadership = await world.settled(leads);
 
     expect(leadership.isValid()).toBe(true);
-    expect(told.filter(({ name }) => name === "storeFailed").length).toBeGreaterThan(5);
+    expect(events.all("storeFailed").length).toBeGreaterThan(5);
     await leadership.release();
   });
 
@@ -246,7 +243,7 @@ describe("electors on blobs", () => {
     const stopping = new AbortController();
     world.proxy.rule = onlyFor("metadata", { kind: "black-hole", side: "request" });
     const running = unlucky.elector.run(() => expect.fail("It must not lead."), { signal: stopping.signal });
-    await world.until(() => unlucky.told.some(({ name }) => name === "storeFailed"));
+    await world.until(() => unlucky.events.all("storeFailed").length > 0);
     stopping.abort();
     await world.settled(running);
     world.proxy.rule = undefined;
@@ -258,7 +255,7 @@ describe("electors on blobs", () => {
     const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient("another"), clock: world.clock });
     const elector = new Elector({ store, election: ELECTION, clock: world.clock });
 
-    const error = await world.failureOf(world.settled(elector.run(() => expect.fail("It must not lead."))));
+    const error = await world.witness.failureOf(world.settled(elector.run(() => expect.fail("It must not lead."))));
 
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toContain("'another'");

@@ -3,7 +3,9 @@ import type { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, FencedError, type Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
-import { ELECTION, LAPSE_MS, onlyFor, win, type BlobWorld } from "./blob-world.ts";
+import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
+import { LAPSE_MS, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 interface Led {
@@ -73,7 +75,7 @@ describe("a sealed blob", () => {
       // A process that has written nothing yet finds out by looking.
       () => world.store().fencedUpload({ ...stale.leadership }, blob, "too late"),
     ]) {
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
       expect(error).toBeInstanceOf(FencedError);
       expect(error).toMatchObject({ code: "FENCED", election: ELECTION, term: 1, currentTerm: 2 });
       expect(error.message).toContain("report.json");
@@ -120,7 +122,9 @@ describe("a sealed blob", () => {
     const blob = target(world);
     await store.fencedUpload(leadership, blob, "content");
 
-    const error = await world.failureOf(store.fencedUpload({ ...leadership, termId: crypto.randomUUID() }, blob, "by another"));
+    const error = await world.witness.failureOf(
+      store.fencedUpload({ ...leadership, termId: crypto.randomUUID() }, blob, "by another"),
+    );
 
     expect(error).toBeInstanceOf(FencedError);
     expect(error).toMatchObject({ term: 1, currentTerm: 1 });
@@ -134,7 +138,7 @@ describe("a sealed blob", () => {
     await other.store.fencedUpload(other.leadership, blob, "content");
 
     for (const attempt of [() => store.fencedUpload(leadership, blob, "by another"), () => store.seal(leadership, blob)]) {
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error.message).toContain("'andere Wahl'");
     }
@@ -154,7 +158,7 @@ describe("a sealed blob", () => {
     await blob.upload("content", 7, { metadata });
 
     for (const attempt of [() => store.fencedUpload(leadership, blob, "by another"), () => store.seal(leadership, blob)]) {
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
       expect(error.code).toMatch(/^(FOREIGN_RECORD|CONFIGURATION|FENCED)$/);
     }
     await expect(contentOf(world)).resolves.toBe("content");
@@ -286,7 +290,7 @@ describe("a fenced upload", () => {
     await store.seal(leadership, blob);
     world.faultOnce("put-blob", { kind: "cut", side: "before" });
 
-    const error = await world.failureOf(store.fencedUpload(leadership, blob, "content"));
+    const error = await world.witness.failureOf(store.fencedUpload(leadership, blob, "content"));
 
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "fenced-upload", election: ELECTION });
     await expect(contentOf(world)).resolves.toBe("");
@@ -301,7 +305,7 @@ describe("a fenced upload", () => {
       return name === "head" ? { kind: "cut", side: "before" } : undefined;
     };
 
-    const error = await world.failureOf(store.fencedUpload(leadership, blob, "content"));
+    const error = await world.witness.failureOf(store.fencedUpload(leadership, blob, "content"));
 
     await expect(contentOf(world)).resolves.toBe("content");
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
@@ -312,7 +316,7 @@ describe("a fenced upload", () => {
     const blob = target(world);
     await stale.store.seal(stale.leadership, blob);
     const look = world.holdOnce("head", onlyFor("put-blob", { kind: "cut", side: "after" }));
-    const upload = world.failureOf(stale.store.fencedUpload(stale.leadership, blob, "old"));
+    const upload = world.witness.failureOf(stale.store.fencedUpload(stale.leadership, blob, "old"));
     await look.arrived;
     await fresh.store.seal(fresh.leadership, world.container.getBlockBlobClient("report.json"));
     await look.letGo();
@@ -330,7 +334,9 @@ describe("a fenced upload", () => {
     world.proxy.rule = () => ({ kind: "black-hole", side: "request" });
     const startMs = world.clock.monotonicMs();
 
-    const error = await world.settled(world.failureOf(store.fencedUpload(leadership, blob, "content", { timeoutMs: 1_000 })));
+    const error = await world.settled(
+      world.witness.failureOf(store.fencedUpload(leadership, blob, "content", { timeoutMs: 1_000 })),
+    );
 
     expect(error).toMatchObject({ code: "STORE_TIMEOUT" });
     expect(world.clock.monotonicMs() - startMs).toBeLessThan(2_500);
@@ -352,7 +358,7 @@ describe("a fenced upload", () => {
   test("into a container that does not exist says that", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
 
-    const error = await world.failureOf(
+    const error = await world.witness.failureOf(
       store.fencedUpload(leadership, containerClient(world.proxy.url).getBlobClient("report.json"), "content"),
     );
 
@@ -363,10 +369,10 @@ describe("a fenced upload", () => {
     const { store, leadership } = await led(world, "a");
 
     for (const blob of [undefined, null, "report.json", world.container]) {
-      await expect(world.failureOf(store.fencedUpload(leadership, blob as never, "content"))).resolves.toBeInstanceOf(
+      await expect(world.witness.failureOf(store.fencedUpload(leadership, blob as never, "content"))).resolves.toBeInstanceOf(
         ConfigurationError,
       );
-      await expect(world.failureOf(store.seal(leadership, blob as never))).resolves.toBeInstanceOf(ConfigurationError);
+      await expect(world.witness.failureOf(store.seal(leadership, blob as never))).resolves.toBeInstanceOf(ConfigurationError);
     }
   });
 
@@ -382,7 +388,7 @@ describe("a fenced upload", () => {
       second.elector.tryRun(async (successor) => {
         await second.store.seal(successor, blob);
         expect(leadership.isValid()).toBe(true);
-        await expect(world.failureOf(first.store.fencedUpload(leadership, blob, "too late"))).resolves.toBeInstanceOf(
+        await expect(world.witness.failureOf(first.store.fencedUpload(leadership, blob, "too late"))).resolves.toBeInstanceOf(
           FencedError,
         );
       }),

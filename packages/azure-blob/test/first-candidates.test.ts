@@ -1,6 +1,6 @@
 import { LeaseholdError, type TryRunOutcome } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LIMITS, win } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { test } from "./world-test.ts";
 
 const CANDIDATES = Array.from({ length: 20 }, (_, index) => `candidate-${index}`);
@@ -29,7 +29,7 @@ describe("the first candidates", () => {
   test("of twenty stores that race on a fresh account, one wins, and no error escapes", async ({ world }) => {
     const stores = CANDIDATES.map((candidateId) => ({ candidateId, store: world.store() }));
 
-    const outcomes = await Promise.all(stores.map(({ candidateId, store }) => store.acquire(asking({ candidateId }))));
+    const outcomes = await Promise.all(stores.map(({ candidateId, store }) => store.acquire(acquiring({ candidateId }))));
 
     const winners = outcomes.flatMap((outcome) => (outcome.acquired ? [outcome.lease] : []));
     expect(winners).toHaveLength(1);
@@ -49,9 +49,7 @@ describe("the first candidates", () => {
     await Promise.all(attempts);
 
     expect(settled.filter(({ elected }) => elected)).toEqual([{ elected: true, term: 1, result: undefined }]);
-    expect(
-      candidates.flatMap(({ told }) => told).filter(({ name }) => name === "storeFailed" || name === "releaseFailed"),
-    ).toEqual([]);
+    expect(candidates.flatMap(({ events }) => events.names("storeFailed", "releaseFailed"))).toEqual([]);
   });
 
   test("no blob is ever deleted, and no content is ever written", async ({ world }) => {
@@ -70,15 +68,15 @@ describe("the first candidates", () => {
   });
 
   test("a blob that somebody deletes is made anew, but no term is led again", async ({ world }) => {
-    const { elector, told } = world.candidate("a");
+    const { elector, events } = world.candidate("a");
     await elector.tryRun(() => undefined);
     await world.blob.delete();
 
-    const error = await world.failureOf(elector.tryRun(() => undefined));
+    const error = await world.witness.failureOf(elector.tryRun(() => undefined));
 
     expect(error).toBeInstanceOf(LeaseholdError);
     expect(error.code).toBe("TERM_REGRESSED");
-    expect(told.filter(({ name }) => name === "startedLeading")).toHaveLength(1);
+    expect(events.all("startedLeading")).toHaveLength(1);
   });
 });
 
@@ -86,7 +84,7 @@ describe("losing the race to create", () => {
   test.for(["put-blob", "create-container"])("what another candidate made first is as good (%s)", async (name, { world }) => {
     // The other candidate's creation falls between this one's look and its own creation.
     const late = world.holdOnce(name);
-    const acquisition = world.store().acquire(asking({ candidateId: "late" }));
+    const acquisition = world.store().acquire(acquiring({ candidateId: "late" }));
     await late.arrived;
     const other = world.store();
     await other.release(await win(other), LIMITS);
@@ -100,7 +98,7 @@ describe("losing the race to create", () => {
     world.faultOnce("put-blob", { kind: "cut", side: "after" });
     await world.container.create();
 
-    const error = await world.failureOf(store.acquire(asking()));
+    const error = await world.witness.failureOf(store.acquire(acquiring()));
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
     await expect(win(store)).resolves.toMatchObject({ term: 1 });
   });

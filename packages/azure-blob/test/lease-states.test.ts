@@ -1,6 +1,7 @@
 import type { LeaseSnapshot } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { ELECTION, LAPSE_MS, LEASE_MS, LIMITS, someLeaseId, win, type BlobWorld } from "./blob-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LAPSE_MS, someLeaseId, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 describe("what a reader is told of a lease", () => {

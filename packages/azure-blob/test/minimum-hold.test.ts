@@ -1,7 +1,8 @@
 import { mayAcquire, type Bar } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, win } from "./blob-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LAPSE_MS } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const HOLD_MS = 8_000;
@@ -16,7 +17,7 @@ describe("a release with a hold", () => {
 
     for (let second = 0; second < 7; second += 1) {
       for (const rival of [store, world.store()]) {
-        await expect(rival.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+        await expect(rival.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
       }
       await world.forward(1_000);
     }
@@ -113,7 +114,7 @@ describe("a release with a hold", () => {
     await world.store().break(ELECTION, { reason: "maintenance" });
     await expect(store.release(lease, { ...LIMITS, holdMs: 3_000 })).resolves.toBe("released");
 
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await world.forward(4_000);
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
@@ -181,7 +182,7 @@ describe("a hold that comes late", () => {
     await late.arrived;
     await world.forward(LAPSE_MS);
     const secondStep = world.holdOnce("metadata");
-    const acquisition = b.acquire(asking({ candidateId: "b" }));
+    const acquisition = b.acquire(acquiring({ candidateId: "b" }));
     await secondStep.arrived;
     await late.letGo();
     await expect(releasing).resolves.toBe("released");
@@ -205,12 +206,12 @@ describe("a hold whose outcome is unknown", () => {
     const store = world.store();
     const lease = await win(store);
     world.faultOnce(step, fault);
-    await expect(world.failureOf(store.release(lease, HOLDING))).resolves.toMatchObject({ mayHaveBeenApplied: true });
+    await expect(world.witness.failureOf(store.release(lease, HOLDING))).resolves.toMatchObject({ mayHaveBeenApplied: true });
     await world.forward(1_000);
 
     await expect(store.release(lease, HOLDING)).resolves.toBe("released");
 
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await world.forward(HOLD_MS + 1_000);
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
@@ -219,7 +220,7 @@ describe("a hold whose outcome is unknown", () => {
     const store = world.store();
     const lease = await win(store);
     world.faultOnce("lease:break", { kind: "cut", side: "before" });
-    await world.failureOf(store.release(lease, HOLDING));
+    await world.witness.failureOf(store.release(lease, HOLDING));
 
     for (const reader of [store, world.store()]) {
       const seen = await reader.read(ELECTION);

@@ -1,7 +1,8 @@
 import { fc } from "@fast-check/vitest";
 import { ConfigurationError } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const SEEDED = { seed: 20_261_121 };
@@ -106,7 +107,7 @@ describe("any name and value", () => {
     const sent = await world.namesDuring(async () => {
       for (const value of ["v".repeat(2_049), `${"𝄞".repeat(512)}a`, "\ud800"]) {
         await expect(store.publish(lease, value, LIMITS)).rejects.toBeInstanceOf(ConfigurationError);
-        await expect(world.store().acquire(asking({ value }))).rejects.toBeInstanceOf(ConfigurationError);
+        await expect(world.store().acquire(acquiring({ value }))).rejects.toBeInstanceOf(ConfigurationError);
       }
     });
     expect(sent).toEqual([]);
@@ -119,8 +120,8 @@ describe("any name and value", () => {
     const sent = await world.namesDuring(async () => {
       for (const name of ["", "x".repeat(256), `${"界".repeat(85)}x`, "a\u0000b", "a\nb", "\udfff"]) {
         for (const refused of [
-          () => store.acquire(asking({ election: name })),
-          () => store.acquire(asking({ candidateId: name })),
+          () => store.acquire(acquiring({ election: name })),
+          () => store.acquire(acquiring({ candidateId: name })),
           () => store.read(name),
           () => store.break(name, { reason: "test" }),
           () => store.transfer(name, "b"),
@@ -196,11 +197,11 @@ describe("a blob that is not ours", () => {
 
       for (const attempt of [
         () => store.read(ELECTION),
-        () => store.acquire(asking()),
+        () => store.acquire(acquiring()),
         () => store.break(ELECTION, { reason: "test" }),
         () => store.transfer(ELECTION, "b"),
       ]) {
-        const error = await world.failureOf(attempt());
+        const error = await world.witness.failureOf(attempt());
         expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
         expect(error.message).toMatch(problem);
         expect(error.message).toContain(`the blob '${ELECTION}' in container '${world.container.containerName}'`);

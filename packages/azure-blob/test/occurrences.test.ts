@@ -8,7 +8,8 @@ import {
   type TryRunOutcome,
 } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LEASE_MS, LIMITS, type BlobWorld } from "./blob-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
@@ -32,8 +33,8 @@ async function attempt<T>(
   return await world.settled(elector.tryRun(task));
 }
 
-function claiming(candidateId: string): ReturnType<typeof asking> {
-  return asking({ election: TICK, candidateId, expiry: "store-clock" });
+function claiming(candidateId: string): ReturnType<typeof acquiring> {
+  return acquiring({ election: TICK, candidateId, expiry: "store-clock" });
 }
 
 describe("an occurrence", () => {
@@ -186,7 +187,7 @@ describe("an occurrence", () => {
     const { etag } = await blob.getProperties();
 
     for (const refused of [() => cold(world).read(TICK), () => cold(world).acquire(claiming("a"))]) {
-      await expect(world.failureOf(refused())).resolves.toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
+      await expect(world.witness.failureOf(refused())).resolves.toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
     }
     await expect(blob.getProperties()).resolves.toMatchObject({ etag });
   });
@@ -200,7 +201,7 @@ describe("an occurrence", () => {
       world.proxy.rule = (request) =>
         request.name === name ? { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } } : undefined;
       const sent = await world.namesDuring(async () => {
-        const error = await world.failureOf(call());
+        const error = await world.witness.failureOf(call());
         expect(error).toMatchObject({ store: "azure-blob", operation, election: TICK });
       });
       expect(sent.filter((sentName) => sentName === name)).toHaveLength(1);
@@ -220,7 +221,7 @@ describe("an occurrence", () => {
     world.faultOnce("get", { kind: "cut", side: "mid-reply" });
     const store = cold(world);
 
-    const sent = await world.namesDuring(() => world.failureOf(store.read(TICK)));
+    const sent = await world.namesDuring(() => world.witness.failureOf(store.read(TICK)));
 
     expect(sent).toEqual(["get"]);
   });
@@ -247,7 +248,7 @@ describe("occurrences", () => {
     for (const election of names) {
       const occurrences = store.occurrences(election, { retentionMs: 1 });
       for (const name of names) {
-        const outcome = await occurrences.acquire(asking({ election: name, candidateId: `${election} ${name}`.slice(0, 99) }));
+        const outcome = await occurrences.acquire(acquiring({ election: name, candidateId: `${election} ${name}`.slice(0, 99) }));
         expect(outcome).toMatchObject({ acquired: true, lease: { term: 1, election: name } });
       }
     }
@@ -266,7 +267,7 @@ describe("occurrences", () => {
     const store = world.store().occurrences(longest, { retentionMs: RETENTION_MS });
 
     const sent = await world.namesDuring(async () => {
-      for (const refused of [() => store.read(longest), () => store.acquire(asking({ election: longest }))]) {
+      for (const refused of [() => store.read(longest), () => store.acquire(acquiring({ election: longest }))]) {
         await expect(refused()).rejects.toBeInstanceOf(ConfigurationError);
       }
     });

@@ -4,7 +4,8 @@ import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
 import { beforeEach, describe, expect, vi } from "vitest";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
-import { asking, ELECTION, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const identity = vi.hoisted(() => ({ loaded: 0, made: 0, asked: [] as unknown[] }));
@@ -75,8 +76,8 @@ describe("a place for leases", () => {
   test("given as a blob holds one election, named like it", async ({ world }) => {
     const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(ELECTION), clock: world.clock });
 
-    for (const attempt of [() => store.read("another"), () => store.acquire(asking({ election: "another" }))]) {
-      const error = await world.failureOf(attempt());
+    for (const attempt of [() => store.read("another"), () => store.acquire(acquiring({ election: "another" }))]) {
+      const error = await world.witness.failureOf(attempt());
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error.message).toContain(`'${ELECTION}'`);
     }
@@ -95,7 +96,7 @@ describe("a place for leases", () => {
       },
     ]) {
       const store = new BlobLeaseStore({ ...options, clock: world.clock });
-      const [request] = await world.requestsDuring(() => world.failureOf(store.read(ELECTION)));
+      const [request] = await world.requestsDuring(() => world.witness.failureOf(store.read(ELECTION)));
       expect(request?.query.get("sig")).toBe("c2VjcmV0IHNpZ25hdHVyZQ==");
       expect(request?.path).toBe(`/devstoreaccount1/${world.container.containerName}/${ELECTION}`);
     }
@@ -104,7 +105,7 @@ describe("a place for leases", () => {
   test("is described by names alone in errors", async ({ world }) => {
     await world.container.create();
     await world.container.getBlockBlobClient(ELECTION).upload("report", 6);
-    const error = await world.failureOf(world.store().read(ELECTION));
+    const error = await world.witness.failureOf(world.store().read(ELECTION));
 
     expect(error.message).toContain(`the blob '${ELECTION}' in container '${world.container.containerName}'`);
     expect(error.message).not.toContain("http");
@@ -183,7 +184,7 @@ describe("without a credential", () => {
     expect(identity).toMatchObject({ made: 0, asked: [] });
     world.witness.keep("token-that-is-secret");
 
-    const errors = [await world.failureOf(store.read(ELECTION)), await world.failureOf(store.read(ELECTION))];
+    const errors = [await world.witness.failureOf(store.read(ELECTION)), await world.witness.failureOf(store.read(ELECTION))];
 
     expect(identity.made).toBe(1);
     expect([identity.asked[0]].flat()).toEqual(["https://storage.azure.com/.default"]);
@@ -194,7 +195,7 @@ describe("without a credential", () => {
     const accountUrl = `${world.proxy.url}/devstoreaccount1`;
     const store = new BlobLeaseStore({ accountUrl, containerName: world.container.containerName, clock: world.clock });
 
-    const error = await world.failureOf(store.read(ELECTION));
+    const error = await world.witness.failureOf(store.read(ELECTION));
 
     expect(error.message).toContain("TLS");
     expect(world.requests).toEqual([]);
@@ -213,7 +214,7 @@ describe("without a credential", () => {
       clock: world.clock,
     });
 
-    const error = await world.failureOf(store.read(ELECTION));
+    const error = await world.witness.failureOf(store.read(ELECTION));
 
     expect(error).toMatchObject({ operation: "head", mayHaveBeenApplied: false });
     expect(error.message).toContain("The managed identity does not answer.");

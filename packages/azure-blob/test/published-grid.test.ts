@@ -1,7 +1,8 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector, type Clock } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { ELECTION, LEASE_MS, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
@@ -136,7 +137,7 @@ describe("the grid that a leader publishes", () => {
   });
 
   test("stays as it is when the looks for it fail, and nothing else comes of that", async ({ world }) => {
-    const { elector, told } = world.candidate("a");
+    const { elector, events } = world.candidate("a");
     const leadership = await world.settled(elector.campaign());
     const before = await publishedGrid(world);
     world.proxy.rule = ({ name }) => (name === "head" ? { kind: "answer", status: 503 } : undefined);
@@ -144,7 +145,7 @@ describe("the grid that a leader publishes", () => {
 
     await expect(publishedGrid(world)).resolves.toEqual(before);
     expect(leadership.isValid()).toBe(true);
-    expect(told.map(({ name }) => name)).not.toContain("renewFailed");
+    expect(events.names()).not.toContain("renewFailed");
     await world.settled(leadership.release());
   });
 

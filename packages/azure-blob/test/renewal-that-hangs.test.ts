@@ -1,7 +1,8 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector, LeaseLostError } from "@leasehold/core";
 import { expect } from "vitest";
-import { ELECTION, LEASE_MS, onlyFor } from "./blob-world.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
 import { test } from "./world-test.ts";
 
 test("with the system's own clock, a renewal that hangs for ever aborts the task's signal by the renew deadline", async ({

@@ -4,7 +4,8 @@ import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { describe, expect } from "vitest";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import { asking, ELECTION, LAPSE_MS, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LAPSE_MS, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 describe("how many requests a step takes", () => {
@@ -37,7 +38,7 @@ describe("how many requests a step takes", () => {
     await b.read(ELECTION);
     await win(a);
 
-    await expect(world.namesDuring(() => b.acquire(asking({ candidateId: "b" })))).resolves.toEqual(["lease:acquire"]);
+    await expect(world.namesDuring(() => b.acquire(acquiring({ candidateId: "b" })))).resolves.toEqual(["lease:acquire"]);
     await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
@@ -115,7 +116,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
       "lease:release": () => store.release(lease, LIMITS),
     })) {
       world.proxy.rule = (request) => (request.name === name ? fault : undefined);
-      const sent = await world.namesDuring(() => world.settled(world.failureOf(attempt())));
+      const sent = await world.namesDuring(() => world.settled(world.witness.failureOf(attempt())));
       expect(sent, name).toEqual([name]);
     }
   });
@@ -125,7 +126,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     await store.release(await win(store), LIMITS);
     world.proxy.rule = (request) => (request.name === "lease:acquire" ? { kind: "answer", status: 500 } : undefined);
 
-    const sent = await world.namesDuring(() => world.failureOf(store.acquire(asking())));
+    const sent = await world.namesDuring(() => world.witness.failureOf(store.acquire(acquiring())));
 
     expect(sent).toEqual(["lease:acquire", "lease:release"]);
   });
@@ -148,7 +149,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     const lease = await win(store);
     world.proxy.rule = (request) => (request.name === "lease:renew" ? { kind: "answer", status: 503 } : undefined);
 
-    await expect(world.namesDuring(() => world.failureOf(store.renew(lease, LIMITS)))).resolves.toEqual(["lease:renew"]);
+    await expect(world.namesDuring(() => world.witness.failureOf(store.renew(lease, LIMITS)))).resolves.toEqual(["lease:renew"]);
   });
 
   test("and so are those of the clients that the store makes", async ({ world }) => {
@@ -162,7 +163,9 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     ]) {
       const lease = await win(store);
       world.proxy.rule = (request) => (request.name === "lease:renew" ? { kind: "answer", status: 503 } : undefined);
-      await expect(world.namesDuring(() => world.failureOf(store.renew(lease, LIMITS)))).resolves.toEqual(["lease:renew"]);
+      await expect(world.namesDuring(() => world.witness.failureOf(store.renew(lease, LIMITS)))).resolves.toEqual([
+        "lease:renew",
+      ]);
       await store.release(lease, LIMITS);
     }
   });

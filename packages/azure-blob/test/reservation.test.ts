@@ -2,7 +2,9 @@ import type { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { LeaseSnapshot } from "@leasehold/core";
 import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, onlyFor, win, type BlobWorld } from "./blob-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
+import { LAPSE_MS, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const RESERVED_MS = 120_000;
@@ -11,7 +13,7 @@ const LATE_MS = 3_000;
 
 /** What a candidate of a group asks for. */
 function of(group: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
-  return asking({ candidateId: group, reservation: { group, durationMs: RESERVED_MS }, ...options });
+  return acquiring({ candidateId: group, reservation: { group, durationMs: RESERVED_MS }, ...options });
 }
 
 /** A candidate of group west leads for a second. */
@@ -44,7 +46,7 @@ describe("a reservation", () => {
       leaseDurationMs: LEASE_MS,
       bar: { kind: "reservation", group: "west" },
     });
-    for (const request of [of("east"), asking({ candidateId: "nobody's" })]) {
+    for (const request of [of("east"), acquiring({ candidateId: "nobody's" })]) {
       const sent = await world.namesDuring(() =>
         expect(world.store().acquire(request)).resolves.toMatchObject({
           acquired: false,
@@ -63,7 +65,7 @@ describe("a reservation", () => {
     await world.forward(RESERVED_MS + LATE_MS);
 
     expect(await world.store().read(ELECTION)).not.toHaveProperty("bar");
-    await expect(admits(world, asking({ candidateId: "nobody's" }))).resolves.toBe(true);
+    await expect(admits(world, acquiring({ candidateId: "nobody's" }))).resolves.toBe(true);
     // It need not look again: its own clock has run on.
     await world.forward(RESERVED_MS + LATE_MS);
     await expect(standby.acquire(of("east"))).resolves.toMatchObject({ acquired: true });
@@ -183,7 +185,7 @@ describe("a reservation", () => {
         { group: "west", durationMs: 0 },
         { group: "west", durationMs: Number.NaN },
       ]) {
-        const error = await world.failureOf(world.store().acquire(asking({ reservation })));
+        const error = await world.witness.failureOf(world.store().acquire(acquiring({ reservation })));
         expect(error).toMatchObject({ code: "CONFIGURATION" });
       }
     });

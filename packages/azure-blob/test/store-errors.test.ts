@@ -8,7 +8,8 @@ import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
-import { asking, ELECTION, LIMITS, win, type BlobWorld } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 /** What the service answers, in the shape of its documentation; a HEAD has no body. */
@@ -104,7 +105,7 @@ describe("what an acquisition means when the service says that", () => {
     world.proxy.rule = ({ name }) => (name === "lease:acquire" ? answer(status, code) : undefined);
 
     const sent = await world.namesDuring(async () => {
-      await expect(store.acquire(asking())).resolves.toEqual({ acquired: false });
+      await expect(store.acquire(acquiring())).resolves.toEqual({ acquired: false });
     });
     expect(sent).toEqual(["lease:acquire"]);
   });
@@ -116,8 +117,8 @@ describe("what an acquisition means when the service says that", () => {
     const store = await standingBy(world);
     world.proxy.rule = ({ name }) => (name === "lease:acquire" ? answer(status, code) : undefined);
 
-    await expect(store.acquire(asking())).resolves.toEqual({ acquired: false });
-    await expect(world.namesDuring(() => store.acquire(asking()))).resolves.toEqual(["head", "lease:acquire"]);
+    await expect(store.acquire(acquiring())).resolves.toEqual({ acquired: false });
+    await expect(world.namesDuring(() => store.acquire(acquiring()))).resolves.toEqual(["head", "lease:acquire"]);
   });
 
   test.for([
@@ -145,7 +146,7 @@ describe("what an acquisition means when the service says that", () => {
     ] as const) {
       const store = await standingBy(world);
       world.proxy.rule = ({ name }) => (name === "metadata" ? answer(status, code) : undefined);
-      await expect(store.acquire(asking()), code).resolves.toEqual({ acquired: false });
+      await expect(store.acquire(acquiring()), code).resolves.toEqual({ acquired: false });
       world.proxy.rule = undefined;
     }
   });
@@ -233,7 +234,7 @@ describe("a publication whose reply is lost", () => {
       const { store, lease } = await holding(world);
       world.faultOnce("metadata", { kind: "cut", side });
 
-      await expect(world.failureOf(store.publish(lease, "1", LIMITS))).resolves.toMatchObject({
+      await expect(world.witness.failureOf(store.publish(lease, "1", LIMITS))).resolves.toMatchObject({
         operation: "publish",
         mayHaveBeenApplied: true,
       });
@@ -246,7 +247,7 @@ describe("a publication whose reply is lost", () => {
   test("and that arrives after the next one changes nothing", async ({ world }) => {
     const { store, lease } = await holding(world);
     const late = world.holdOnce("metadata");
-    await world.settled(world.failureOf(store.publish(lease, "1", LIMITS)));
+    await world.settled(world.witness.failureOf(store.publish(lease, "1", LIMITS)));
     await store.publish(lease, "2", LIMITS);
     await late.letGo();
 
@@ -276,7 +277,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
       world.proxy.rule = undefined;
       await store.renew(lease, LIMITS);
       world.proxy.rule = ({ name }) => (name === wire ? fault : undefined);
-      const error = await world.settled(world.failureOf(attempt()));
+      const error = await world.settled(world.witness.failureOf(attempt()));
 
       expect(error, operation).toBeInstanceOf(StoreError);
       expect(error).toMatchObject({
@@ -297,7 +298,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     const store = await standingBy(world);
     world.faultOnce("lease:acquire", fault);
 
-    const error = await world.settled(world.failureOf(store.acquire(asking())));
+    const error = await world.settled(world.witness.failureOf(store.acquire(acquiring())));
 
     expect(error).toMatchObject({
       store: "azure-blob",
@@ -318,11 +319,11 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     await once(server, "close");
     const store = new BlobLeaseStore({ container: containerClient(`http://127.0.0.1:${port}`), clock: world.clock });
 
-    const refused = await world.failureOf(store.read(ELECTION));
+    const refused = await world.witness.failureOf(store.read(ELECTION));
     expect(refused).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "head", mayHaveBeenApplied: false });
     expect(refused.message).toContain("ECONNREFUSED");
 
-    const note = await world.failureOf(store.acquire(asking()));
+    const note = await world.witness.failureOf(store.acquire(acquiring()));
     expect(note).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
   });
 
@@ -345,7 +346,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     const { url } = world.proxied;
     const store = new BlobLeaseStore({ container: new ContainerClient(url), clock: world.clock });
 
-    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_DENIED" });
+    await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_DENIED" });
   });
 });
 
@@ -354,8 +355,8 @@ describe("the diagnostics channel", () => {
     const { store, lease } = await holding(world);
     await store.renew(lease, LIMITS);
     world.faultOnce("lease:renew", answer(503, "ServerBusy"));
-    await world.failureOf(store.renew(lease, LIMITS));
-    await world.store().acquire(asking({ candidateId: "b" }));
+    await world.witness.failureOf(store.renew(lease, LIMITS));
+    await world.store().acquire(acquiring({ candidateId: "b" }));
     await store.release(lease, LIMITS);
 
     const told = world.witness.published.map(({ operation, outcome }) => `${operation}: ${outcome}`);
@@ -387,29 +388,29 @@ describe("an answer that does not come from the service, such as that of a capti
     const { store, lease } = await holding(world);
     world.proxy.rule = () => stranger;
 
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
   test("tells nobody that the lease is vacant", async ({ world }) => {
     const { store } = await holding(world);
     world.proxy.rule = () => stranger;
 
-    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
   test("that finds nothing is no loss, and no blank record either", async ({ world }) => {
     const { store, lease } = await holding(world);
     world.proxy.rule = () => ({ ...stranger, status: 404 });
 
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_MISSING" });
-    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_MISSING" });
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_MISSING" });
+    await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_MISSING" });
   });
 
   test("elects nobody", async ({ world }) => {
     world.proxy.rule = ({ method, name }) =>
       name === "lease:acquire" ? { ...stranger, status: 201 } : method === "HEAD" || method === "PUT" ? stranger : undefined;
 
-    await expect(world.failureOf(world.candidate("a").elector.tryRun(() => undefined))).resolves.toMatchObject({
+    await expect(world.witness.failureOf(world.candidate("a").elector.tryRun(() => undefined))).resolves.toMatchObject({
       code: "STORE_UNAVAILABLE",
     });
   });
@@ -430,7 +431,7 @@ describe("nothing secret is shown", () => {
           }
         : undefined;
 
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
   test("of a shared access signature", async ({ world }) => {
@@ -450,9 +451,9 @@ describe("nothing secret is shown", () => {
     ] satisfies Array<Fault | undefined>) {
       // The first look finds nothing, so that a request with a reply that has a body follows.
       world.proxy.rule = ({ name }) => (name === "head" ? answer(404, "BlobNotFound") : fault);
-      await world.failureOf(store.acquire(asking()));
+      await world.witness.failureOf(store.acquire(acquiring()));
       world.proxy.rule = () => fault;
-      await world.failureOf(store.read(ELECTION));
+      await world.witness.failureOf(store.read(ELECTION));
     }
     const [request] = world.requests;
     expect(request?.query.get("sig")).toBe("c2VjcmV0LXNlY3JldC1zZWNyZXQ=");
@@ -465,7 +466,7 @@ describe("nothing secret is shown", () => {
     await win(store);
     world.witness.hear(store);
     world.proxy.rule = () => answer(403, "AuthenticationFailed");
-    await world.failureOf(store.read(ELECTION));
+    await world.witness.failureOf(store.read(ELECTION));
   });
 
   test("by a lease, or by what is told of its loss", async ({ world }) => {

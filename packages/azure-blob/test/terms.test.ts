@@ -2,7 +2,8 @@ import type { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LAPSE_MS, LEASE_MS, LIMITS, win } from "./blob-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LAPSE_MS } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const SEED = 20_261_121;
@@ -51,7 +52,7 @@ describe("the term", () => {
     await store.release(await win(store), LIMITS);
     const before = await world.blob.getProperties();
 
-    const error = await world.failureOf(world.store().acquire(asking({ aboveTerm: 7 })));
+    const error = await world.witness.failureOf(world.store().acquire(acquiring({ aboveTerm: 7 })));
 
     expect(error).toMatchObject({ code: "TERM_REGRESSED", foundTerm: 1, highestTermSeen: 7 });
     await expect(world.blob.getProperties()).resolves.toMatchObject({ etag: before.etag, leaseState: "available" });
@@ -75,7 +76,7 @@ describe("the term", () => {
       async acquire() {
         const store = pick(stores);
         const nowMs = world.clock.monotonicMs();
-        const outcome = await store.acquire(asking());
+        const outcome = await store.acquire(acquiring());
         expect(outcome.acquired).toBe(nowMs > freeMs);
         if (!outcome.acquired) return;
         term += 1;

@@ -1,6 +1,7 @@
 import { LeaseLostError } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LAPSE_MS, LIMITS, win } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LAPSE_MS } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
@@ -18,18 +19,18 @@ describe("a transfer", () => {
       barredUntilExpiry: true,
       explanation: "an administrator asked to hand over to 'b'",
     });
-    await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(b.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await world.forward(LAPSE_MS);
     await expect(c.read(ELECTION)).resolves.toMatchObject({
       state: "expired",
       term: 1,
       bar: { kind: "transfer", candidateId: "b" },
     });
-    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({
+    await expect(c.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({
       acquired: false,
       current: { bar: { kind: "transfer", candidateId: "b" } },
     });
-    await expect(a.acquire(asking({ candidateId: "a" }))).resolves.toMatchObject({ acquired: false });
+    await expect(a.acquire(acquiring({ candidateId: "a" }))).resolves.toMatchObject({ acquired: false });
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
 
     await expect(world.settled(outcome)).resolves.toBe("accepted");
@@ -71,8 +72,8 @@ describe("a transfer", () => {
     await world.forward(LAPSE_MS);
     await world.forward(24_000);
 
-    await expect(world.store().acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: true });
+    await expect(world.store().acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: true });
     await expect(world.settled(outcome)).resolves.toBe("accepted");
   });
 
@@ -87,7 +88,7 @@ describe("a transfer", () => {
     await a.release(lease, LIMITS);
 
     await expect(world.settled(outcome)).resolves.toBe("expired");
-    await expect(c.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: true });
+    await expect(c.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: true });
   });
 
   test("of a term that has passed is lost, and nothing is written", async ({ world }) => {
@@ -121,7 +122,7 @@ describe("a transfer", () => {
     });
 
     for (const other of [c, world.store()]) {
-      await expect(other.acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+      await expect(other.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
     }
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
     await expect(world.settled(outcome)).resolves.toBe("accepted");
@@ -168,7 +169,7 @@ describe("a transfer", () => {
         { transferTimeoutMs: NaN },
         { transferTimeoutMs: "1" },
       ]) {
-        await expect(world.failureOf(store.transfer(ELECTION, "b", options as never))).resolves.toMatchObject({
+        await expect(world.witness.failureOf(store.transfer(ELECTION, "b", options as never))).resolves.toMatchObject({
           code: "CONFIGURATION",
         });
       }

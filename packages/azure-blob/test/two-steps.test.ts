@@ -1,6 +1,8 @@
 import { describe, expect } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import { asking, ELECTION, LAPSE_MS, LIMITS, onlyFor, someLeaseId, win } from "./blob-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
+import { LAPSE_MS, someLeaseId } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -65,7 +67,7 @@ describe("a crash between acquiring the lease and naming its term", () => {
     await store.release(await win(store), LIMITS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
 
-    await expect(store.acquire(asking())).resolves.toMatchObject({ acquired: false });
+    await expect(store.acquire(acquiring())).resolves.toMatchObject({ acquired: false });
     await world.forward(LAPSE_MS);
     await expect(win(store)).resolves.toMatchObject({ term: 2 });
   });
@@ -119,7 +121,7 @@ describe("every acquisition", () => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("metadata");
-    const acquisition = store.acquire(asking({ candidateId: "b" }));
+    const acquisition = store.acquire(acquiring({ candidateId: "b" }));
     await late.arrived;
 
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
@@ -142,7 +144,7 @@ describe("the term write", () => {
     world.proxy.rule = onlyFor("metadata", fault);
 
     const sent = await world.requestsDuring(async () => {
-      const error = await world.failureOf(store.acquire(asking({ candidateId: "b" })));
+      const error = await world.witness.failureOf(store.acquire(acquiring({ candidateId: "b" })));
       expect(error).toMatchObject({ operation: "write-term", election: ELECTION });
     });
 
@@ -188,7 +190,7 @@ describe("the term write", () => {
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("metadata");
     const sent = await world.requestsDuring(async () => {
-      await expect(world.settled(store.acquire(asking()))).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
+      await expect(world.settled(store.acquire(acquiring()))).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
     });
     // It has read that nothing was written, and written again.
     expect(sent.map(({ name }) => name)).toEqual(["lease:acquire", "metadata", "head", "metadata"]);
@@ -212,7 +214,7 @@ describe("the term write", () => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("metadata");
-    const acquisition = store.acquire(asking());
+    const acquisition = store.acquire(acquiring());
     await late.arrived;
     await world.blob.getBlobLeaseClient().breakLease(0);
     await late.letGo();
@@ -227,7 +229,7 @@ describe("the term write", () => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("metadata");
-    const acquisition = store.acquire(asking({ timeoutMs: 60_000 }));
+    const acquisition = store.acquire(acquiring({ timeoutMs: 60_000 }));
     await late.arrived;
     await world.forward(LAPSE_MS);
     const other = world.store();
@@ -259,7 +261,7 @@ describe("the term write", () => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     world.proxy.rule = ({ name }) => (name === "metadata" || name === "lease:release" ? SERVER_BUSY : undefined);
-    await world.failureOf(store.acquire(asking()));
+    await world.witness.failureOf(store.acquire(acquiring()));
     world.proxy.rule = undefined;
 
     await store.read(ELECTION);
@@ -276,7 +278,7 @@ describe("the term write", () => {
       if (name === "metadata") return { kind: "cut", side: "after" };
       return name === "head" || name === "lease:release" ? SERVER_BUSY : undefined;
     };
-    await world.failureOf(store.acquire(asking({ candidateId: "b" })));
+    await world.witness.failureOf(store.acquire(acquiring({ candidateId: "b" })));
     world.proxy.rule = undefined;
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased", metadata: { leasehold_term: "2" } });
 
@@ -297,7 +299,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await store.release(await win(store), LIMITS);
     world.faultOnce("lease:acquire", fault);
 
-    const error = await world.settled(world.failureOf(store.acquire(asking())));
+    const error = await world.settled(world.witness.failureOf(store.acquire(acquiring())));
 
     expect(error).toMatchObject({ operation: "acquire", mayHaveBeenApplied: true });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
@@ -308,7 +310,7 @@ describe("an acquisition whose outcome is unknown", () => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     world.faultOnce("lease:acquire", { kind: "cut", side: "after" });
-    await world.failureOf(store.acquire(asking()));
+    await world.witness.failureOf(store.acquire(acquiring()));
 
     const stranger = world.blob.getBlobLeaseClient(someLeaseId());
     await stranger.acquireLease(15);
@@ -324,7 +326,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await store.release(await win(store), LIMITS);
     world.faultOnce("lease:acquire", { kind: "black-hole", side: "request" });
 
-    const error = await world.settled(world.failureOf(store.acquire(asking())));
+    const error = await world.settled(world.witness.failureOf(store.acquire(acquiring())));
 
     expect(error).toMatchObject({ code: "STORE_TIMEOUT", operation: "acquire", mayHaveBeenApplied: true });
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
@@ -334,7 +336,7 @@ describe("an acquisition whose outcome is unknown", () => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("lease:acquire");
-    await world.settled(world.failureOf(store.acquire(asking())));
+    await world.settled(world.witness.failureOf(store.acquire(acquiring())));
     await late.letGo();
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
 
@@ -359,7 +361,7 @@ describe("the time limit of a call", () => {
     const store = world.store();
     const lease = await win(store);
     world.faultOnce("metadata", { kind: "black-hole", side: "reply" });
-    await world.failureOf(world.settled(store.publish(lease, "http://lost", { timeoutMs: 1_000 })));
+    await world.witness.failureOf(world.settled(store.publish(lease, "http://lost", { timeoutMs: 1_000 })));
     // The next write finds another ETag, after a while, and the look that is to tell why is never answered.
     const held = world.holdOnce("metadata", onlyFor("head", { kind: "black-hole", side: "request" }));
     const startMs = world.clock.monotonicMs();
@@ -367,7 +369,7 @@ describe("the time limit of a call", () => {
     const limits = { timeoutMs: 1_000 };
     const calling =
       call === "publish" ? store.publish(lease, "http://new", limits) : store.release(lease, { ...limits, holdMs: 9_000 });
-    const failing = world.failureOf(calling);
+    const failing = world.witness.failureOf(calling);
     await held.arrived;
     await world.forward(600);
     await held.letGo();
@@ -417,7 +419,7 @@ describe("a release", () => {
     const lease = await win(store);
     world.faultOnce("lease:release", { kind: "cut", side: "after" });
 
-    const error = await world.failureOf(store.release(lease, LIMITS));
+    const error = await world.witness.failureOf(store.release(lease, LIMITS));
 
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "release", mayHaveBeenApplied: true });
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
@@ -427,7 +429,7 @@ describe("a release", () => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
-    for (let tries = 0; tries < 2; tries += 1) await world.failureOf(store.release(lease, LIMITS));
+    for (let tries = 0; tries < 2; tries += 1) await world.witness.failureOf(store.release(lease, LIMITS));
     world.proxy.rule = undefined;
 
     await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head", "lease:release", "head"]);
@@ -439,7 +441,7 @@ describe("a release", () => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
-    await world.failureOf(store.release(lease, LIMITS));
+    await world.witness.failureOf(store.release(lease, LIMITS));
     world.proxy.rule = undefined;
     await world.forward(LAPSE_MS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
@@ -451,7 +453,7 @@ describe("a release", () => {
     const [store, other] = [world.store(), world.store()];
     const lease = await win(store);
     world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
-    await world.failureOf(store.release(lease, LIMITS));
+    await world.witness.failureOf(store.release(lease, LIMITS));
     world.proxy.rule = undefined;
     await world.blob.getBlobLeaseClient().breakLease(0);
     await win(other, { candidateId: "b" });
@@ -464,7 +466,10 @@ describe("a release", () => {
     const lease = await win(store);
     const renewal = world.holdOnce("lease:renew");
     const publication = world.holdOnce("metadata", world.proxy.rule);
-    const givenUp = [world.failureOf(store.renew(lease, LIMITS)), world.failureOf(store.publish(lease, "late", LIMITS))];
+    const givenUp = [
+      world.witness.failureOf(store.renew(lease, LIMITS)),
+      world.witness.failureOf(store.publish(lease, "late", LIMITS)),
+    ];
     await Promise.all([renewal.arrived, publication.arrived]);
     await world.settled(Promise.all(givenUp));
     await store.release(lease, LIMITS);
@@ -497,7 +502,7 @@ describe("a release", () => {
         () => other.renew(lease, LIMITS),
         () => other.publish(lease, "value", LIMITS),
       ]) {
-        await expect(world.failureOf(attempt())).resolves.toMatchObject({ code: "CONFIGURATION" });
+        await expect(world.witness.failureOf(attempt())).resolves.toMatchObject({ code: "CONFIGURATION" });
       }
     });
     expect(sent).toEqual([]);

@@ -2,8 +2,7 @@ import { ConfigurationError, type BreakOptions } from "@leasehold/core";
 import { mayAcquire, RecordLeaseStore, RecordOccurrenceStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 const WEST = { group: "west", durationMs: 3_600_000 };
@@ -26,7 +25,7 @@ beforeEach(async () => {
   rival = new RecordLeaseStore(service.connect("c"), { clock });
   adminRecords = service.connect("admin");
   admin = new RecordLeaseStore(adminRecords, { clock });
-  lease = await win(holder, "a", { reservation: WEST });
+  lease = await win(holder, { reservation: WEST });
   await rival.read(ELECTION);
 });
 
@@ -82,7 +81,7 @@ describe("a break lifts", () => {
     await expect(isOpenToRival()).resolves.toBe(true);
     // What is lifted once is lifted.
     await expect(admin.break(ELECTION, { reason: "again" })).resolves.toMatchObject({ broken: false });
-    expect((await win(rival, "c")).term).toBe(2);
+    expect((await win(rival, { candidateId: "c" })).term).toBe(2);
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
@@ -127,13 +126,13 @@ describe("a break lifts", () => {
 
   test("nothing of an occurrence that is done", async () => {
     const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
-    const claim = await win(occurrences, "d", { election: "occurrence" });
+    const claim = await win(occurrences, { candidateId: "d", election: "occurrence" });
     await occurrences.complete(claim, LIMITS);
-    const before = service.record("tick");
+    const before = service.record("occurrence");
 
-    await expect(admin.break("tick", { reason: "again" })).resolves.toMatchObject({ broken: false });
-    await expect(admin.transfer("tick", "b")).resolves.toBe("lost");
-    expect(service.record("tick")).toEqual(before);
+    await expect(admin.break("occurrence", { reason: "again" })).resolves.toMatchObject({ broken: false });
+    await expect(admin.transfer("occurrence", "b")).resolves.toBe("lost");
+    expect(service.record("occurrence")).toEqual(before);
   });
 });
 
@@ -159,11 +158,14 @@ describe("a transfer", () => {
 
     await expect(rival.read(ELECTION)).resolves.toMatchObject({ bar: { kind: "hold", leftMs: 40_000 } });
     await clock.advance(39_999);
-    await expect(rival.acquire(acquiring("b"))).resolves.toMatchObject({ acquired: false, current: { bar: { leftMs: 1 } } });
+    await expect(rival.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({
+      acquired: false,
+      current: { bar: { leftMs: 1 } },
+    });
     await clock.advance(1);
-    await expect(rival.acquire(acquiring("c"))).resolves.toMatchObject({ acquired: false });
+    await expect(rival.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
     await clock.advance(4_999);
-    expect((await win(rival, "b")).term).toBe(2);
+    expect((await win(rival, { candidateId: "b" })).term).toBe(2);
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
@@ -176,7 +178,7 @@ describe("a transfer", () => {
 
     await expect(clock.runUntil(first)).resolves.toBe("lost");
     await rival.read(ELECTION);
-    await win(rival, "c");
+    await win(rival, { candidateId: "c" });
     await expect(clock.runUntil(second)).resolves.toBe("accepted");
   });
 
@@ -186,7 +188,7 @@ describe("a transfer", () => {
     await clock.settle();
 
     await expect(rival.read(ELECTION)).resolves.toMatchObject({ bar: { kind: "transfer", candidateId: "c" } });
-    await win(rival, "c");
+    await win(rival, { candidateId: "c" });
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
@@ -218,7 +220,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     await holder.renew(lease, LIMITS);
     await holder.release(lease, LIMITS);
     await rival.read(ELECTION);
-    await win(rival, "c");
+    await win(rival, { candidateId: "c" });
 
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
     expect(service.count("admin", "put")).toBe(how === "lost" ? 2 : 1);
@@ -231,7 +233,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     await holder.release(lease, LIMITS);
     await admin.break(ELECTION, { reason: "the reservation" });
     await rival.read(ELECTION);
-    const successor = await win(rival, "c");
+    const successor = await win(rival, { candidateId: "c" });
 
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
     await expect(rival.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
@@ -243,7 +245,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();
     await holder.release(lease, LIMITS);
-    const successor = await win(holder, "a", { reservation: WEST });
+    const successor = await win(holder, { reservation: WEST });
 
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
     await expect(holder.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
@@ -328,7 +330,7 @@ describe("a transfer that waits", () => {
     const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
     await clock.advance(1_000);
     await rival.read(ELECTION);
-    await win(rival, "c");
+    await win(rival, { candidateId: "c" });
 
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
@@ -340,7 +342,7 @@ describe("a transfer that waits", () => {
     await holder.renew(lease, LIMITS);
     await holder.release(lease, LIMITS);
     await rival.read(ELECTION);
-    await win(rival, "c");
+    await win(rival, { candidateId: "c" });
     await clock.advance(LEASE_MS + 4_000);
     adminRecords.heal();
 
@@ -354,7 +356,7 @@ describe("a transfer that waits", () => {
     adminRecords.failAll({ kind: "unavailable" });
     await rival.read(ELECTION);
     await clock.advance(4 * LEASE_MS);
-    await win(rival, "c");
+    await win(rival, { candidateId: "c" });
     adminRecords.heal();
 
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
@@ -362,8 +364,8 @@ describe("a transfer that waits", () => {
 
   test("is lost once the occurrence that was to be handed over is done", async () => {
     const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
-    const claim = await win(occurrences, "d", { election: "occurrence" });
-    const outcome = admin.transfer("tick", "b");
+    const claim = await win(occurrences, { candidateId: "d", election: "occurrence" });
+    const outcome = admin.transfer("occurrence", "b");
     await clock.settle();
     await occurrences.complete(claim, LIMITS);
 

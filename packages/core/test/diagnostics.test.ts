@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { REQUEST_CHANNEL, STATE_CHANNEL, type StateChange, type StoreRequest } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, VALID_FOR_MS } from "./election-world.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RENEW_DEADLINE_MS, VALID_FOR_MS } from "./election-world.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let states: StateChange[];
 let requests: StoreRequest[];

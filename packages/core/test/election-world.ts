@@ -1,15 +1,12 @@
 import { Elector, type Clock, type ElectorOptions, type LeaderTask } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
-import { EventLog } from "./event-log.ts";
+import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { EventLog } from "@leasehold/test-kit/event-log";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-/** The election that every candidate of an {@link ElectionWorld} competes in. */
-export const ELECTION = "nightly-billing";
-/** The default lease, and what follows from it. */
-export const LEASE_MS = 15_000;
-export const RENEW_INTERVAL_MS = 5_000;
+/** What follows from the default lease. */
 export const RENEW_DEADLINE_MS = 10_000;
 export const VALID_FOR_MS = 13_500;
 export const ATTEMPT_TIMEOUT_MS: number = (RENEW_DEADLINE_MS - RENEW_INTERVAL_MS) / 3;

@@ -1,15 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  ELECTION,
-  ElectionWorld,
-  LEASE_MS,
-  RENEW_INTERVAL_MS,
-  RETRY_PERIOD_MS,
-  VALID_FOR_MS,
-  type Candidate,
-  type Run,
-} from "./election-world.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RETRY_PERIOD_MS, VALID_FOR_MS, type Candidate, type Run } from "./election-world.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

@@ -1,17 +1,16 @@
 import { LeaseLostError, type Leadership } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
+import { LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import {
   ATTEMPT_TIMEOUT_MS,
   ElectionWorld,
-  LEASE_MS,
   RENEW_DEADLINE_MS,
-  RENEW_INTERVAL_MS,
   VALID_FOR_MS,
   type Candidate,
   type Run,
 } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

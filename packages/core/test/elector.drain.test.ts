@@ -1,17 +1,9 @@
 import { DrainTimeoutError, OVERRUN_EXIT_CODE } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  ELECTION,
-  ElectionWorld,
-  LEASE_MS,
-  RENEW_INTERVAL_MS,
-  VALID_FOR_MS,
-  type Candidate,
-  type CandidateOptions,
-  type Run,
-} from "./election-world.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, VALID_FOR_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

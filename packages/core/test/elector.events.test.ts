@@ -1,7 +1,8 @@
 import { LeadershipEndedError, type ElectorEvents } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, RENEW_INTERVAL_MS } from "./election-world.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 beforeEach(() => {

@@ -9,8 +9,9 @@ import {
 import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld } from "./election-world.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 describe("misconfiguration is an error at construction, with the numbers and without a request", () => {
   const refused: ReadonlyArray<readonly [string, Partial<Record<keyof ElectorOptions, unknown>>, message: string]> = [

@@ -1,15 +1,8 @@
 import { ConfigurationError, type Leadership } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  ELECTION,
-  ElectionWorld,
-  LEASE_MS,
-  RENEW_DEADLINE_MS,
-  RENEW_INTERVAL_MS,
-  VALID_FOR_MS,
-  type Candidate,
-} from "./election-world.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

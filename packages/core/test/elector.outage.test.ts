@@ -1,6 +1,7 @@
 import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, type Candidate } from "./election-world.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
 
 let world: ElectionWorld;

@@ -1,7 +1,8 @@
 import { Elector, MemoryLeaseStore, type LeaderTask } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld } from "./election-world.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
 
 /** The least that passes between two terms, as the design has it: a short real wait. */
 const PAUSE_MS = 100;

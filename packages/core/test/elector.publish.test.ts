@@ -1,7 +1,8 @@
 import { ConfigurationError } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, type Candidate, type Run } from "./election-world.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RENEW_DEADLINE_MS, type Candidate, type Run } from "./election-world.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
-import { StubbornTask, untilAborted } from "./leader-tasks.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
+import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

@@ -1,8 +1,9 @@
 import { LeaseLostError, ElectorBusyError, LeadershipEndedError, type Leadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
-import { StubbornTask, untilAborted } from "./leader-tasks.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
+import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

@@ -1,9 +1,10 @@
 import type { Leadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ProcessClock } from "@leasehold/core/testing";
 
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, type Candidate, type Run } from "./election-world.ts";
-import { StubbornTask } from "./leader-tasks.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, type Candidate, type Run } from "./election-world.ts";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

@@ -1,13 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  ELECTION,
-  ElectionWorld,
-  LEASE_MS,
-  RENEW_INTERVAL_MS,
-  RETRY_PERIOD_MS,
-  type Candidate,
-  type Run,
-} from "./election-world.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RETRY_PERIOD_MS, type Candidate, type Run } from "./election-world.ts";
 import { ProcessClock } from "@leasehold/core/testing";
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,9 @@
 import type { ElectorEvents } from "@leasehold/core";
 import { ProcessClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
 let a: Candidate;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, ElectionWorld, LEASE_MS, RENEW_INTERVAL_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
+import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, VALID_FOR_MS, type Candidate } from "./election-world.ts";
 import { ProcessClock } from "@leasehold/core/testing";
 
 const HOUR_MS = 3_600_000;

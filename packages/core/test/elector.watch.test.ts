@@ -2,8 +2,8 @@ import { Elector } from "@leasehold/core";
 import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { LEASE_MS } from "./election-world.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 test("an acquisition whose replies are all lost does not bar its own candidate, though the store pushes what it wrote", async () => {
   const world = new VirtualClock();

@@ -3,10 +3,10 @@ import { Elector, MemoryLeaseStore } from "@leasehold/core";
 import { RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, ElectionWorld, LEASE_MS } from "./election-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
 import { RecordService } from "./faulty-record-store.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const TIMES = 2_000;
 /** As many names, one every other second, last for more than five hours. */
@@ -157,7 +157,7 @@ describe("leaks, over a long life", () => {
     const maps = trackMapsFromNow();
     const records = service.connect("a", { clock });
     const store = new RecordLeaseStore(records, { clock });
-    const lease = await win(store, "a");
+    const lease = await win(store);
     vi.unstubAllGlobals();
 
     for (let times = 0; times < TIMES; times += 1) {

@@ -4,8 +4,8 @@ import { ProcessClock, SimulatedRecordService, VirtualClock, type Network } from
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { LookPace } from "../src/election/look-pace.ts";
-import { ELECTION } from "./election-world.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const SEEDED = { seed: 20_261_122, numRuns: 40 };
 const HOUR_MS = 3_600_000;

@@ -2,8 +2,7 @@ import { MemoryLeaseStore, type LeaseSnapshot } from "@leasehold/core";
 import { MemoryRecordStore, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 let clock: VirtualClock;
 beforeEach(() => {
@@ -82,20 +81,20 @@ describe("MemoryLeaseStore", () => {
 
   test("knows expiry exactly, even on the first look", async () => {
     const store = new MemoryLeaseStore({ clock });
-    await win(store, "a");
+    await win(store);
 
     clock.freeze(LEASE_MS - 1);
     expect(await store.read(ELECTION)).toMatchObject({ state: "held", ageMs: [LEASE_MS - 1, LEASE_MS - 1] });
     clock.freeze(1);
     expect(await store.read(ELECTION)).toMatchObject({ state: "expired" });
-    expect((await store.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await store.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test("keeps elections apart", async () => {
     const store = new MemoryLeaseStore({ clock });
-    await win(store, "a", { election: "one" });
+    await win(store, { election: "one" });
 
-    expect((await store.acquire(acquiring("b", { election: "two" }))).acquired).toBe(true);
+    expect((await store.acquire(acquiring({ candidateId: "b", election: "two" }))).acquired).toBe(true);
     expect(await store.read("three")).toBeUndefined();
   });
 
@@ -107,7 +106,7 @@ describe("MemoryLeaseStore", () => {
       for await (const snapshot of store.watch!(ELECTION, { signal: controller.signal })) seen.push(snapshot);
     })();
     await clock.settle();
-    const lease = await win(store, "a");
+    const lease = await win(store);
     await clock.settle();
     await store.publish(lease, "http://a", LIMITS);
     await clock.settle();
@@ -137,7 +136,7 @@ describe("MemoryLeaseStore", () => {
     })();
     await clock.settle();
 
-    const lease = await win(store, "a");
+    const lease = await win(store);
     await store.renew(lease, LIMITS);
     await store.release(lease, LIMITS);
     await clock.runUntil(watching);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ElectionWorld, LEASE_MS } from "./election-world.ts";
+import { LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
 import { ProcessClock } from "@leasehold/core/testing";
 
 const RUNS = 240;

@@ -2,7 +2,7 @@ import { ConfigurationError, Elector } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
 
 const HOLD_MS = 10_000;

@@ -2,8 +2,8 @@ import { getEventListeners } from "node:events";
 import { MemoryLeaseStore, Observer, type Leader } from "@leasehold/core";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, ElectionWorld, LEASE_MS, RETRY_PERIOD_MS } from "./election-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RETRY_PERIOD_MS } from "./election-world.ts";
 
 let world: ElectionWorld;
 beforeEach(() => {
@@ -188,7 +188,7 @@ describe("an observer of a store that pushes", () => {
     const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
     await clock.settle();
 
-    const lease = await win(store, "a", { value: "http://a" });
+    const lease = await win(store, { value: "http://a" });
     await clock.settle();
     await store.publish(lease, "http://a2", LIMITS);
     await clock.settle();
@@ -206,7 +206,7 @@ describe("an observer of a store that pushes", () => {
     const store = new MemoryLeaseStore({ clock });
     const stopping = new AbortController();
     const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
-    await win(store, "a");
+    await win(store);
 
     await clock.advance(LEASE_MS + 10);
 
@@ -227,7 +227,7 @@ describe("an observer of a store that pushes", () => {
     const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
     await clock.advance(1_000);
 
-    await win(store, "a");
+    await win(store);
     await clock.advance(RETRY_PERIOD_MS);
 
     expect(seen.map(brief)).toEqual([undefined, "a1 held"]);

@@ -9,8 +9,7 @@ import {
 import { RecordLeaseStore, RecordOccurrenceStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 const OCCURRENCE = "nightly@2026-11-20T10:00:00.000Z";
@@ -85,7 +84,7 @@ describe("an occurrence", () => {
       records.failAll({ kind: "unavailable" });
       await rival.read(OCCURRENCE);
       await clock.advance(2 * LEASE_MS);
-      await win(rival, "b", { election: OCCURRENCE });
+      await win(rival, { candidateId: "b", election: OCCURRENCE });
       records.heal();
       await leadership.complete();
     });
@@ -111,7 +110,7 @@ describe("an occurrence", () => {
       await leadership.complete();
     });
     const store = occurrences();
-    const lease = await win(store, "a", { election: "another" });
+    const lease = await win(store, { election: "another" });
     records.failNext("put", { kind: "unanswered" });
     await expect(clock.runUntil(store.release(lease, LIMITS))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 
@@ -125,7 +124,7 @@ describe("an occurrence", () => {
       ["late", undefined],
     ] as const) {
       const store = occurrences();
-      const lease = await win(store, "a", { election: kind });
+      const lease = await win(store, { election: kind });
       records.failNext("put", kind === "late" ? { kind, byMs: 5_000 } : { kind });
       await expect(clock.runUntil(store.complete(lease, LIMITS))).rejects.toMatchObject({
         code: "STORE_TIMEOUT",
@@ -141,7 +140,7 @@ describe("an occurrence", () => {
 
   test("whose renewal had no reply is completed all the same", async () => {
     const store = occurrences();
-    const lease = await win(store, "a", { election: OCCURRENCE });
+    const lease = await win(store, { election: OCCURRENCE });
     records.failNext("put", { kind: "unanswered" });
     await clock.runUntil(store.renew(lease, LIMITS)).catch(() => undefined);
 
@@ -164,13 +163,13 @@ describe("a first claim", () => {
   test("that another has come before, since this process looked, is looked at again before the next one", async () => {
     const store = occurrences();
     await expect(store.read(OCCURRENCE)).resolves.toBeUndefined();
-    await win(occurrences(service.connect("b")), "b", { election: OCCURRENCE });
+    await win(occurrences(service.connect("b")), { candidateId: "b", election: OCCURRENCE });
 
-    await expect(store.acquire(acquiring("a", { election: OCCURRENCE }))).resolves.toMatchObject({
+    await expect(store.acquire(acquiring({ election: OCCURRENCE }))).resolves.toMatchObject({
       acquired: false,
       current: { holder: "b", term: 1 },
     });
-    await expect(store.acquire(acquiring("a", { election: OCCURRENCE }))).resolves.toMatchObject({ acquired: false });
+    await expect(store.acquire(acquiring({ election: OCCURRENCE }))).resolves.toMatchObject({ acquired: false });
     expect(service.record(OCCURRENCE)).toMatchObject({ candidateId: "b" });
   });
 });
@@ -193,7 +192,7 @@ describe("MemoryLeaseStore.occurrences", () => {
   test("keeps those of two elections apart, and each for as long as the store", async () => {
     const store = new MemoryLeaseStore({ clock });
     const nightly = store.occurrences(ELECTION);
-    await nightly.complete(await win(nightly, "a", { election: OCCURRENCE }), LIMITS);
+    await nightly.complete(await win(nightly, { election: OCCURRENCE }), LIMITS);
 
     await expect(store.occurrences(ELECTION).read(OCCURRENCE)).resolves.toMatchObject({ bar: { kind: "done" } });
     await expect(store.occurrences("other").read(OCCURRENCE)).resolves.toBeUndefined();

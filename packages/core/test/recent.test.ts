@@ -2,7 +2,8 @@ import { Elector } from "@leasehold/core";
 import { Recent } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { ELECTION, ElectionWorld, RENEW_INTERVAL_MS } from "./election-world.ts";
+import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
 
 const HOUR_MS = 3_600_000;
 

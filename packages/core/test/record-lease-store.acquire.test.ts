@@ -2,8 +2,7 @@ import { ConfigurationError, LeaseholdError, StoreError, TermRegressedError, typ
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 let clock: VirtualClock;
@@ -22,7 +21,7 @@ beforeEach(() => {
 
 describe("acquire", () => {
   test("makes the first record: term 1, with everything that rivals need", async () => {
-    const lease = await win(a, "a", { value: "http://a" });
+    const lease = await win(a, { value: "http://a" });
 
     expect(lease).toMatchObject({ election: ELECTION, candidateId: "a", term: 1, leaseDurationMs: LEASE_MS });
     expect(service.record(ELECTION)).toEqual({
@@ -38,21 +37,21 @@ describe("acquire", () => {
   });
 
   test("on a record that is known to be vacant is exactly one put", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
     const before = service.log.length;
 
-    await win(b, "b");
+    await win(b, { candidateId: "b" });
 
     expect(service.log.slice(before).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
   test("of a held lease says who holds it, and writes nothing", async () => {
-    await win(a, "a", { value: "http://a" });
+    await win(a, { value: "http://a" });
     await b.read(ELECTION);
     const renewed = (await a.renew(await reacquired(), LIMITS)).held;
 
-    const outcome = await b.acquire(acquiring("b"));
+    const outcome = await b.acquire(acquiring({ candidateId: "b" }));
 
     expect(renewed).toBe(true);
     expect(outcome).toMatchObject({ acquired: false, current: { term: 2, holder: "a" } });
@@ -60,13 +59,13 @@ describe("acquire", () => {
   });
 
   test("has one winner when two try on the same version, and the loser reads before it tries again", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
 
-    const outcomes = await Promise.all([a.acquire(acquiring("a")), b.acquire(acquiring("b"))]);
+    const outcomes = await Promise.all([a.acquire(acquiring()), b.acquire(acquiring({ candidateId: "b" }))]);
     expect(outcomes.map(({ acquired }) => acquired)).toEqual([true, false]);
 
-    const again = await b.acquire(acquiring("b"));
+    const again = await b.acquire(acquiring({ candidateId: "b" }));
     expect(again).toMatchObject({ acquired: false, current: { holder: "a", term: 2 } });
     expect(service.log.slice(-1)).toMatchObject([{ candidate: "b", operation: "get" }]);
   });
@@ -75,7 +74,7 @@ describe("acquire", () => {
     recordsA.latencyMs = 800;
     const sentMs = clock.monotonicMs() + 800;
 
-    const lease = await clock.runUntil(win(a, "a"));
+    const lease = await clock.runUntil(win(a));
 
     // A read that finds nothing, then the put.
     expect(clock.monotonicMs()).toBe(sentMs + 800);
@@ -84,7 +83,7 @@ describe("acquire", () => {
 
   async function reacquired(): Promise<Awaited<ReturnType<typeof win>>> {
     await a.break(ELECTION, { reason: "test", immediate: true });
-    const lease = await win(a, "a");
+    const lease = await win(a);
     await b.read(ELECTION);
     return lease;
   }
@@ -92,20 +91,20 @@ describe("acquire", () => {
 
 describe("terms survive", () => {
   test("each acquisition raises the term by one and has a termId of its own, by whomever", async () => {
-    const first = await win(a, "same");
+    const first = await win(a, { candidateId: "same" });
     await a.release(first, LIMITS);
-    const second = await win(b, "same");
+    const second = await win(b, { candidateId: "same" });
     await clock.advance(LEASE_MS);
     await a.read(ELECTION);
     await clock.advance(LEASE_MS);
-    const third = await win(a, "same");
+    const third = await win(a, { candidateId: "same" });
 
     expect([first.term, second.term, third.term]).toEqual([1, 2, 3]);
     expect(new Set([first.termId, second.termId, third.termId]).size).toBe(3);
   });
 
   test("a renewal never changes the term", async () => {
-    const lease = await win(a, "a");
+    const lease = await win(a);
     for (let renewals = 0; renewals < 5; renewals += 1) await a.renew(lease, LIMITS);
 
     expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: lease.termId });
@@ -114,9 +113,9 @@ describe("terms survive", () => {
 
 describe("terms that go back", () => {
   test("a term that would not be above the highest seen is an error, and nothing is written", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
 
-    const error: unknown = await a.acquire(acquiring("a", { aboveTerm: 7 })).catch((thrown: unknown) => thrown);
+    const error: unknown = await a.acquire(acquiring({ aboveTerm: 7 })).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(TermRegressedError);
     expect(error).toMatchObject({ foundTerm: 1, highestTermSeen: 7 });
@@ -124,17 +123,17 @@ describe("terms that go back", () => {
   });
 
   test("minTerm makes up for it", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
 
-    const lease = await win(a, "a", { aboveTerm: 7, minTerm: 8 });
+    const lease = await win(a, { aboveTerm: 7, minTerm: 8 });
 
     expect(lease.term).toBe(8);
   });
 
   test("minTerm below the present term changes nothing", async () => {
-    await a.release(await win(a, "a", { minTerm: 40 }), LIMITS);
+    await a.release(await win(a, { minTerm: 40 }), LIMITS);
 
-    expect((await win(a, "a", { minTerm: 3 })).term).toBe(41);
+    expect((await win(a, { minTerm: 3 })).term).toBe(41);
   });
 });
 
@@ -143,7 +142,7 @@ describe("an acquisition whose outcome is unknown", () => {
     recordsA.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
 
-    const lease = await clock.runUntil(win(a, "a"));
+    const lease = await clock.runUntil(win(a));
 
     expect(clock.monotonicMs()).toBe(sentMs + LIMITS.timeoutMs);
     expect(lease.grantedAt.monotonicMs).toBe(sentMs);
@@ -151,11 +150,11 @@ describe("an acquisition whose outcome is unknown", () => {
   });
 
   test("that another candidate beat is a defeat like any other", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "lost" });
-    const acquiringA = a.acquire(acquiring("a"));
+    const acquiringA = a.acquire(acquiring());
     await b.read(ELECTION);
-    await win(b, "b");
+    await win(b, { candidateId: "b" });
 
     const outcome = await clock.runUntil(acquiringA);
 
@@ -163,46 +162,46 @@ describe("an acquisition whose outcome is unknown", () => {
   });
 
   test("throws what went wrong where reading fails too; found later, it is vacant to the process that sent it", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
     recordsA.failNext("get", { kind: "unavailable" });
 
-    await expect(clock.runUntil(a.acquire(acquiring("a")))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
+    await expect(clock.runUntil(a.acquire(acquiring()))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
 
     expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });
     expect(await a.read(ELECTION)).toMatchObject({ state: "vacant", term: 2 });
-    expect((await win(a, "a")).term).toBe(3);
+    expect((await win(a)).term).toBe(3);
   });
 
   test("that arrives after it was given up is vacant to the process that sent it, too", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "late", byMs: 3_000 });
 
     // Nobody else has it: the attempt has failed, and says so.
-    const attempt = clock.runUntil(a.acquire(acquiring("a")));
+    const attempt = clock.runUntil(a.acquire(acquiring({ timeoutMs: 1_000 })));
     await expect(attempt).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
 
     await clock.advance(3_000);
     expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });
     expect(await a.read(ELECTION)).toMatchObject({ state: "vacant", term: 2 });
-    expect((await win(a, "a")).term).toBe(3);
+    expect((await win(a)).term).toBe(3);
   });
 
   test("bars everybody else until it has run out, since they cannot know", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
     recordsA.failNext("get", { kind: "unavailable" });
-    await clock.runUntil(a.acquire(acquiring("a")).catch(() => undefined));
+    await clock.runUntil(a.acquire(acquiring()).catch(() => undefined));
 
-    expect((await b.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await b.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
     await clock.advance(LEASE_MS);
-    expect((await b.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await b.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test.each([true, false])(
     "that arrives twice is won: the second answer says that another is there (shown: %s)",
     async (shown) => {
-      await a.release(await win(a, "a"), LIMITS);
+      await a.release(await win(a), LIMITS);
       const put = recordsA.put.bind(recordsA);
       recordsA.put = async (...request) => {
         await put(...request);
@@ -210,16 +209,16 @@ describe("an acquisition whose outcome is unknown", () => {
         return shown ? { ...second, current: service.get(ELECTION) } : { stored: false };
       };
 
-      const lease = await win(a, "a");
+      const lease = await win(a);
 
       expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: lease.termId });
     },
   );
 
   test("that arrived and was broken before that was known is not led on", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
-    const acquiringA = a.acquire(acquiring("a"));
+    const acquiringA = a.acquire(acquiring());
     await clock.settle();
     await b.break(ELECTION, { reason: "maintenance" });
 
@@ -243,31 +242,31 @@ describe("an acquisition whose outcome is unknown", () => {
       throw new StoreError("STORE_CONFLICT", "a transaction is under way", details);
     };
 
-    const attempt = clock.runUntil(new RecordLeaseStore(records, { clock: late }).acquire(acquiring("late")));
+    const attempt = clock.runUntil(new RecordLeaseStore(records, { clock: late }).acquire(acquiring({ candidateId: "late" })));
 
     await expect(attempt).rejects.toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
     expect(sent).toBe(1);
   });
 
   test("that fails for certain is thrown as it is, without a read", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "throttled", retryAfterMs: 700 });
     const reads = service.count("a", "get");
 
-    await expect(a.acquire(acquiring("a"))).rejects.toMatchObject({ code: "STORE_THROTTLED", retryAfterMs: 700 });
+    await expect(a.acquire(acquiring())).rejects.toMatchObject({ code: "STORE_THROTTLED", retryAfterMs: 700 });
     expect(service.count("a", "get")).toBe(reads);
   });
 
   test("is nobody's to take while it may still turn out to be won: a second candidate on the same store does not", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
     // Both reads are under way when the acquisition has arrived; the one that resolves it returns last.
     recordsA.failNext("get", { kind: "slow", latencyMs: 800 }, { kind: "slow", latencyMs: 100 });
-    const acquiringA = a.acquire(acquiring("a"));
+    const acquiringA = a.acquire(acquiring());
     await clock.advance(LIMITS.timeoutMs);
 
     const beside = await clock.runUntil(a.read(ELECTION));
-    const second = await a.acquire(acquiring("beside"));
+    const second = await a.acquire(acquiring({ candidateId: "beside" }));
     const first = await clock.runUntil(acquiringA);
 
     expect(beside).toMatchObject({ term: 2 });
@@ -275,14 +274,14 @@ describe("an acquisition whose outcome is unknown", () => {
   });
 
   test("never ends with two winners on one store, whichever reads return first", async () => {
-    await a.release(await win(a, "a"), LIMITS);
+    await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" }, { kind: "slow", latencyMs: 900 });
     recordsA.failNext("get", { kind: "slow", latencyMs: 400 }, { kind: "slow", latencyMs: 100 });
-    const acquiringA = a.acquire(acquiring("a"));
+    const acquiringA = a.acquire(acquiring());
     await clock.advance(LIMITS.timeoutMs);
 
     await clock.runUntil(a.read(ELECTION));
-    const acquiringBeside = a.acquire(acquiring("beside"));
+    const acquiringBeside = a.acquire(acquiring({ candidateId: "beside" }));
     const outcomes = await clock.runUntil(Promise.all([acquiringA, acquiringBeside]));
 
     expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
@@ -296,7 +295,7 @@ describe("acquire refuses before any request", () => {
     ["a lone surrogate in the value", { value: "\ud800" }],
     ["a value that does not fit", { value: "x".repeat(1_025) }],
   ])("%s", async (_, overrides) => {
-    await expect(a.acquire(acquiring("a", overrides))).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(a.acquire(acquiring(overrides))).rejects.toBeInstanceOf(ConfigurationError);
     expect(service.log).toHaveLength(0);
   });
 
@@ -307,14 +306,14 @@ describe("acquire refuses before any request", () => {
     ["a renewal interval of nothing", { renewIntervalMs: 0 }],
     ["a term that is no whole number", { minTerm: 1.5 }],
   ])("%s", async (_, overrides) => {
-    await expect(a.acquire(acquiring("a", overrides))).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(a.acquire(acquiring(overrides))).rejects.toBeInstanceOf(ConfigurationError);
     expect(service.record(ELECTION)).toBeUndefined();
   });
 
   test("a term beyond the whole numbers: the record before it stays readable", async () => {
-    await a.release(await win(a, "a", { minTerm: Number.MAX_SAFE_INTEGER }), LIMITS);
+    await a.release(await win(a, { minTerm: Number.MAX_SAFE_INTEGER }), LIMITS);
 
-    await expect(a.acquire(acquiring("a"))).rejects.toBeInstanceOf(LeaseholdError);
+    await expect(a.acquire(acquiring())).rejects.toBeInstanceOf(LeaseholdError);
     expect(await b.read(ELECTION)).toMatchObject({ state: "vacant", term: Number.MAX_SAFE_INTEGER });
   });
 });

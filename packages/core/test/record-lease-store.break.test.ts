@@ -2,8 +2,7 @@ import { ConfigurationError } from "@leasehold/core";
 import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 let clock: VirtualClock;
@@ -21,7 +20,7 @@ beforeEach(async () => {
   rival = new RecordLeaseStore(service.connect("b"), { clock });
   adminRecords = service.connect("admin");
   admin = new RecordLeaseStore(adminRecords, { clock });
-  lease = await win(holder, "a");
+  lease = await win(holder);
   await rival.read(ELECTION);
 });
 
@@ -42,11 +41,11 @@ describe("a break", () => {
 
     await clock.advance(LEASE_MS - 6_001);
     await rival.read(ELECTION);
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
-    expect((await holder.acquire(acquiring("a"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
+    expect((await holder.acquire(acquiring())).acquired).toBe(false);
 
     await clock.advance(1);
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test("leaves the term to the next acquisition", async () => {
@@ -55,7 +54,7 @@ describe("a break", () => {
     await clock.advance(LEASE_MS);
     await rival.read(ELECTION);
 
-    expect((await win(rival, "b")).term).toBe(2);
+    expect((await win(rival, { candidateId: "b" })).term).toBe(2);
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
@@ -71,13 +70,13 @@ describe("a break", () => {
     expect(await admin.break(ELECTION, { reason: "emergency", immediate: true })).toEqual({ broken: true, term: 1 });
     await rival.read(ELECTION);
 
-    expect((await win(rival, "b")).term).toBe(2);
+    expect((await win(rival, { candidateId: "b" })).term).toBe(2);
     expect(await holder.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "taken", barredUntilExpiry: false });
   });
 
   test("of a term that has passed spares the successor", async () => {
     await clock.advance(LEASE_MS);
-    const successor = await win(rival, "b");
+    const successor = await win(rival, { candidateId: "b" });
 
     const outcome = await admin.break(ELECTION, { reason: "late", ifTerm: 1 });
 
@@ -91,7 +90,7 @@ describe("a break", () => {
     await clock.settle();
     await holder.release(lease, LIMITS);
     await rival.read(ELECTION);
-    const successor = await win(rival, "b");
+    const successor = await win(rival, { candidateId: "b" });
 
     expect(await clock.runUntil(breaking)).toMatchObject({ broken: false, current: { term: 2 } });
     expect((await rival.renew(successor, LIMITS)).held).toBe(true);

@@ -2,9 +2,8 @@ import { Elector } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { ClockedRecordStore } from "./clocked-record-store.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -29,20 +28,20 @@ async function state(store: RecordLeaseStore = rival): Promise<string | undefine
 
 describe("a rival counts from after its read", () => {
   test("a lease has expired once its nonce was seen unchanged for the whole duration, and not a moment before", async () => {
-    await win(holder, "a");
+    await win(holder);
     await rival.read(ELECTION);
 
     await clock.advance(LEASE_MS - 1);
     expect(await state()).not.toBe("expired");
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
 
     await clock.advance(1);
     expect(await state()).toBe("expired");
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test("the time counts from after the first reading had returned, not from when it was sent", async () => {
-    await win(holder, "a");
+    await win(holder);
     recordsB.failNext("get", { kind: "slow", latencyMs: 3_000 });
     const sentMs = clock.monotonicMs();
     await clock.runUntil(rival.read(ELECTION));
@@ -55,7 +54,7 @@ describe("a rival counts from after its read", () => {
   });
 
   test("a renewal starts it anew", async () => {
-    const lease = await win(holder, "a");
+    const lease = await win(holder);
     await rival.read(ELECTION);
     await clock.advance(10_000);
     await holder.renew(lease, LIMITS);
@@ -68,8 +67,8 @@ describe("a rival counts from after its read", () => {
   });
 
   test("the duration that counts is the one in the record, not the rival's own", async () => {
-    await win(holder, "a", { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
-    const impatient = acquiring("b", { leaseDurationMs: 1_000, renewIntervalMs: 300 });
+    await win(holder, { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
+    const impatient = acquiring({ candidateId: "b", leaseDurationMs: 1_000, renewIntervalMs: 300 });
     await rival.acquire(impatient);
 
     await clock.advance(59_999);
@@ -79,39 +78,39 @@ describe("a rival counts from after its read", () => {
   });
 
   test("a shorter duration in the record counts as well", async () => {
-    await win(holder, "a", { leaseDurationMs: 3_000, renewIntervalMs: 1_000 });
+    await win(holder, { leaseDurationMs: 3_000, renewIntervalMs: 1_000 });
     await rival.read(ELECTION);
 
     await clock.advance(3_000);
 
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test.each([5 * HOUR_MS, -5 * HOUR_MS])("a wall clock that jumps by %d ms changes nothing", async (byMs) => {
-    await win(holder, "a");
+    await win(holder);
     await rival.read(ELECTION);
     await clock.advance(5_000);
 
     clock.jumpWall(byMs);
 
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
     await clock.advance(LEASE_MS - 5_001);
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
     await clock.advance(1);
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test("a rival that was suspended has not watched meanwhile", async () => {
-    await win(holder, "a");
+    await win(holder);
     await rival.read(ELECTION);
 
     clock.suspend(2 * LEASE_MS);
 
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
   });
 
   test("a reading that was overtaken by a newer one does not start it anew", async () => {
-    const lease = await win(holder, "a");
+    const lease = await win(holder);
     recordsB.failNext("get", { kind: "slow", latencyMs: 4_000 });
     const overtaken = rival.read(ELECTION);
     // The service has answered with the first nonce; the answer is still under way when the second one is seen.
@@ -122,13 +121,13 @@ describe("a rival counts from after its read", () => {
     await clock.runUntil(overtaken);
 
     await clock.advance(seenMs + LEASE_MS - 1 - clock.monotonicMs());
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(false);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
     await clock.advance(1);
-    expect((await rival.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
   test("what administrators write does not start it anew", async () => {
-    await win(holder, "a");
+    await win(holder);
     await rival.read(ELECTION);
     await clock.advance(5_000);
     await rival.break(ELECTION, { reason: "maintenance" });
@@ -144,12 +143,12 @@ describe("a rival counts from after its read", () => {
     const fast = new RecordLeaseStore(service.connect("fast"), {
       clock: new ProcessClock(clock, { rate: 1.1, wallOffsetMs: 7 * HOUR_MS }),
     });
-    await win(holder, "a");
+    await win(holder);
     await fast.read(ELECTION);
 
     await clock.advance(LEASE_MS * 0.9);
 
-    expect((await fast.acquire(acquiring("fast"))).acquired).toBe(false);
+    expect((await fast.acquire(acquiring({ candidateId: "fast" }))).acquired).toBe(false);
   });
 });
 
@@ -157,19 +156,19 @@ describe("two proofs of expiry", () => {
   /** A rival whose service tells ages, on a lease that is held. */
   async function clocked(exact: boolean): Promise<{ readonly records: ClockedRecordStore; readonly store: RecordLeaseStore }> {
     const records = new ClockedRecordStore(recordsB, { toleranceMs: 1_000, exact });
-    await win(holder, "a");
+    await win(holder);
     return { records, store: new RecordLeaseStore(records, { clock }) };
   }
 
   test("a cold reader without a store's clock cannot tell", async () => {
-    await win(holder, "a");
+    await win(holder);
 
     expect(await rival.read(ELECTION)).toMatchObject({ state: "unknown", holder: "a", ageMs: [0, Infinity] });
     expect(await rival.read(ELECTION, { expiry: "store-clock" })).toMatchObject({ state: "unknown" });
   });
 
   test("a cold reader knows a leader once it has seen it renew", async () => {
-    const lease = await win(holder, "a");
+    const lease = await win(holder);
     await rival.read(ELECTION);
     await clock.advance(1_000);
     await holder.renew(lease, LIMITS);
@@ -184,8 +183,8 @@ describe("two proofs of expiry", () => {
 
     expect((await store.read(ELECTION))?.state).toBe("unknown");
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
-    expect((await store.acquire(acquiring("b", { expiry: "observed" }))).acquired).toBe(false);
-    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(true);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "observed" }))).acquired).toBe(false);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(true);
   });
 
   test("only the lower bound of the age decides", async () => {
@@ -193,7 +192,7 @@ describe("two proofs of expiry", () => {
     records.ageMs = [LEASE_MS - 1, LEASE_MS + 60_000];
 
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("unknown");
-    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
   });
 
   test("a lease that may just have reached its duration is not said to be held", async () => {
@@ -209,7 +208,7 @@ describe("two proofs of expiry", () => {
 
     // Seen once only: this process has no memory, and the clock may have been set forward.
     await store.read(ELECTION);
-    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
   });
 
@@ -237,9 +236,9 @@ describe("two proofs of expiry", () => {
     records.ageMs = undefined;
 
     await clock.advance(4_999);
-    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
     await clock.advance(1);
-    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(true);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(true);
   });
 
   test("a negative age says that the store's clock has stepped: then only what was observed counts", async () => {
@@ -284,7 +283,7 @@ describe("two proofs of expiry", () => {
     records.ageMs = [LEASE_MS, LEASE_MS + 100];
 
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
-    expect((await store.acquire(acquiring("b", { expiry: "store-clock" }))).acquired).toBe(false);
+    expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
   });
 
   test("the age that is reported holds the true one, even if the reply was slow", async () => {

@@ -2,8 +2,8 @@ import { ForeignRecordError } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, ElectionWorld, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld } from "./election-world.ts";
 import { RecordService } from "./faulty-record-store.ts";
 
 const FOREIGN: readonly unknown[] = ["a note", { owner: "somebody", balance: 12 }, { schema: 2, term: 1 }, [], 7];
@@ -22,7 +22,7 @@ describe("foreign data is not ours", () => {
   test.each(FOREIGN)("%j is never overwritten, and the error names it", async (data) => {
     service.overwrite(ELECTION, data);
     const calls = [
-      store.acquire(acquiring("a")),
+      store.acquire(acquiring()),
       store.read(ELECTION),
       store.break(ELECTION, { reason: "test", immediate: true }),
       store.transfer(ELECTION, "b"),
@@ -37,17 +37,17 @@ describe("foreign data is not ours", () => {
   });
 
   test("a record that turns foreign under a known version is not overwritten either", async () => {
-    await store.release(await win(store, "a"), LIMITS);
+    await store.release(await win(store), LIMITS);
     service.overwrite(ELECTION, { owner: "somebody" });
 
-    await store.acquire(acquiring("a")).catch(() => undefined);
-    await store.acquire(acquiring("a")).catch(() => undefined);
+    await store.acquire(acquiring()).catch(() => undefined);
+    await store.acquire(acquiring()).catch(() => undefined);
 
     expect(service.record(ELECTION)).toEqual({ owner: "somebody" });
   });
 
   test("a record that turns foreign under its holder is neither renewed nor released", async () => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     service.overwrite(ELECTION, { owner: "somebody" });
 
     await expect(store.renew(lease, LIMITS)).rejects.toBeInstanceOf(ForeignRecordError);

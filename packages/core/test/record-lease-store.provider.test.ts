@@ -12,9 +12,9 @@ import {
 } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, RENEW_INTERVAL_MS, win } from "@leasehold/test-kit/acquisitions";
 import { ClockedRecordStore } from "./clocked-record-store.ts";
-import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS, RETRY_PERIOD_MS } from "./election-world.ts";
+import { RETRY_PERIOD_MS } from "./election-world.ts";
 import { RecordService } from "./faulty-record-store.ts";
 
 /** A provider that notes what the engine asks of it, and whose replicas lag as the test says. */
@@ -60,7 +60,7 @@ beforeEach(() => {
 
 describe("the fence that a provider is given to write with the record", () => {
   test("opens for the holder at an acquisition and closes at its release; renewals, values and transfers leave it alone", async () => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     await store.renew(lease, LIMITS);
     await store.publish(lease, "address", LIMITS);
     const transfer = store.transfer(ELECTION, "b", { transferTimeoutMs: 1_000 });
@@ -78,7 +78,7 @@ describe("the fence that a provider is given to write with the record", () => {
   });
 
   test.each([false, true])("closes at a break at once (immediate: %s), and only once", async (immediate) => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     await store.break(ELECTION, { reason: "test", immediate });
     await store.release(lease, LIMITS);
 
@@ -89,15 +89,15 @@ describe("the fence that a provider is given to write with the record", () => {
   });
 
   test("passes to the next holder", async () => {
-    await store.release(await win(store, "a"), LIMITS);
-    const { termId } = await win(store, "b");
+    await store.release(await win(store), LIMITS);
+    const { termId } = await win(store, { candidateId: "b" });
 
     expect(records.puts.at(-1)?.fence).toEqual({ term: 2, termId });
   });
 });
 
 test("what administrators write keeps the nonce, and the provider is told; everything else has one of its own", async () => {
-  const lease = await win(store, "a");
+  const lease = await win(store);
   await store.renew(lease, LIMITS);
   const transfer = store.transfer(ELECTION, "b");
   await clock.advance(0);
@@ -126,7 +126,7 @@ describe("a write that meets somebody else's transaction", () => {
   }
 
   test("is sent again at once, and counts from before the first try", async () => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     const { tries } = failing(conflict(false), conflict(false));
     const sentMs = clock.monotonicMs();
 
@@ -138,7 +138,7 @@ describe("a write that meets somebody else's transaction", () => {
   });
 
   test("gives up after half of its time, with the error; the next call goes on as if nothing had been", async () => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     const error = conflict(false);
     const { tries } = failing(...Array.from({ length: 1_000 }, () => error));
     const sentMs = clock.monotonicMs();
@@ -157,7 +157,7 @@ describe("a write that meets somebody else's transaction", () => {
   });
 
   test("is known not to be written where the process was frozen before the next try", async () => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     const error = conflict(false);
     const { tries } = failing(error);
     const renewal = store.renew(lease, LIMITS);
@@ -169,7 +169,7 @@ describe("a write that meets somebody else's transaction", () => {
   });
 
   test("is not sent again where it may have been carried out", async () => {
-    const lease = await win(store, "a");
+    const lease = await win(store);
     const { tries } = failing(conflict(true));
 
     await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT" });
@@ -180,7 +180,7 @@ describe("a write that meets somebody else's transaction", () => {
 describe("a reply that lags", () => {
   test("will do for a standby's look, and for nothing that decides", async () => {
     const other = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
-    const lease = await win(other, "a");
+    const lease = await win(other);
     await store.read(ELECTION);
     await store.read(ELECTION);
     await store.read(ELECTION, { expiry: "store-clock" });
@@ -189,7 +189,7 @@ describe("a reply that lags", () => {
     records.gets.length = 0;
     await store.break(ELECTION, { reason: "test" });
     await other.release(lease, LIMITS);
-    const won = await win(new RecordLeaseStore(records, { clock }), "b");
+    const won = await win(new RecordLeaseStore(records, { clock }), { candidateId: "b" });
     expect(won.term).toBe(2);
     expect(records.gets).not.toContain(false);
   });
@@ -197,10 +197,10 @@ describe("a reply that lags", () => {
   test.each(["a version that has passed", "an earlier term", "no record at all"])(
     "is asked for again where it shows %s",
     async (what) => {
-      const first = await win(store, "a");
+      const first = await win(store);
       const before = await shared.get(ELECTION);
       await store.release(first, LIMITS);
-      const second = await win(store, "b");
+      const second = await win(store, { candidateId: "b" });
       const shows =
         what === "no record at all"
           ? undefined
@@ -215,7 +215,7 @@ describe("a reply that lags", () => {
 
   test("elects nobody beside the leader, and costs one condition that fails", async () => {
     const other = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
-    const lease = await win(other, "a");
+    const lease = await win(other);
     await store.read(ELECTION);
     records.replica = { shows: await shared.get(ELECTION) };
     for (let renewals = 0; renewals < 4; renewals += 1) {
@@ -224,7 +224,7 @@ describe("a reply that lags", () => {
     }
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "expired" });
 
-    await expect(store.acquire(acquiring("b"))).resolves.toMatchObject({
+    await expect(store.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({
       acquired: false,
       current: { state: "held", holder: "a" },
     });
@@ -241,7 +241,7 @@ test("where renewals are not pushed, standbys look for them, though not for the 
   const some = new RecordLeaseStore(new pushing(shared, { pushes: "all-but-renewals" }), { clock });
   const every = new RecordLeaseStore(new pushing(shared), { clock });
   const polled = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
-  await win(some, "a");
+  await win(some);
   for (const each of [some, every, polled]) await each.read(ELECTION);
 
   expect(some.nextLookMs(ELECTION, RETRY_PERIOD_MS)).toBe(RENEW_INTERVAL_MS);
@@ -254,7 +254,7 @@ describe("the elector's expiry option", () => {
 
   async function deadLeader(): Promise<ClockedRecordStore> {
     const service = new RecordService(clock);
-    await win(new RecordLeaseStore(service.connect("a"), { clock }), "a");
+    await win(new RecordLeaseStore(service.connect("a"), { clock }));
     const clocked = new ClockedRecordStore(service.connect("b"), inexact);
     clocked.ageMs = [LEASE_MS, LEASE_MS + 1];
     return clocked;

@@ -1,8 +1,7 @@
 import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 let clock: VirtualClock;
@@ -18,14 +17,14 @@ beforeEach(async () => {
   records = service.connect("a");
   store = new RecordLeaseStore(records, { clock });
   rival = new RecordLeaseStore(service.connect("b"), { clock });
-  lease = await win(store, "a", { value: "http://a" });
+  lease = await win(store, { value: "http://a" });
 });
 
 /** Waits until the rival has seen the lease run out, and lets it take over. */
 async function overtake(): Promise<Lease> {
   await rival.read(ELECTION);
   await clock.advance(LEASE_MS);
-  return await win(rival, "b");
+  return await win(rival, { candidateId: "b" });
 }
 
 describe("release", () => {
@@ -56,7 +55,7 @@ describe("release frees only its own term", () => {
   test("not that of a successor with the very same candidateId", async () => {
     await rival.read(ELECTION);
     await clock.advance(LEASE_MS);
-    const successor = await win(rival, "a");
+    const successor = await win(rival);
 
     expect(await store.release(lease, LIMITS)).toBe("not-held");
     expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: successor.termId });
@@ -64,7 +63,7 @@ describe("release frees only its own term", () => {
 
   test("twice harms nobody", async () => {
     await store.release(lease, LIMITS);
-    const successor = await win(rival, "b");
+    const successor = await win(rival, { candidateId: "b" });
 
     expect(await store.release(lease, LIMITS)).toBe("not-held");
     expect((await rival.renew(successor, LIMITS)).held).toBe(true);
@@ -110,7 +109,7 @@ describe("release frees only its own term", () => {
     records.failNext("put", { kind: "late", byMs: 5_000 });
     await clock.runUntil(store.release(lease, LIMITS)).catch(() => undefined);
     expect(await store.release(lease, LIMITS)).toBe("released");
-    const successor = await win(rival, "b");
+    const successor = await win(rival, { candidateId: "b" });
 
     await clock.advance(10_000);
 
@@ -121,7 +120,7 @@ describe("release frees only its own term", () => {
   test("whose reply was lost, after which another has acquired, is not held any more", async () => {
     records.failNext("put", { kind: "unanswered" });
     await clock.runUntil(store.release(lease, LIMITS)).catch(() => undefined);
-    const successor = await win(rival, "b");
+    const successor = await win(rival, { candidateId: "b" });
 
     expect(await store.release(lease, LIMITS)).toBe("not-held");
     expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: successor.termId });
@@ -163,7 +162,7 @@ describe("release frees only its own term", () => {
   test("is remembered until another term is seen: should a backup bring the record back, it says what it says", async () => {
     const backup = service.record(ELECTION);
     await store.release(lease, LIMITS);
-    await win(rival, "b");
+    await win(rival, { candidateId: "b" });
     await store.read(ELECTION);
     service.overwrite(ELECTION, backup);
 

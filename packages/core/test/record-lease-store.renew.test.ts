@@ -2,9 +2,11 @@ import { ConfigurationError, StoreError } from "@leasehold/core";
 import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION } from "./election-world.ts";
+import { acquiring, ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+
+/** A limit that requests of some hundred milliseconds use up. */
+const BRIEF = { timeoutMs: 1_000 };
 
 let clock: VirtualClock;
 let service: RecordService;
@@ -19,12 +21,12 @@ beforeEach(async () => {
   records = service.connect("a");
   store = new RecordLeaseStore(records, { clock });
   admin = new RecordLeaseStore(service.connect("admin"), { clock });
-  lease = await win(store, "a");
+  lease = await win(store);
 });
 
 /** Renews, and gives the error where that fails. */
 async function tryRenew(): Promise<unknown> {
-  return await clock.runUntil(store.renew(lease, LIMITS)).catch((error: unknown) => error);
+  return await clock.runUntil(store.renew(lease, BRIEF)).catch((error: unknown) => error);
 }
 
 /** From now on a condition that fails tells what was found, as DynamoDB's does. */
@@ -41,7 +43,7 @@ describe("renew", () => {
     const before = service.record(ELECTION)!;
     const sent = service.log.length;
 
-    const outcome = await store.renew(lease, LIMITS);
+    const outcome = await store.renew(lease, BRIEF);
 
     const { nonce, ...rest } = service.record(ELECTION)!;
     expect(outcome.held).toBe(true);
@@ -55,14 +57,14 @@ describe("renew", () => {
     await clock.advance(5_000);
     const sentAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 
-    const outcome = await clock.runUntil(store.renew(lease, LIMITS));
+    const outcome = await clock.runUntil(store.renew(lease, BRIEF));
 
     expect(outcome).toMatchObject({ held: true, extendedAt: sentAt });
   });
 
   test("of a lease that another store gave out is refused", async () => {
-    await expect(admin.renew(lease, LIMITS)).rejects.toBeInstanceOf(ConfigurationError);
-    await expect(store.renew({ ...lease }, LIMITS)).rejects.toThrow("was not given out by this faulty store");
+    await expect(admin.renew(lease, BRIEF)).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(store.renew({ ...lease }, BRIEF)).rejects.toThrow("was not given out by this faulty store");
   });
 });
 
@@ -90,7 +92,7 @@ describe("a renewal whose outcome is unknown", () => {
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
-    expect((await store.renew(lease, LIMITS)).held).toBe(true);
+    expect((await store.renew(lease, BRIEF)).held).toBe(true);
   });
 
   test("that was lost is made good by the next one with a single request, which counts from its own send", async () => {
@@ -109,7 +111,7 @@ describe("a renewal whose outcome is unknown", () => {
     records.failNext("put", { kind: "late", byMs: 1_300 });
     await tryRenew();
     const sentMs = clock.monotonicMs();
-    const outcome = await store.publish(lease, "http://new", LIMITS);
+    const outcome = await store.publish(lease, "http://new", BRIEF);
     const record = service.record(ELECTION);
 
     await clock.advance(1_000);
@@ -129,7 +131,7 @@ describe("a renewal whose outcome is unknown", () => {
     const outcome = await tryRenew();
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: firstSentMs } });
-    expect((await store.renew(lease, LIMITS)).held).toBe(true);
+    expect((await store.renew(lease, BRIEF)).held).toBe(true);
   });
 
   test("among several is told by its nonce: the one found counts, from its own send", async () => {
@@ -174,7 +176,7 @@ describe("a renewal whose outcome is unknown", () => {
     await tryRenew();
     await admin.read(ELECTION);
     await clock.advance(15_000);
-    await win(admin, "b");
+    await win(admin, { candidateId: "b" });
 
     expect(await tryRenew()).toMatchObject({ held: false, reason: "taken", explanation: "'b' holds term 2" });
     expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "b" });
@@ -194,10 +196,10 @@ describe("a renewal whose outcome is unknown", () => {
   test("of a publication: what was published is not written twice", async () => {
     records.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
-    await clock.runUntil(store.publish(lease, "http://new", LIMITS)).catch(() => undefined);
+    await clock.runUntil(store.publish(lease, "http://new", BRIEF)).catch(() => undefined);
     const sent = service.log.length;
 
-    const outcome = await store.publish(lease, "http://new", LIMITS);
+    const outcome = await store.publish(lease, "http://new", BRIEF);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
@@ -239,10 +241,10 @@ describe("the time limit of a call", () => {
     records.latencyMs = 700;
     const startMs = clock.monotonicMs();
 
-    const calling = call === "renew" ? store.renew(lease, LIMITS) : store.publish(lease, "http://new", LIMITS);
+    const calling = call === "renew" ? store.renew(lease, BRIEF) : store.publish(lease, "http://new", BRIEF);
     await expect(clock.runUntil(calling)).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
 
-    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(LIMITS.timeoutMs);
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);
   });
 
   test("is that of a whole release, too", async () => {
@@ -252,9 +254,9 @@ describe("the time limit of a call", () => {
     const startMs = clock.monotonicMs();
 
     // A write that fails, a read, and a write for which too little is left.
-    await expect(clock.runUntil(store.release(lease, LIMITS))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
+    await expect(clock.runUntil(store.release(lease, BRIEF))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
 
-    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(LIMITS.timeoutMs);
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);
   });
 
   test("that is used up sends nothing more", async () => {
@@ -272,7 +274,7 @@ describe("a lease that is gone is told from a store that fails", () => {
   test("taken by another candidate", async () => {
     await admin.read(ELECTION);
     await clock.advance(15_000);
-    await win(admin, "b");
+    await win(admin, { candidateId: "b" });
 
     expect(await tryRenew()).toMatchObject({
       held: false,
@@ -284,7 +286,7 @@ describe("a lease that is gone is told from a store that fails", () => {
 
   test("taken by another process with the very same candidateId: the label proves nothing", async () => {
     await admin.break(ELECTION, { reason: "test", immediate: true });
-    await win(admin, "a");
+    await win(admin);
 
     expect(await tryRenew()).toMatchObject({ held: false, reason: "taken" });
   });
@@ -316,7 +318,7 @@ describe("a lease that is gone is told from a store that fails", () => {
       return Promise.resolve({ stored: false });
     };
 
-    const error: unknown = await store.renew(lease, LIMITS).catch((thrown: unknown) => thrown);
+    const error: unknown = await store.renew(lease, BRIEF).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
@@ -326,7 +328,7 @@ describe("a lease that is gone is told from a store that fails", () => {
 
 describe("publish", () => {
   test("changes what others read, and neither term nor termId", async () => {
-    const outcome = await store.publish(lease, "http://new", LIMITS);
+    const outcome = await store.publish(lease, "http://new", BRIEF);
 
     expect(outcome.held).toBe(true);
     expect(await admin.read(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
@@ -334,8 +336,8 @@ describe("publish", () => {
   });
 
   test("stays through renewals", async () => {
-    await store.publish(lease, "http://new", LIMITS);
-    await store.renew(lease, LIMITS);
+    await store.publish(lease, "http://new", BRIEF);
+    await store.renew(lease, BRIEF);
 
     expect(await admin.read(ELECTION)).toMatchObject({ value: "http://new" });
   });
@@ -343,20 +345,20 @@ describe("publish", () => {
   test("of what does not fit is refused without a request", async () => {
     const sent = service.log.length;
 
-    await expect(store.publish(lease, "x".repeat(1_025), LIMITS)).rejects.toThrow(
+    await expect(store.publish(lease, "x".repeat(1_025), BRIEF)).rejects.toThrow(
       "value has 1025 bytes of UTF-8; at most 1024 fit.",
     );
-    await expect(store.publish(lease, "\udfff", LIMITS)).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(store.publish(lease, "\udfff", BRIEF)).rejects.toBeInstanceOf(ConfigurationError);
     expect(service.log).toHaveLength(sent);
   });
 
   test("whose reply was lost is written again when asked again, and counts as a renewal when found", async () => {
     records.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
-    await clock.runUntil(store.publish(lease, "http://new", LIMITS)).catch(() => undefined);
+    await clock.runUntil(store.publish(lease, "http://new", BRIEF)).catch(() => undefined);
 
-    expect(await store.renew(lease, LIMITS)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(await store.publish(lease, "http://new", LIMITS)).toMatchObject({ held: true });
+    expect(await store.renew(lease, BRIEF)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(await store.publish(lease, "http://new", BRIEF)).toMatchObject({ held: true });
   });
 });
 
@@ -366,22 +368,22 @@ describe("a broken term is never extended", () => {
     await tryRenew();
     const { nonce } = service.record(ELECTION)!;
 
-    const outcome = await store.publish(lease, "still here", LIMITS);
+    const outcome = await store.publish(lease, "still here", BRIEF);
 
     expect(outcome).toMatchObject({ held: false, reason: "broken" });
     expect(service.record(ELECTION)!.nonce).toBe(nonce);
   });
 
   test("by renewing a win whose reply was lost and which was broken before it was found", async () => {
-    await store.release(lease, LIMITS);
+    await store.release(lease, BRIEF);
     records.failNext("put", { kind: "unanswered" });
-    const acquiringAgain = store.acquire(acquiring("a"));
+    const acquiringAgain = store.acquire(acquiring());
     await clock.settle();
     await admin.break(ELECTION, { reason: "maintenance" });
     const outcome = await clock.runUntil(acquiringAgain);
     const { nonce } = service.record(ELECTION)!;
 
-    const renewal = outcome.acquired ? await store.renew(outcome.lease, LIMITS) : undefined;
+    const renewal = outcome.acquired ? await store.renew(outcome.lease, BRIEF) : undefined;
 
     expect(renewal?.held ?? false).toBe(false);
     expect(service.record(ELECTION)).toMatchObject({ nonce, broken: { reason: "maintenance" } });

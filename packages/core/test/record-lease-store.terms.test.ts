@@ -2,8 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { holderElapsedMs, RecordLeaseStore, type Instant, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
-import { acquiring, LIMITS } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type Fault, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 const NAMES = ["a", "b", "c"] as const;
@@ -88,7 +87,7 @@ class Contestant {
     if (this.valid) return;
     this.#lease = undefined;
     this.#grantedAt = undefined;
-    const outcome = await this.#store.acquire(acquiring(this.#name));
+    const outcome = await this.#store.acquire(acquiring({ candidateId: this.#name }));
     if (!outcome.acquired) return;
     this.#lease = outcome.lease;
     this.#grantedAt = outcome.lease.grantedAt;

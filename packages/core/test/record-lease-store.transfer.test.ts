@@ -2,8 +2,7 @@ import { ConfigurationError, type TransferOutcome } from "@leasehold/core";
 import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
 
 let clock: VirtualClock;
@@ -20,7 +19,7 @@ beforeEach(async () => {
   [holder, named, other, admin] = ["a", "b", "c", "admin"].map(
     (name) => new RecordLeaseStore(service.connect(name), { clock }),
   ) as [RecordLeaseStore, RecordLeaseStore, RecordLeaseStore, RecordLeaseStore];
-  lease = await win(holder, "a");
+  lease = await win(holder);
 });
 
 /** Asks for a transfer to b, and waits until it is asked for. */
@@ -38,7 +37,7 @@ describe("a transfer", () => {
     await holder.release(lease, LIMITS);
     const records = service.connect("d");
     const leaving = new RecordLeaseStore(records, { clock });
-    const mine = await win(leaving, "d");
+    const mine = await win(leaving, { candidateId: "d" });
     await transferring();
     await leaving.renew(mine, LIMITS);
     records.failAll({ kind: "unavailable" });
@@ -47,7 +46,7 @@ describe("a transfer", () => {
     await clock.advance(LEASE_MS - 1_000);
 
     await expect(leaving.read(ELECTION)).resolves.toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "b" } });
-    await expect(leaving.acquire(acquiring("d"))).resolves.toMatchObject({ acquired: false });
+    await expect(leaving.acquire(acquiring({ candidateId: "d" }))).resolves.toMatchObject({ acquired: false });
   });
 
   test("tells the holder at its next renewal, and never moves the nonce that rivals time", async () => {
@@ -75,7 +74,7 @@ describe("a transfer", () => {
     await holder.release(lease, LIMITS);
     await named.read(ELECTION);
 
-    expect((await named.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await named.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
     expect(await clock.runUntil(outcome)).toBe("accepted");
   });
 
@@ -85,9 +84,9 @@ describe("a transfer", () => {
 
     expect(await other.read(ELECTION)).toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "b" } });
     await clock.advance(4_999);
-    expect((await other.acquire(acquiring("c"))).acquired).toBe(false);
+    expect((await other.acquire(acquiring({ candidateId: "c" }))).acquired).toBe(false);
     await clock.advance(1);
-    expect((await other.acquire(acquiring("c"))).acquired).toBe(true);
+    expect((await other.acquire(acquiring({ candidateId: "c" }))).acquired).toBe(true);
     expect(await clock.runUntil(outcome)).toBe("lost");
   });
 
@@ -105,8 +104,8 @@ describe("a transfer", () => {
     await Promise.all([named.read(ELECTION), other.read(ELECTION)]);
 
     await clock.advance(LEASE_MS);
-    expect((await other.acquire(acquiring("c"))).acquired).toBe(false);
-    expect((await named.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await other.acquire(acquiring({ candidateId: "c" }))).acquired).toBe(false);
+    expect((await named.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
     expect(await clock.runUntil(outcome)).toBe("accepted");
   });
 
@@ -117,16 +116,16 @@ describe("a transfer", () => {
     const { outcome } = await transferring();
 
     await other.read(ELECTION);
-    expect((await other.acquire(acquiring("c"))).acquired).toBe(false);
+    expect((await other.acquire(acquiring({ candidateId: "c" }))).acquired).toBe(false);
     await named.read(ELECTION);
-    expect((await named.acquire(acquiring("b"))).acquired).toBe(true);
+    expect((await named.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
     expect(await clock.runUntil(outcome)).toBe("accepted");
   });
 
   test("of a term that has passed is lost, and the successor is not asked", async () => {
     await holder.release(lease, LIMITS);
     await other.read(ELECTION);
-    const successor = await win(other, "c");
+    const successor = await win(other, { candidateId: "c" });
 
     expect(await admin.transfer(ELECTION, "b", { ifTerm: 1 })).toBe("lost");
     expect(await other.renew(successor, LIMITS)).not.toHaveProperty("transferTo");
@@ -148,7 +147,7 @@ describe("a transfer", () => {
     const { outcome } = await transferring();
     await holder.release(lease, LIMITS);
     await named.read(ELECTION);
-    await win(named, "b");
+    await win(named, { candidateId: "b" });
 
     expect(await clock.runUntil(outcome)).toBe("accepted");
     expect(service.record(ELECTION)).not.toHaveProperty("transfer");

@@ -9,7 +9,7 @@ import {
 } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { LEASE_MS, RENEW_INTERVAL_MS } from "./election-world.ts";
+import { LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 
 const ELECTION = "nightly-billing";
 const LIMITS = { timeoutMs: 5_000 };

@@ -2,8 +2,7 @@ import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
 
 const RESERVED_MS = 150_000;
@@ -30,7 +29,7 @@ function elector(store: RecordLeaseStore, reservation?: typeof WEST): Elector {
 /** The holder of group west works for a second and releases. */
 async function leadInWest(): Promise<Lease> {
   const store = coldStore();
-  const lease = await win(store, "w", { reservation: WEST });
+  const lease = await win(store, { candidateId: "w", reservation: WEST });
   await clock.advance(1_000);
   await store.release(lease, LIMITS);
   return lease;
@@ -56,14 +55,16 @@ describe("a reservation", () => {
   });
 
   test("does not let two of a group lead at once", async () => {
-    await win(coldStore(), "w1", { reservation: WEST });
+    await win(coldStore(), { candidateId: "w1", reservation: WEST });
 
-    await expect(coldStore().acquire(acquiring("w2", { reservation: WEST }))).resolves.toMatchObject({ acquired: false });
+    await expect(coldStore().acquire(acquiring({ candidateId: "w2", reservation: WEST }))).resolves.toMatchObject({
+      acquired: false,
+    });
   });
 
   test("counts from the last sign of life of a holder that crashed", async () => {
     const store = coldStore();
-    const lease = await win(store, "w", { reservation: WEST });
+    const lease = await win(store, { candidateId: "w", reservation: WEST });
     await clock.advance(5_000);
     await store.renew(lease, LIMITS);
     await clock.advance(RESERVED_MS - 1);
@@ -81,7 +82,7 @@ describe("a reservation", () => {
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
 
     await clock.advance(RESERVED_MS);
-    await win(coldStore(), "w", { reservation: WEST });
+    await win(coldStore(), { candidateId: "w", reservation: WEST });
     await admin.break(ELECTION, { reason: "west is down again" });
     await clock.advance(LEASE_MS);
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true });
@@ -89,7 +90,7 @@ describe("a reservation", () => {
 
   test("does not come back with the release of a term that was broken", async () => {
     const store = coldStore();
-    const lease = await win(store, "w", { reservation: WEST });
+    const lease = await win(store, { candidateId: "w", reservation: WEST });
     await coldStore().break(ELECTION, { reason: "west is down" });
     await expect(store.release(lease, LIMITS)).resolves.toBe("released");
 
@@ -101,7 +102,9 @@ describe("a reservation", () => {
     const transferred = coldStore().transfer(ELECTION, "e", { ifTerm: lease.term });
     await clock.settle();
 
-    await expect(coldStore().acquire(acquiring("e", { reservation: EAST }))).resolves.toMatchObject({ acquired: true });
+    await expect(coldStore().acquire(acquiring({ candidateId: "e", reservation: EAST }))).resolves.toMatchObject({
+      acquired: true,
+    });
     await clock.advance(1_000);
     await expect(transferred).resolves.toBe("accepted");
   });

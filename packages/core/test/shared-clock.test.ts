@@ -2,9 +2,9 @@ import { ConfigurationError, Elector, MemoryLeaseStore, Observer, type LeaseStor
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const HOUR_MS = 3_600_000;
 

@@ -2,7 +2,7 @@ import { Elector } from "@leasehold/core";
 import { RecordLeaseStore, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { untilAborted } from "./leader-tasks.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "nightly-billing";
 const signal = new AbortController().signal;

@@ -9,8 +9,7 @@ import {
   type ProcessClockOptions,
 } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { LIMITS, win } from "./acquisitions.ts";
-import { ELECTION, LEASE_MS } from "./election-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
 /** A live leader's lease looks expired by a clock that is so much ahead. */
@@ -58,7 +57,7 @@ async function coldState({ store } = started()): Promise<string | undefined> {
 
 describe("a process without a memory, on a store whose clock may step", () => {
   test("takes over once the lease has run out, and never before", async () => {
-    await world.runUntil(win(started().store, "gone"));
+    await world.runUntil(win(started().store, { candidateId: "gone" }));
 
     // The server had written a millisecond before the winner knew, and reads one after it is asked.
     await world.advance(LEASE_MS - ROUND_TRIP_MS - 1);
@@ -67,7 +66,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
   });
 
   test("needs one reading for that: a second one of the same clock would tell nothing of a step before", async () => {
-    await world.runUntil(win(started().store, "gone"));
+    await world.runUntil(win(started().store, { candidateId: "gone" }));
     await world.advance(LEASE_MS);
     const beganMs = world.monotonicMs();
 
@@ -109,7 +108,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     const { clock } = started();
     const network = (): Passage => ({ arrivals: [{ afterMs: 6_000, replyAfterMs: 1 }] });
     const store = new RecordLeaseStore(service.connect(clock, network), { clock });
-    await world.runUntil(win(store, "gone", { timeoutMs: 30_000 }));
+    await world.runUntil(win(store, { candidateId: "gone", timeoutMs: 30_000 }));
     await world.advance(LEASE_MS);
 
     expect(await isElectedCold()).toBe(true);
@@ -119,7 +118,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     [-HOUR_MS, 0],
     [0, HOUR_MS],
   ])("takes over as soon where the holder's wall clock is %d ms ahead, and its own %d", async (holderMs, wallOffsetMs) => {
-    await world.runUntil(win(started({ wallOffsetMs: holderMs }).store, "gone"));
+    await world.runUntil(win(started({ wallOffsetMs: holderMs }).store, { candidateId: "gone" }));
     await world.advance(LEASE_MS - 10);
     expect(await isElectedCold(started({ wallOffsetMs }))).toBe(false);
     await world.advance(10);
@@ -128,7 +127,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
   });
 
   test("waits a whole lease by its own clock where clocks contradict each other, and then takes over", async () => {
-    await world.runUntil(win(started().store, "gone"));
+    await world.runUntil(win(started().store, { candidateId: "gone" }));
     service.stepClock(AHEAD_MS);
     const watcher = started();
 
@@ -140,7 +139,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
 
   test("believes the store's clock again once the nonce was written after the step", async () => {
     const holder = started();
-    const lease = await world.runUntil(win(holder.store, "a"));
+    const lease = await world.runUntil(win(holder.store));
     service.stepClock(AHEAD_MS);
     const watcher = started();
     expect(await coldState(watcher)).toBe("unknown");
@@ -169,7 +168,7 @@ describe("a lease whose age nobody can tell any more", () => {
   ];
 
   test.each(LOST)("is taken over by processes without a memory all the same, %s", async (_, gone, lose) => {
-    await world.runUntil(win(started(gone).store, "gone"));
+    await world.runUntil(win(started(gone).store, { candidateId: "gone" }));
     lose();
     await world.advance(LEASE_MS);
 
@@ -182,7 +181,7 @@ describe("a lease whose age nobody can tell any more", () => {
   });
 
   test("is taken over by processes whose wall clocks all differ", async () => {
-    await world.runUntil(win(started({ wallOffsetMs: 3_000 }).store, "gone"));
+    await world.runUntil(win(started({ wallOffsetMs: 3_000 }).store, { candidateId: "gone" }));
     await world.advance(LEASE_MS);
     expect(await isElectedCold(started({ wallOffsetMs: 2_000 }))).toBe(false);
     await world.advance(LEASE_MS);
@@ -193,7 +192,7 @@ describe("a lease whose age nobody can tell any more", () => {
   });
 
   test("is taken over by the same process, too, though it has seen clocks contradict each other", async () => {
-    await world.runUntil(win(started().store, "gone"));
+    await world.runUntil(win(started().store, { candidateId: "gone" }));
     service.stepClock(AHEAD_MS);
     await world.advance(LEASE_MS);
     const process = started();
@@ -208,7 +207,7 @@ describe("a lease whose age nobody can tell any more", () => {
 
   test("is free in the end, too, where it was held back after its release", async () => {
     const { store } = started();
-    const lease = await world.runUntil(win(store, "gone"));
+    const lease = await world.runUntil(win(store, { candidateId: "gone" }));
     await world.runUntil(store.release(lease, { ...LIMITS, holdMs: 60_000 }));
     service.failOver(0);
     await world.advance(60_000);
@@ -220,7 +219,7 @@ describe("a lease whose age nobody can tell any more", () => {
 
   test("stays its holder's, who renews it all the same", async () => {
     const holder = started();
-    const lease = await world.runUntil(win(holder.store, "a"));
+    const lease = await world.runUntil(win(holder.store));
     service.failOver(AHEAD_MS);
     await world.advance(LEASE_MS);
     expect(await isElectedCold()).toBe(false);
@@ -230,7 +229,7 @@ describe("a lease whose age nobody can tell any more", () => {
   });
 
   test("is written to by none who only read, nor while every clock calls it young", async () => {
-    await world.runUntil(win(started().store, "gone"));
+    await world.runUntil(win(started().store, { candidateId: "gone" }));
     let writes = 0;
     service.onAccepted = () => {
       writes += 1;

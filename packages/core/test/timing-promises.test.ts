@@ -11,9 +11,9 @@ import {
   type SimulatedRecordServiceOptions,
 } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
-import { ELECTION } from "./election-world.ts";
-import { EventLog } from "./event-log.ts";
-import { untilAborted } from "./leader-tasks.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { EventLog } from "@leasehold/test-kit/event-log";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const SEEDED = { seed: 20_261_122, numRuns: 100, endOnFailure: true };
 

@@ -2,7 +2,7 @@ import { Elector } from "@leasehold/core";
 import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testing";
 import { beforeAll, expect, test } from "vitest";
 import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
-import { ELECTION } from "./table-world.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
 
 beforeAll(warmUp);
 

@@ -1,7 +1,8 @@
 import { Elector, type Leadership } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { expect, onTestFinished, vi } from "vitest";
-import { clientOf, ELECTION, type TableWorld } from "./table-world.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { clientOf, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 const LEASE_MS = 2_000;

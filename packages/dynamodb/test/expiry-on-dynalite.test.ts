@@ -1,7 +1,7 @@
 import { Elector } from "@leasehold/core";
 import { describe, expect, onTestFinished } from "vitest";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
-import { asking, ELECTION, LEASE_MS, LIMITS, win } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
@@ -47,7 +47,7 @@ describe.each([
     const observer = clockOff(callerMs + passedMs);
     const observing = world.store({ clock: observer });
     await observing.read(ELECTION);
-    await expect(observing.acquire(asking({ candidateId: "observer" }))).resolves.toMatchObject({
+    await expect(observing.acquire(acquiring({ candidateId: "observer" }))).resolves.toMatchObject({
       acquired: false,
       current: { state: "unknown" },
     });
@@ -65,7 +65,7 @@ describe.each([
     await caller.read(ELECTION);
     clock.jumpWall(-2 * callerMs);
     clock.freeze(LEASE_MS - 1_000);
-    await expect(caller.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(caller.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     clock.freeze(1_001);
     await expect(win(caller, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });

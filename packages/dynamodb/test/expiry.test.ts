@@ -6,7 +6,7 @@ import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";
 import { SimulatedService, warmUp, type Line } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { TOLERANCE_MS } from "../src/clock.ts";
-import { asking, ELECTION, LEASE_MS, LIMITS } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 
 const HOUR_MS = 3_600_000;
 const PROMPT: Line = { network: promptNetwork(10), hostOffsetMs: () => 0 };
@@ -160,10 +160,10 @@ async function deadLeader(
   { process = new ProcessClock(world), line = PROMPT, request = {} as Partial<AcquireRequest>, renewals = 3 } = {},
 ): Promise<{ readonly lease: Lease; readonly lastSentMs: number }> {
   const store = service.store(process, line);
-  const outcome = await world.runUntil(store.acquire(asking({ candidateId: "dead", ...request })));
+  const outcome = await world.runUntil(store.acquire(acquiring({ candidateId: "dead", ...request })));
   if (!outcome.acquired) throw new Error("The first one did not win.");
   for (let renewal = 0; renewal < renewals; renewal += 1) {
-    await world.advance(asking(request).renewIntervalMs);
+    await world.advance(acquiring(request).renewIntervalMs);
     await world.runUntil(store.renew(outcome.lease, LIMITS));
   }
   process.kill();
@@ -326,7 +326,7 @@ describe("a process that was started after the leader died", () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     const holder = service.store(new ProcessClock(world), PROMPT);
-    await world.runUntil(holder.acquire(asking()));
+    await world.runUntil(holder.acquire(acquiring()));
 
     const look = service.store(new ProcessClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
     await expect(world.runUntil(look)).resolves.toMatchObject({ state: "held", holder: "a" });
@@ -421,7 +421,7 @@ describe("a clock of the service that steps", () => {
       const world = new VirtualClock();
       const service = new SimulatedService(world);
       const store = service.store(new ProcessClock(world), PROMPT);
-      const outcome = await world.runUntil(store.acquire(asking()));
+      const outcome = await world.runUntil(store.acquire(acquiring()));
       if (!outcome.acquired) throw new Error("It did not win.");
       service.step(stepMs);
       const stamped = async (): Promise<boolean> => {

@@ -8,7 +8,8 @@ import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
-import { asking, clientOf, ELECTION, LEASE_MS, LIMITS, operationOf, refusal, win } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { clientOf, operationOf, refusal } from "./table-world.ts";
 
 /** Only the leader may write this: an item of the same table. */
 const REPORT = { election: "the report", entry: "total" };
@@ -227,7 +228,7 @@ describe.skipIf(await isMissing(motoMissing()))("a lost race", () => {
     await win(a, { value: "http://a" });
 
     const sent = proxy.requests.length;
-    const outcome = await b.acquire(asking({ candidateId: "b" }));
+    const outcome = await b.acquire(acquiring({ candidateId: "b" }));
 
     expect(outcome).toMatchObject({ acquired: false, current: { holder: "a", term: 2, value: "http://a" } });
     expect(

@@ -5,7 +5,8 @@ import { describe, expect, vi } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { leaseKey } from "../src/schema.ts";
 import { LeaseTable } from "../src/lease-table.ts";
-import { answer, asking, ELECTION, LEASE_MS, LIMITS, makeTable, win, type TableWorld } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { answer, makeTable, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 const { signal } = new AbortController();
@@ -113,7 +114,7 @@ describe("a conditional write", () => {
     const stores = Array.from({ length: 20 }, () => world.store());
     for (let round = 1; round <= 3; round += 1) {
       const outcomes = await Promise.all(
-        stores.map(async (store, index) => ({ store, outcome: await store.acquire(asking({ candidateId: `c${index}` })) })),
+        stores.map(async (store, index) => ({ store, outcome: await store.acquire(acquiring({ candidateId: `c${index}` })) })),
       );
       const winners = outcomes.flatMap(({ store, outcome }) => (outcome.acquired ? [{ store, lease: outcome.lease }] : []));
       expect(winners).toHaveLength(1);
@@ -226,11 +227,11 @@ describe("an item that is no lease of ours", () => {
     const before = await world.item();
     for (const attempt of [
       () => world.store().read(ELECTION),
-      () => world.store().acquire(asking()),
+      () => world.store().acquire(acquiring()),
       () => world.store().break(ELECTION, { reason: "test" }),
       () => world.store().transfer(ELECTION, "b"),
     ]) {
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
       expect(error).toBeInstanceOf(ForeignRecordError);
       expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
     }
@@ -262,11 +263,11 @@ test.for([["id"], ["election"], ["election", "tick"], ["id", "entry"]])(
 
     for (const attempt of [
       () => store.read(ELECTION),
-      () => store.acquire(asking()),
+      () => store.acquire(acquiring()),
       () => occurrences.read("nightly@10:00"),
-      () => occurrences.acquire(asking({ election: "nightly@10:00" })),
+      () => occurrences.acquire(acquiring({ election: "nightly@10:00" })),
     ]) {
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
       expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
       expect(error.message).toMatch(/partition key must be the string 'election', and its sort key the string 'entry'/);
     }
@@ -290,7 +291,7 @@ describe("an end to a leadership", () => {
     const lease = await win(store);
     await expect(admin.break(ELECTION, { reason: "maintenance" })).resolves.toEqual({ broken: true, term: 1 });
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
-    await expect(admin.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(admin.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
 
     world.clock.forward(15_001);
     await dynalite.advance(15_000);
@@ -308,7 +309,7 @@ describe("an end to a leadership", () => {
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true, transferTo: "named" });
     await store.release(lease, LIMITS);
 
-    await expect(other.acquire(asking({ candidateId: "other" }))).resolves.toMatchObject({
+    await expect(other.acquire(acquiring({ candidateId: "other" }))).resolves.toMatchObject({
       acquired: false,
       current: { state: "vacant", bar: { kind: "transfer", candidateId: "named" } },
     });

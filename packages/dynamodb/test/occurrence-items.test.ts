@@ -3,7 +3,8 @@ import { describe, expect } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { occurrenceKey } from "../src/schema.ts";
 import { LeaseTable } from "../src/lease-table.ts";
-import { answer, asking, ELECTION, inputOf, LEASE_MS, LIMITS, win, type TableWorld } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { answer, inputOf, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
@@ -50,7 +51,7 @@ test("one of 20 that try at once has the claim", async ({ world }) => {
       world
         .store()
         .occurrences(ELECTION, RETENTION)
-        .acquire(asking({ election: TICK })),
+        .acquire(acquiring({ election: TICK })),
     ),
   );
   expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
@@ -69,11 +70,11 @@ test("what the time of deletion is leaves the record with the rest of the stamps
 test("an item that is no occurrence of ours is an error that names it, and stays as it was", async ({ world }) => {
   await world.putItem({ entry: { S: ENTRY }, owner: { S: "ops" } });
   const before = await world.item(ELECTION, ENTRY);
-  const error = await world.failureOf(
+  const error = await world.witness.failureOf(
     world
       .store()
       .occurrences(ELECTION, RETENTION)
-      .acquire(asking({ election: TICK })),
+      .acquire(acquiring({ election: TICK })),
   );
 
   expect(error).toBeInstanceOf(ForeignRecordError);

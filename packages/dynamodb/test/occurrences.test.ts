@@ -3,13 +3,13 @@ import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testi
 import type { DynamoDBLeaseStore, DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
-import { asking, ELECTION, LEASE_MS, LIMITS, win } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const ENTRY = `tick#${TICK}`;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const CLAIM = asking({ election: TICK, expiry: "store-clock" });
+const CLAIM = acquiring({ election: TICK, expiry: "store-clock" });
 
 let world: VirtualClock;
 let service: SimulatedService;

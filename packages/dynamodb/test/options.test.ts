@@ -3,7 +3,8 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { ConfigurationError } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { describe, expect } from "vitest";
-import { clientOf, ELECTION, refusal, win } from "./table-world.ts";
+import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
+import { clientOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 describe("what cannot work is refused before any request", () => {

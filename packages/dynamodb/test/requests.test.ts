@@ -4,7 +4,9 @@ import { ListTablesCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { describe, expect, onTestFinished } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import { clientOf, ELECTION, inputOf, LEASE_MS, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
+import { clientOf, inputOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 describe("how many requests a step takes", () => {
@@ -39,7 +41,7 @@ describe("how many requests a step takes", () => {
     const lease = await win(store);
     const headers = { Date: new Date(Date.now() + 3_600_000).toUTCString() };
     world.proxy.rule = onlyFor("GetItem", { kind: "answer", status: 200, headers, body: "{}" });
-    await world.failureOf(store.read(ELECTION));
+    await world.witness.failureOf(store.read(ELECTION));
     world.proxy.rule = undefined;
 
     await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
@@ -119,9 +121,9 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     const lease = await win(store);
 
     world.proxy.rule = onlyFor("GetItem", fault);
-    await expect(world.namesDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
+    await expect(world.namesDuring(() => world.witness.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
     world.proxy.rule = onlyFor("UpdateItem", fault);
-    const sent = await world.namesDuring(() => world.failureOf(store.renew(lease, LIMITS)));
+    const sent = await world.namesDuring(() => world.witness.failureOf(store.renew(lease, LIMITS)));
     // A reply whose date contradicts the others ends what was known of the service's time: a look comes first then.
     expect(sent.filter((name) => name !== "GetItem")).toEqual(["UpdateItem"]);
     world.proxy.rule = undefined;
@@ -145,7 +147,7 @@ test("a write that met somebody else's transaction was not carried out, and is s
   conflicts = Infinity;
   const sent = await world.namesDuring(async () => {
     const renewal = store.renew(lease, { timeoutMs: 1_000 });
-    await expect(world.failureOf(renewal)).resolves.toMatchObject({ code: "STORE_CONFLICT" });
+    await expect(world.witness.failureOf(renewal)).resolves.toMatchObject({ code: "STORE_CONFLICT" });
   });
   expect(new Set(sent)).toEqual(new Set(["UpdateItem"]));
   // 10 ms lie between two tries, at the least.
@@ -163,7 +165,7 @@ describe("the user's client", () => {
       return name === "ListTables" && failures <= 2 ? refusal(500, "InternalServerError") : undefined;
     };
     const users = world.client.send(new ListTablesCommand({}));
-    await world.failureOf(store.read(ELECTION));
+    await world.witness.failureOf(store.read(ELECTION));
 
     await expect(users).resolves.toHaveProperty("TableNames");
     expect(world.proxy.requests.map(({ name }) => name).filter((name) => name === "ListTables")).toHaveLength(3);
@@ -176,7 +178,7 @@ describe("the user's client", () => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = onlyFor("GetItem", refusal(500, "InternalServerError"));
-    await world.failureOf(store.read(ELECTION));
+    await world.witness.failureOf(store.read(ELECTION));
     world.proxy.rule = undefined;
     await store.release(lease, LIMITS);
     await store.createTable();
@@ -197,7 +199,7 @@ describe("the user's client", () => {
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1, holder: "a", value: "" });
     world.proxy.rule = onlyFor("GetItem", refusal(500, "InternalServerError"));
-    await expect(world.namesDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
+    await expect(world.namesDuring(() => world.witness.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
     world.proxy.rule = undefined;
     await expect(store.release(lease, LIMITS)).resolves.toBe("released");
     expect(client.middlewareStack.identify()).toEqual(before);
@@ -208,7 +210,7 @@ describe("the user's client", () => {
       const client = clientOf(world.proxy.url, options);
       const store = world.store({ client });
       world.proxy.rule = onlyFor("GetItem", refusal(500, "InternalServerError"));
-      await expect(world.namesDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
+      await expect(world.namesDuring(() => world.witness.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
       client.destroy();
     }
   });
@@ -225,7 +227,7 @@ describe("a request that hangs", () => {
     world.proxy.rule = onlyFor("UpdateItem", { kind: "black-hole", side });
     world.proxy.clear();
 
-    const failure = world.failureOf(store.renew(lease, { timeoutMs: 2_500 }));
+    const failure = world.witness.failureOf(store.renew(lease, { timeoutMs: 2_500 }));
     await world.proxy.waitFor(
       ({ name, deliveries }) => name === "UpdateItem" && deliveries.length === (side === "reply" ? 1 : 0),
     );
@@ -267,7 +269,7 @@ test("a process whose clock is off by hours is refused once: the SDK then signs 
       const right = Math.abs(Date.parse(date) - Date.now()) < 300_000;
       return right ? undefined : refusal(400, "InvalidSignatureException", { Date: new Date().toUTCString() });
     };
-    const refused = await world.failureOf(store.read(ELECTION));
+    const refused = await world.witness.failureOf(store.read(ELECTION));
     expect(refused).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
     await expect(store.read(ELECTION)).resolves.toBeUndefined();
     client.destroy();

@@ -2,7 +2,8 @@ import { inspect } from "node:util";
 import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import { answer, asking, clientOf, ELECTION, LIMITS, refusal, win } from "./table-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { answer, clientOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 interface Failing {
@@ -121,14 +122,14 @@ describe("what a failure means", () => {
     const lease = await win(store);
     world.proxy.rule = () => fault;
 
-    const looking = await world.failureOf(store.read(ELECTION));
+    const looking = await world.witness.failureOf(store.read(ELECTION));
     expect(looking).toBeInstanceOf(StoreError);
     expect(looking).toMatchObject({ code, store: "dynamodb", operation: "get", election: ELECTION, mayHaveBeenApplied: false });
     expect(looking.retryAfterMs).toBe(retryAfterMs);
     expect(looking.cause).toBeInstanceOf(Error);
     if (says) expect(looking.message).toMatch(says);
 
-    const renewing = await world.failureOf(store.renew(lease, LIMITS));
+    const renewing = await world.witness.failureOf(store.renew(lease, LIMITS));
     expect(renewing).toBeInstanceOf(StoreError);
     // A stranger's answer has no date, and the service's made-up ones have none either: nothing is read before the write.
     expect(renewing).toMatchObject({ code, operation: "put", election: ELECTION, mayHaveBeenApplied: applied });
@@ -146,10 +147,10 @@ describe("a request that cannot have arrived", () => {
     const client = clientOf(world.proxy.url, { credentials });
     const store = world.store({ client });
 
-    const error = await world.failureOf(store.read(ELECTION));
+    const error = await world.witness.failureOf(store.read(ELECTION));
     expect(error).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
     expect(error.message).toContain("Could not load credentials");
-    await expect(world.namesDuring(() => world.failureOf(store.acquire(asking())))).resolves.toEqual([]);
+    await expect(world.namesDuring(() => world.witness.failureOf(store.acquire(acquiring())))).resolves.toEqual([]);
     client.destroy();
   });
 
@@ -164,7 +165,7 @@ describe("a request that cannot have arrived", () => {
     const store = world.store({ client });
     const lease = await win(store);
     gone = true;
-    const error = await world.failureOf(store.renew(lease, LIMITS));
+    const error = await world.witness.failureOf(store.renew(lease, LIMITS));
     expect(error).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
     client.destroy();
   });
@@ -176,7 +177,7 @@ describe("a request that cannot have arrived", () => {
     const leading = world.store();
     const lease = await win(leading);
     const client = clientOf(endpoint);
-    const error = await world.failureOf(world.store({ client }).read(ELECTION));
+    const error = await world.witness.failureOf(world.store({ client }).read(ELECTION));
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
     expect(error.message).toMatch(says);
 
@@ -195,7 +196,7 @@ describe("a request that cannot have arrived", () => {
     await leading.release(lease, LIMITS);
     const moved = await win(store);
     endpointNow = new URL(endpoint);
-    await expect(world.failureOf(store.renew(moved, LIMITS))).resolves.toMatchObject({ mayHaveBeenApplied: false });
+    await expect(world.witness.failureOf(store.renew(moved, LIMITS))).resolves.toMatchObject({ mayHaveBeenApplied: false });
     client.destroy();
     moving.destroy();
   });
@@ -205,21 +206,21 @@ describe("what an error says", () => {
   test("what to do, where the service's own words leave that open", async ({ world }) => {
     const store = world.store();
     world.proxy.rule = () => refusal(400, "AccessDeniedException");
-    expect((await world.failureOf(store.read(ELECTION))).message).toMatch(/dynamodb:GetItem and dynamodb:UpdateItem/);
+    expect((await world.witness.failureOf(store.read(ELECTION))).message).toMatch(/dynamodb:GetItem and dynamodb:UpdateItem/);
     world.proxy.rule = undefined;
 
     const elsewhere = world.store({ tableName: "no-such-table" });
-    const error = await world.failureOf(elsewhere.read(ELECTION));
+    const error = await world.witness.failureOf(elsewhere.read(ELECTION));
     expect(error).toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
     expect(error.message).toMatch(/createTable\(\)/);
-    await expect(world.failureOf(elsewhere.acquire(asking()))).resolves.toMatchObject({ code: "STORE_MISSING" });
+    await expect(world.witness.failureOf(elsewhere.acquire(acquiring()))).resolves.toMatchObject({ code: "STORE_MISSING" });
   });
 
   test("the first line of what it was told, and no more", async ({ world }) => {
     for (const message of ["x".repeat(10_000), `The service is busy\n${"x".repeat(10_000)}`]) {
       for (const fault of [page(502, message), answer(500, { __type: "InternalServerError", message })]) {
         world.proxy.rule = () => fault;
-        const error = await world.failureOf(world.store().read(ELECTION));
+        const error = await world.witness.failureOf(world.store().read(ELECTION));
         expect(inspect(error, { depth: 10 }).length).toBeLessThan(4_000);
       }
     }
@@ -229,7 +230,7 @@ describe("what an error says", () => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = () => refusal(500, "InternalServerError");
-    const { cause } = await world.failureOf(store.renew(lease, LIMITS));
+    const { cause } = await world.witness.failureOf(store.renew(lease, LIMITS));
     expect(cause).toMatchObject({
       name: "InternalServerError",
       $metadata: { httpStatusCode: 500, requestId: "REQUESTID" },

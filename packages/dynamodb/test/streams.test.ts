@@ -3,7 +3,7 @@ import { sleep } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
-import { ELECTION } from "./table-world.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
 
 beforeAll(warmUp);
 

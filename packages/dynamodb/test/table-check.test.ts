@@ -5,7 +5,9 @@ import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, beforeEach, describe, expect, vi, type MockInstance } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
-import { answer, asking, ELECTION, LEASE_MS, LIMITS, onlyFor, refusal, win } from "./table-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
+import { answer, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 let warned: MockInstance<typeof process.emitWarning>;
@@ -38,7 +40,7 @@ describe("a global table with eventually consistent replicas", () => {
       const store = world.store();
 
       for (let tries = 0; tries < 2; tries += 1) {
-        const error = await world.failureOf(store.acquire(asking()));
+        const error = await world.witness.failureOf(store.acquire(acquiring()));
         expect(error).toMatchObject({ code: "CONFIGURATION", election: ELECTION });
         expect(error.message).toMatch(/eventually consistent replicas \(eu-west-1, us-east-1\).*two candidates could lead/);
       }
@@ -62,7 +64,7 @@ describe("a global table with eventually consistent replicas", () => {
     world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: REPLICAS }));
     const occurrences = world.store().occurrences(ELECTION, { retentionMs: 60_000 });
 
-    await expect(world.failureOf(occurrences.acquire(asking({ election: "nightly@10:00" })))).resolves.toMatchObject({
+    await expect(world.witness.failureOf(occurrences.acquire(acquiring({ election: "nightly@10:00" })))).resolves.toMatchObject({
       code: "CONFIGURATION",
     });
     expect(world.proxy.requests.map(({ name }) => name)).not.toContain("UpdateItem");
@@ -211,23 +213,23 @@ describe("a first write", () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
     const { store } = fleet.process();
-    await expect(msOf(fleet, () => store.acquire(asking()))).resolves.toBe(20 + LEASE_MS / 20 + 20);
-    await expect(msOf(fleet, () => store.acquire(asking({ election: "another" })))).resolves.toBe(20 + 20);
+    await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(20 + LEASE_MS / 20 + 20);
+    await expect(msOf(fleet, () => store.acquire(acquiring({ election: "another" })))).resolves.toBe(20 + 20);
   });
 
   test("goes as soon as the answer is there", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [{ afterMs: 100, replyAfterMs: 200 }] };
     const { store } = fleet.process();
-    await expect(msOf(fleet, () => store.acquire(asking()))).resolves.toBe(300 + 20);
+    await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(300 + 20);
   });
 
   test("is not sent any more once its time went by with waiting", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
     const { store } = fleet.process();
-    const acquiring = fleet.clock.runUntil(store.acquire(asking({ timeoutMs: LEASE_MS / 20 - 1 })));
-    await expect(acquiring).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    const acquisition = fleet.clock.runUntil(store.acquire(acquiring({ timeoutMs: LEASE_MS / 20 - 1 })));
+    await expect(acquisition).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     await fleet.clock.advance(LEASE_MS);
     expect(fleet.service.served.writes).toBe(0);
   });
@@ -260,13 +262,13 @@ describe("a first write", () => {
     const { control } = fleet.service;
     fleet.service.control = EVENTUAL;
     const { store } = fleet.process();
-    await expect(fleet.clock.runUntil(store.acquire(asking()))).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await expect(fleet.clock.runUntil(store.acquire(acquiring()))).rejects.toMatchObject({ code: "CONFIGURATION" });
     fleet.service.control = control;
     await fleet.clock.advance(59_000);
-    await expect(fleet.clock.runUntil(store.acquire(asking()))).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await expect(fleet.clock.runUntil(store.acquire(acquiring()))).rejects.toMatchObject({ code: "CONFIGURATION" });
     await fleet.clock.advance(1_000);
     await fleet.clock.runUntil(store.read(ELECTION));
-    await expect(fleet.clock.runUntil(store.acquire(asking()))).resolves.toMatchObject({ acquired: true });
+    await expect(fleet.clock.runUntil(store.acquire(acquiring()))).resolves.toMatchObject({ acquired: true });
     expect(fleet.service.served.descriptions).toBe(2);
   });
 });

@@ -8,20 +8,13 @@ import {
   type AttributeValue,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "@leasehold/dynamodb";
-import type { LeaseStore, StoreError } from "@leasehold/core";
-import type { AcquireRequest, Lease } from "@leasehold/core/provider";
-import { expect } from "vitest";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import type { FaultProxy, FaultRule } from "@leasehold/test-kit/faults/fault-proxy";
+import type { FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import type { ProxiedRequest, ReceivedRequest } from "@leasehold/test-kit/faults/request-log";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { Witness } from "@leasehold/test-kit/witness";
 
-/** The election that every candidate of a {@link TableWorld} competes in. */
-export const ELECTION = "nightly-billing";
-export const LEASE_MS = 15_000;
-/** How long a request may take where that is not what is tested. */
-export const LIMITS = { timeoutMs: 5_000 };
 /** No error may show these. */
 export const SECRET_KEY = "the-secret-access-key";
 export const SESSION_TOKEN = "the-session-token";
@@ -119,16 +112,6 @@ export class TableWorld {
     return (await this.requestsDuring(act)).map(({ name }) => name);
   }
 
-  /** The error of a promise; it counts among what people may see. */
-  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
-    const error = await promise.then(
-      (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
-      (reason: unknown) => reason,
-    );
-    this.witness.hear(error);
-    return error as StoreError;
-  }
-
   /** Ends everything, and checks that no secret was shown. */
   dispose(): void {
     this.clock.stop();
@@ -146,30 +129,6 @@ export class TableWorld {
 
 function isQuestion({ name }: ProxiedRequest): boolean {
   return name === "DescribeTable";
-}
-
-/** An acquisition as an elector asks for it. */
-export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
-  return {
-    election: ELECTION,
-    candidateId: "a",
-    leaseDurationMs: LEASE_MS,
-    renewIntervalMs: LEASE_MS / 3,
-    ...LIMITS,
-    ...options,
-  };
-}
-
-/** Acquires, which must succeed. */
-export async function win(store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
-  const outcome = await store.acquire(asking(options));
-  if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
-  return outcome.lease;
-}
-
-/** What happens to the requests of one name; the others pass. */
-export function onlyFor(name: string, fault: Fault): FaultRule {
-  return (request) => (request.name === name ? fault : undefined);
 }
 
 /** An answer of DynamoDB's own. */

@@ -3,7 +3,8 @@ import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { fc, test as propertyTest } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { Paths } from "../src/paths.ts";
-import { asking, ELECTION, FENCE_PATH, LEASE_PATH, LIMITS, win } from "./firestore-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const UUID = /^[0-9a-f-]{36}$/u;
@@ -67,7 +68,7 @@ describe("a lease document", () => {
       state: "vacant",
       bar: { kind: "transfer", candidateId: "b" },
     });
-    await expect(world.store().acquire(asking({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
     stopping.abort();
     await expect(transfer).resolves.toBe("aborted");
 
@@ -135,7 +136,7 @@ describe("a document that is none of ours", () => {
     const store = world.store();
     const attempts = [
       () => store.read(ELECTION),
-      () => store.acquire(asking()),
+      () => store.acquire(acquiring()),
       () => store.break(ELECTION, { reason: "test" }),
       () => store.transfer(ELECTION, "b"),
       async () => {
@@ -144,7 +145,7 @@ describe("a document that is none of ours", () => {
     ];
 
     for (const attempt of attempts) {
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
       expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
       expect(error.message).toMatch(
         name === "of a later version" ? /its schema is 2, and this version reads schema 1/ : /cannot be read/,
@@ -159,8 +160,8 @@ describe("a document that is none of ours", () => {
     const store = world.store();
     const lease = await win(store);
     await world.aside((firestore) => firestore.doc(LEASE_PATH).set({ name: "Ada" }));
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "FOREIGN_RECORD" });
-    await expect(world.failureOf(store.release(lease, LIMITS))).resolves.toMatchObject({ code: "FOREIGN_RECORD" });
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "FOREIGN_RECORD" });
+    await expect(world.witness.failureOf(store.release(lease, LIMITS))).resolves.toMatchObject({ code: "FOREIGN_RECORD" });
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toEqual({ name: "Ada" });
   });
 });

@@ -1,7 +1,9 @@
 import type { Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
-import { ELECTION, untilAborted, type FirestoreWorld } from "./firestore-world.ts";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
+import type { FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const LEASE_MS = 2_000;

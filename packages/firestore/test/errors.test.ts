@@ -1,6 +1,7 @@
 import { ConfigurationError, isLeaseholdError, StoreError, systemClock, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, FENCE_PATH, LEASE_PATH, LIMITS, win } from "./firestore-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 interface Failure {
@@ -49,7 +50,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
       world.rule = undefined;
       await store.renew(lease, LIMITS);
       world.fault(operation === "get" ? "BatchGetDocuments" : "Commit", { code, message });
-      const error = await world.failureOf(attempt());
+      const error = await world.witness.failureOf(attempt());
 
       expect(error).toBeInstanceOf(StoreError);
       expect(isLeaseholdError(error, storeCode)).toBe(true);
@@ -75,10 +76,10 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     await store.release(await win(store), LIMITS);
     if (failure.code === SENT_AGAIN) world.fault("Commit", { code: failure.code, message: "as asked" });
     else world.faultOnce("Commit", { code: failure.code, message: "as asked" });
-    const outcome = store.acquire(asking());
+    const outcome = store.acquire(acquiring());
 
     const { storeCode: code, applied: mayHaveBeenApplied } = failure;
-    await expect(world.failureOf(outcome)).resolves.toMatchObject({ code, mayHaveBeenApplied });
+    await expect(world.witness.failureOf(outcome)).resolves.toMatchObject({ code, mayHaveBeenApplied });
     // Nobody is barred by what became of it.
     world.rule = undefined;
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
@@ -117,11 +118,11 @@ describe("a reply that is lost after the commit", () => {
     await store.release(await win(store), LIMITS);
     world.rule = async ({ method }) =>
       method === "Commit" ? { code: 14, message: "as asked", afterCommit: true } : { code: 14, message: "as asked" };
-    await expect(world.failureOf(store.acquire(asking()))).resolves.toMatchObject({ mayHaveBeenApplied: true });
+    await expect(world.witness.failureOf(store.acquire(acquiring()))).resolves.toMatchObject({ mayHaveBeenApplied: true });
     world.rule = undefined;
 
     // What it finds of its own is vacant to it, and barred to everybody else until it runs out.
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 2 });
     await expect(win(store)).resolves.toMatchObject({ term: 3 });
   });
@@ -136,7 +137,7 @@ describe("a reply that is lost after the commit", () => {
       const renewal = store.renew(lease, LIMITS);
       // The engine's own second try finds it already.
       if (failure.code === SENT_AGAIN) await expect(renewal).resolves.toMatchObject({ held: true });
-      else await expect(world.failureOf(renewal)).resolves.toMatchObject({ mayHaveBeenApplied: failure.applied });
+      else await expect(world.witness.failureOf(renewal)).resolves.toMatchObject({ mayHaveBeenApplied: failure.applied });
 
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
       await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1 });
@@ -151,7 +152,7 @@ describe("a reply that is lost after the commit", () => {
       world.faultOnce("Commit", { code, message: "as asked", afterCommit: true });
       const release = store.release(lease, LIMITS);
       if (code === SENT_AGAIN) await expect(release).resolves.toBe("released");
-      else await world.failureOf(release);
+      else await world.witness.failureOf(release);
 
       await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
       // Once it was told, there is nothing of ours left.
@@ -165,12 +166,12 @@ describe("a precondition that does not hold is an answer", () => {
   test("ALREADY_EXISTS: another was first", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const late = world.holdOnce("Commit");
-    const acquiring = a.acquire(asking());
+    const acquisition = a.acquire(acquiring());
     await late.arrived;
     await win(b, { candidateId: "b" });
     await late.letGo();
 
-    await expect(acquiring).resolves.toMatchObject({ acquired: false });
+    await expect(acquisition).resolves.toMatchObject({ acquired: false });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", holder: "b", term: 1 });
   });
 
@@ -179,7 +180,7 @@ describe("a precondition that does not hold is an answer", () => {
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
     await win(a);
-    await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(b.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
   });
 
   test.for([
@@ -202,7 +203,7 @@ describe("a precondition that does not hold is an answer", () => {
     const store = world.store();
     const lease = await win(store);
     world.fault("Commit", { code: 9, message: "the stored version does not match the required base version" });
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({
       code: "STORE_CONFLICT",
       mayHaveBeenApplied: false,
     });
@@ -216,14 +217,14 @@ describe("what is set up wrongly", () => {
       code: "STORE_MISSING",
       message: expect.stringMatching(/The database nowhere does not exist for project demo-x\. Create the database first/),
     });
-    await expect(world.failureOf(store.read(ELECTION))).resolves.toEqual(stored);
-    await expect(world.failureOf(store.acquire(asking()))).resolves.toEqual(stored);
+    await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toEqual(stored);
+    await expect(world.witness.failureOf(store.acquire(acquiring()))).resolves.toEqual(stored);
 
     // A database that goes away under a leader.
     const holder = world.store();
     const lease = await win(holder);
     world.rule = async () => ({ code: 5, message: "The database (default) does not exist for project demo-x." });
-    await expect(world.failureOf(holder.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_MISSING" });
+    await expect(world.witness.failureOf(holder.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_MISSING" });
     world.rule = undefined;
     await expect(holder.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
@@ -233,7 +234,7 @@ describe("what is set up wrongly", () => {
     const methods = await world.methodsDuring(async () => {
       await expect(store.read("")).rejects.toBeInstanceOf(ConfigurationError);
       await expect(store.read("\uD800")).rejects.toBeInstanceOf(ConfigurationError);
-      await expect(store.acquire(asking({ value: "x".repeat(65_537) }))).rejects.toBeInstanceOf(ConfigurationError);
+      await expect(store.acquire(acquiring({ value: "x".repeat(65_537) }))).rejects.toBeInstanceOf(ConfigurationError);
     });
     expect(methods).toEqual([]);
   });
@@ -243,8 +244,8 @@ describe("what is set up wrongly", () => {
     const store = world.store({ firestore });
     const lease = await win(store);
     await world.disconnect(firestore);
-    await expect(world.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
-    await expect(world.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 });
 
@@ -254,7 +255,7 @@ describe("the diagnostics channel", () => {
     const lease = await win(store);
     await store.renew(lease, LIMITS);
     world.faultOnce("Commit", { code: 8, message: "as asked" });
-    await world.failureOf(store.renew(lease, LIMITS));
+    await world.witness.failureOf(store.renew(lease, LIMITS));
     await store.release(lease, LIMITS);
 
     const told = world.witness.published.map(({ operation, outcome }) => `${operation}: ${outcome}`);
@@ -272,7 +273,7 @@ describe("the diagnostics channel", () => {
     world.witness.hear(await store.renew(lease, LIMITS));
     world.witness.hear(await store.read(ELECTION));
     await expect(
-      world.failureOf(world.client().runTransaction((transaction) => store.fence({ ...lease }, transaction))),
+      world.witness.failureOf(world.client().runTransaction((transaction) => store.fence({ ...lease }, transaction))),
     ).resolves.toMatchObject({ code: "FENCED" });
   });
 });

@@ -5,7 +5,8 @@ import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { startFirestoreServer } from "@leasehold/test-kit/firestore-server";
 import { afterAll, beforeAll, describe, expect, test as plainTest } from "vitest";
 import { officialFirestoreMissing, startOfficialFirestore } from "@leasehold/test-kit/backends/official-firestore";
-import { asking, ELECTION, FENCE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { FENCE_PATH, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 type Fenced = Pick<Lease, "election" | "term" | "termId">;
@@ -94,7 +95,7 @@ describe("a guarded transaction", () => {
     const { store, firestore, lease } = await leader(world);
     const currentTerm = await end(world, store, lease);
 
-    const error = await world.failureOf(guardedWrite(store, firestore, lease, "too late"));
+    const error = await world.witness.failureOf(guardedWrite(store, firestore, lease, "too late"));
     expect(error).toBeInstanceOf(FencedError);
     expect(error).toMatchObject({ code: "FENCED", election: ELECTION, term: 1, currentTerm });
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
@@ -103,7 +104,7 @@ describe("a guarded transaction", () => {
   test("with another termId of the same term is refused", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     const other = { ...lease, termId: crypto.randomUUID() };
-    await expect(world.failureOf(guardedWrite(store, firestore, other, "by another"))).resolves.toMatchObject({
+    await expect(world.witness.failureOf(guardedWrite(store, firestore, other, "by another"))).resolves.toMatchObject({
       code: "FENCED",
       term: 1,
       currentTerm: 1,
@@ -112,24 +113,24 @@ describe("a guarded transaction", () => {
 
   test("with the right termId and another term is refused", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
-    await expect(world.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }, "x"))).resolves.toMatchObject({
+    await expect(world.witness.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }, "x"))).resolves.toMatchObject({
       code: "FENCED",
     });
   });
 
   test("of an election that nobody has ever led, or whose fence is gone, is refused", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
-    const never = world.failureOf(guardedWrite(store, firestore, { ...lease, election: "another" }, "x"));
+    const never = world.witness.failureOf(guardedWrite(store, firestore, { ...lease, election: "another" }, "x"));
     await expect(never).resolves.toMatchObject({ code: "FENCED", election: "another", currentTerm: undefined });
     await world.aside((client) => client.doc(FENCE_PATH).delete());
-    await expect(world.failureOf(guardedWrite(store, firestore, lease, "x"))).resolves.toMatchObject({ code: "FENCED" });
+    await expect(world.witness.failureOf(guardedWrite(store, firestore, lease, "x"))).resolves.toMatchObject({ code: "FENCED" });
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
 
   test("with somebody's own document in the fence's place is an error that names it", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     await world.aside((client) => client.doc(FENCE_PATH).set({ name: "Ada" }));
-    const error = await world.failureOf(guardedWrite(store, firestore, lease, "x"));
+    const error = await world.witness.failureOf(guardedWrite(store, firestore, lease, "x"));
     expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
     expect(error.message).toContain(FENCE_PATH);
     await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ name: "Ada" });
@@ -144,7 +145,7 @@ describe("a guarded transaction", () => {
       await win(world.store(), { candidateId: "b" });
     });
 
-    await expect(world.failureOf(guarded)).resolves.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
+    await expect(world.witness.failureOf(guarded)).resolves.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
     expect(attempts).toEqual([1]);
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
@@ -261,7 +262,7 @@ describe.for(services)("on $name", ({ start, locks }) => {
     const [ticks, others] = [first, second].map(({ store }) => store.occurrences("report", { retentionMs: 60_000 }));
     const election = "report@2026-11-20T10:00:00.000Z";
     const lease = await win(ticks!, { election });
-    await expect(others!.acquire(asking({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(others!.acquire(acquiring({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     const write = async (): Promise<void> =>
       first.firestore.runTransaction(async (transaction) => {
         await ticks!.fence(lease, transaction);
@@ -273,14 +274,14 @@ describe.for(services)("on $name", ({ start, locks }) => {
     await expect(ticks!.complete(lease, LIMITS)).resolves.toBe("released");
     await expect(write()).rejects.toMatchObject({ code: "FENCED", currentTerm: 1 });
     await expect(others!.read(election)).resolves.toMatchObject({ state: "vacant", bar: { kind: "done" } });
-    await expect(others!.acquire(asking({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(others!.acquire(acquiring({ election, candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
   });
 
   plainTest("one of many wins, and a renewal is one write that no open transaction delays", async () => {
     const members = Array.from({ length: 6 }, member);
     const election = "race";
     const outcomes = await Promise.all(
-      members.map(({ store }, index) => store.acquire(asking({ election, candidateId: `m${index}`, timeoutMs: 10_000 }))),
+      members.map(({ store }, index) => store.acquire(acquiring({ election, candidateId: `m${index}`, timeoutMs: 10_000 }))),
     );
     const wins = outcomes.filter(({ acquired }) => acquired);
     expect(wins).toHaveLength(1);

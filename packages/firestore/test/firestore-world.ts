@@ -1,8 +1,8 @@
 import { Firestore } from "@google-cloud/firestore";
-import { Elector, type Clock, type ElectorOptions, type Leadership, type LeaseStore, type StoreError } from "@leasehold/core";
-import type { AcquireRequest, Lease } from "@leasehold/core/provider";
+import { Elector, type Clock, type ElectorOptions } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { FirestoreLeaseStore, type FirestoreLeaseStoreOptions } from "@leasehold/firestore";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import {
   startFirestoreServer,
   type Fault,
@@ -13,12 +13,7 @@ import {
 import { expect } from "vitest";
 import { Witness } from "@leasehold/test-kit/witness";
 
-/** The election that every candidate of a {@link FirestoreWorld} competes in. */
-export const ELECTION = "nightly-billing";
-export const LEASE_MS = 15_000;
-/** How long a request may take where that is not what is tested. */
-export const LIMITS = { timeoutMs: 5_000 };
-/** Where that election's documents are. */
+/** Where the election's documents are. */
 export const LEASE_PATH = `leasehold/${ELECTION}`;
 export const FENCE_PATH = `${LEASE_PATH}/fence/current`;
 
@@ -199,16 +194,6 @@ export class FirestoreWorld implements AsyncDisposable {
     return this.calls.filter(({ method }) => method === "Commit").map(({ request }) => request as CommitWrites);
   }
 
-  /** The error of a promise; it counts among what people may see. */
-  async failureOf(promise: Promise<unknown>): Promise<StoreError> {
-    const error = await promise.then(
-      (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
-      (reason: unknown) => reason,
-    );
-    this.witness.hear(error);
-    return error as StoreError;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.rule = undefined;
     this.#stopping.abort();
@@ -226,30 +211,6 @@ type FirestoreClientSettings = FirebaseFirestore.Settings;
 /** How many listeners a client counts. */
 export function listenersOf(firestore: Firestore): number {
   return (firestore as unknown as { readonly registeredListenersCount: number }).registeredListenersCount;
-}
-
-/** An acquisition as an elector asks for it. */
-export function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
-  return {
-    election: ELECTION,
-    candidateId: "a",
-    leaseDurationMs: LEASE_MS,
-    renewIntervalMs: 5_000,
-    ...LIMITS,
-    ...options,
-  };
-}
-
-/** Acquires, which must succeed. */
-export async function win(store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
-  const outcome = await store.acquire(asking(options));
-  if (!outcome.acquired) expect.fail(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
-  return outcome.lease;
-}
-
-/** A task that settles when it is told to stop. */
-export async function untilAborted({ signal }: Pick<Leadership, "signal">): Promise<void> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
 /** The fields of a lease document that prove who holds it, or that rivals time. */

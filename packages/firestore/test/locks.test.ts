@@ -4,7 +4,8 @@ import type { InterceptedCall } from "@leasehold/test-kit/firestore-server";
 import { FencedError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import { ELECTION, FENCE_PATH, win, type FirestoreWorld } from "./firestore-world.ts";
+import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
+import { FENCE_PATH, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const STREAMS = 8;

@@ -7,7 +7,8 @@ import { describe, expect } from "vitest";
 import { FirestoreClock } from "../src/clock.ts";
 import { FirestoreRecordStore } from "../src/firestore-record-store.ts";
 import { Paths } from "../src/paths.ts";
-import { asking, ELECTION, FENCE_PATH, LEASE_MS, LEASE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { FENCE_PATH, LEASE_PATH, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const TICK = `${ELECTION}@2026-11-20T10:00:00.000Z`;
@@ -22,7 +23,7 @@ function occurrences(world: FirestoreWorld, options: Partial<FirestoreLeaseStore
 }
 
 function claiming(options: Partial<AcquireRequest> = {}): AcquireRequest {
-  return asking({ election: TICK, ...options });
+  return acquiring({ election: TICK, ...options });
 }
 
 /** By how much an occurrence's document outlives its last write, in milliseconds. */
@@ -135,7 +136,9 @@ describe("an occurrence", () => {
 
   test("whose document is none of ours is named, and left as it is", async ({ world }) => {
     await world.aside((firestore) => firestore.doc(TICK_PATH).set({ name: "Ada" }));
-    await expect(world.failureOf(occurrences(world).acquire(claiming()))).resolves.toMatchObject({ code: "FOREIGN_RECORD" });
+    await expect(world.witness.failureOf(occurrences(world).acquire(claiming()))).resolves.toMatchObject({
+      code: "FOREIGN_RECORD",
+    });
     await expect(world.fieldsAt(TICK_PATH)).resolves.toEqual({ name: "Ada" });
   });
 });
@@ -331,7 +334,7 @@ describe("a transaction that depends on an occurrence", () => {
   test("by a client that makes integers bigints is the same", async ({ world }) => {
     const { store, firestore, lease } = await claimant(world, { useBigInt: true });
     await guardedWrite(store, firestore, lease);
-    await expect(world.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }))).resolves.toMatchObject({
+    await expect(world.witness.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }))).resolves.toMatchObject({
       code: "FENCED",
       currentTerm: 1,
     });
@@ -351,7 +354,7 @@ describe("a transaction that depends on an occurrence", () => {
   test.for(Object.entries(ends))("is refused once %s, and nothing is written", async ([, end], { world }) => {
     const { store, firestore, lease } = await claimant(world);
     await end(world, store, lease);
-    const error = await world.failureOf(guardedWrite(store, firestore, lease));
+    const error = await world.witness.failureOf(guardedWrite(store, firestore, lease));
     expect(error).toMatchObject({ code: "FENCED", election: TICK, term: 1 });
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
@@ -360,7 +363,7 @@ describe("a transaction that depends on an occurrence", () => {
     const { store, firestore, lease } = await claimant(world);
     const leader = await win(world.store({ firestore }));
     for (const other of [{ ...lease, termId: "another" }, { ...lease, election: `${TICK}2` }, leader]) {
-      await expect(world.failureOf(guardedWrite(store, firestore, other))).resolves.toMatchObject({ code: "FENCED" });
+      await expect(world.witness.failureOf(guardedWrite(store, firestore, other))).resolves.toMatchObject({ code: "FENCED" });
     }
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
@@ -373,14 +376,14 @@ describe("a transaction that depends on an occurrence", () => {
       await win(occurrences(world), claiming({ candidateId: "b" }));
       transaction.set(firestore.doc("reports/today"), { by: "a" });
     });
-    await expect(world.failureOf(guarded)).resolves.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
+    await expect(world.witness.failureOf(guarded)).resolves.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
 
   test("on somebody's own document is an error that names it", async ({ world }) => {
     const { store, firestore, lease } = await claimant(world);
     await world.aside((client) => client.doc(TICK_PATH).set({ name: "Ada" }));
-    const error = await world.failureOf(guardedWrite(store, firestore, lease));
+    const error = await world.witness.failureOf(guardedWrite(store, firestore, lease));
     expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
     expect(error.message).toContain(TICK_PATH);
   });

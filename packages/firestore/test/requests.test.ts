@@ -8,7 +8,8 @@ import type { Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, FENCE_PATH, LEASE_PATH, LIMITS, win } from "./firestore-world.ts";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const HTTP2_CANCEL = 8;
@@ -44,7 +45,7 @@ describe("how many requests a step takes", () => {
 
     const methods = await world.methodsDuring(async () => {
       for (let tries = 0; tries < 2; tries += 1) {
-        await expect(b.acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+        await expect(b.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
       }
     });
     expect(methods).toEqual(["Commit", "BatchGetDocuments"]);
@@ -110,7 +111,7 @@ describe("one attempt, one request, whatever the SDK does by itself", () => {
       Commit: () => store.renew(lease, limits),
     })) {
       world.fault(method, fault);
-      const seen = await world.methodsDuring(() => world.failureOf(attempt()));
+      const seen = await world.methodsDuring(() => world.witness.failureOf(attempt()));
       expect(new Set(seen)).toEqual(new Set([method]));
       expect(seen.length).toBeLessThanOrEqual(method === "Commit" ? most : 1);
       world.rule = undefined;
@@ -118,7 +119,7 @@ describe("one attempt, one request, whatever the SDK does by itself", () => {
       await store.renew(lease, LIMITS);
     }
     world.fault("Commit", fault);
-    const releases = await world.methodsDuring(() => world.failureOf(store.release(lease, limits)));
+    const releases = await world.methodsDuring(() => world.witness.failureOf(store.release(lease, limits)));
     expect(new Set(releases)).toEqual(new Set(["Commit"]));
     expect(releases.length).toBeLessThanOrEqual(most);
   });
@@ -128,7 +129,9 @@ describe("one attempt, one request, whatever the SDK does by itself", () => {
     const store = world.store({ firestore: world.client({ gaxServerStreamingRetries: true }) });
     world.fault("BatchGetDocuments", { code, message: "as asked" });
 
-    await expect(world.methodsDuring(() => world.failureOf(store.read(ELECTION)))).resolves.toEqual(["BatchGetDocuments"]);
+    await expect(world.methodsDuring(() => world.witness.failureOf(store.read(ELECTION)))).resolves.toEqual([
+      "BatchGetDocuments",
+    ]);
   });
 
   test("the user's Firestore is left as it was, and still sends its own requests again", async ({ world }) => {
@@ -161,7 +164,7 @@ describe("a request that is not answered", () => {
     const clock = new VirtualClock();
     const firestore = new Firestore({ projectId: "demo-x", host: service.host, ssl: false });
     const store = new FirestoreLeaseStore({ firestore, clock });
-    const attempt = method === "Commit" ? store.acquire(asking({ timeoutMs: 700 })) : store.read(ELECTION, { timeoutMs: 700 });
+    const attempt = method === "Commit" ? store.acquire(acquiring({ timeoutMs: 700 })) : store.read(ELECTION, { timeoutMs: 700 });
     const outcome = attempt.then(
       () => undefined,
       (error: unknown) => error,
@@ -218,7 +221,7 @@ describe("a request that is not answered", () => {
     const store = world.store({ clock });
     const lease = await win(store);
     const late = world.holdOnce("Commit");
-    const renewal = world.failureOf(store.renew(lease, { timeoutMs: 700 }));
+    const renewal = world.witness.failureOf(store.renew(lease, { timeoutMs: 700 }));
     await late.arrived;
     await clock.advance(700);
     await expect(renewal).resolves.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });

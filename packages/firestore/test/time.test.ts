@@ -1,7 +1,8 @@
 import type { Lease } from "@leasehold/core/provider";
 import type { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, type FirestoreWorld, LEASE_MS, LEASE_PATH, LIMITS, win } from "./firestore-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { type FirestoreWorld, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
@@ -54,7 +55,7 @@ describe("a lease's age, by Firestore's times alone", () => {
     await win(world.store());
     world.moveServerClock(LEASE_MS - 1);
     await expectAge(world, "held", LEASE_MS - 1);
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     world.moveServerClock(2);
     await expectAge(world, "expired", LEASE_MS + 1);
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
@@ -63,7 +64,7 @@ describe("a lease's age, by Firestore's times alone", () => {
   test("is judged by the duration in the record, not by the rival's", async ({ world }) => {
     await win(world.store(), { leaseDurationMs: 60_000 });
     world.moveServerClock(LEASE_MS + 1);
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
   });
 
   test("counts anew from each renewal and publication", async ({ world }) => {
@@ -142,7 +143,7 @@ describe("what administrators write", () => {
     await expectAge(world, "ending", 10_000);
     world.moveServerClock(LEASE_MS - 10_001);
     await expectAge(world, "ending", LEASE_MS - 1);
-    await expect(world.store().acquire(asking({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     world.moveServerClock(2);
     await expectAge(world, "expired", LEASE_MS + 1);
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });

@@ -1,7 +1,8 @@
 import type { LeaseSnapshot } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import { asking, ELECTION, LEASE_MS, LEASE_PATH, LIMITS, win, type FirestoreWorld } from "./firestore-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { LEASE_PATH, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const WEST = { group: "west ü/😀", durationMs: 90_000.5 };
@@ -19,7 +20,7 @@ async function ledInWest(world: FirestoreWorld, holdMs?: number): Promise<Lease>
 
 /** What a process that has just started comes to, which knows nothing but what Firestore tells. */
 async function tryCold(world: FirestoreWorld, reservation?: typeof EAST): Promise<LeaseSnapshot | "acquired" | undefined> {
-  const outcome = await world.store().acquire(asking({ candidateId: "cold", reservation }));
+  const outcome = await world.store().acquire(acquiring({ candidateId: "cold", reservation }));
   return outcome.acquired ? "acquired" : outcome.current;
 }
 
@@ -55,7 +56,7 @@ describe("a reservation", () => {
     });
     world.moveServerClock(WEST.durationMs - LEASE_MS - 2);
     await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired" });
-    await expect(world.store().acquire(asking({ reservation: WEST }))).resolves.toMatchObject({ acquired: true });
+    await expect(world.store().acquire(acquiring({ reservation: WEST }))).resolves.toMatchObject({ acquired: true });
     // Now it counts from there.
     world.moveServerClock(WEST.durationMs - 1);
     await expect(tryCold(world, EAST)).resolves.toMatchObject({ state: "expired" });

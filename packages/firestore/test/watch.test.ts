@@ -7,7 +7,9 @@ import type { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
 import { nodeArguments, nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
-import { asking, ELECTION, LEASE_MS, LEASE_PATH, LIMITS, listenersOf, untilAborted, win } from "./firestore-world.ts";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
+import { LEASE_PATH, listenersOf } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 /** What a watch tells, one after the other. */
@@ -113,7 +115,7 @@ describe("what is pushed", () => {
 
     // What it remembers is still the last version: a renewal takes one request, and no look.
     await expect(world.methodsDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["Commit"]);
-    await expect(world.methodsDuring(() => store.acquire(asking({ candidateId: "b" })))).resolves.toEqual([]);
+    await expect(world.methodsDuring(() => store.acquire(acquiring({ candidateId: "b" })))).resolves.toEqual([]);
     await watching.stop();
   });
 });
@@ -157,7 +159,7 @@ describe("a watch ends", () => {
   test("with an error where it is denied", async ({ world }) => {
     let unsubscribed = 0;
     const store = world.store({ firestore: deniedListener(world.client(), () => (unsubscribed += 1)) });
-    await expect(world.failureOf(new Watching(store).next())).resolves.toMatchObject({
+    await expect(world.witness.failureOf(new Watching(store).next())).resolves.toMatchObject({
       code: "STORE_DENIED",
       operation: "watch",
       mayHaveBeenApplied: false,

@@ -4,7 +4,8 @@ import type { SqlLeaseStore } from "@leasehold/sql";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
-import { ALL, asking, describeDatabases, LIMITS, recordOf, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { ALL, describeDatabases, recordOf, SERVERS, type SqlWorld } from "./sql-world.ts";
 import { disagreement } from "./two-rows.ts";
 
 const signal = new AbortController().signal;
@@ -73,7 +74,7 @@ await describeDatabases(ALL, (test) => {
       await Promise.all(stores.map((store) => store.read(world.election)));
       const outcomes = await Promise.all(
         stores.map(async (store, index) =>
-          store.acquire(asking(world, { candidateId: `c${index}` })).catch((error: unknown) => {
+          store.acquire(world.acquiring({ candidateId: `c${index}` })).catch((error: unknown) => {
             expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
             return { acquired: false } as const;
           }),
@@ -92,14 +93,14 @@ await describeDatabases(ALL, (test) => {
 
   test("of fifty that find an expired lease one takes it over", async ({ world }) => {
     const pool = sharedPool(world);
-    await win(world, world.store(pool), { leaseDurationMs: 1_000, renewIntervalMs: 300 });
+    await world.win(world.store(pool), { leaseDurationMs: 1_000, renewIntervalMs: 300 });
     const stores = Array.from({ length: 50 }, () => world.store(pool));
     const observer = world.store(pool);
     const state = async () => (await observer.read(world.election, { expiry: "store-clock" }))?.state;
     await expect.poll(state, { timeout: 20_000 }).toBe("expired");
     await Promise.all(stores.map((store) => store.read(world.election, { expiry: "store-clock" })));
     const outcomes = await Promise.allSettled(
-      stores.map((store) => store.acquire(asking(world, { expiry: "store-clock", leaseDurationMs: 600_000 }))),
+      stores.map((store) => store.acquire(world.acquiring({ expiry: "store-clock", leaseDurationMs: 600_000 }))),
     );
     const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" && outcome.value.acquired ? [outcome.value] : []));
     expect(won).toHaveLength(1);
@@ -142,7 +143,7 @@ await describeDatabases(SERVERS, (test) => {
               });
           } else if (operation === "acquire") {
             await store.read(world.election, { expiry: "store-clock", timeoutMs: 1_000 });
-            const request = asking(world, { candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
+            const request = world.acquiring({ candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
             const outcome = await store.acquire({ ...request, expiry: "store-clock" });
             lease = outcome.acquired ? outcome.lease : undefined;
           } else if (lease) {

@@ -1,12 +1,14 @@
 import { Elector } from "@leasehold/core";
 import { expect } from "vitest";
-import { describeDatabases, failureOf, LIMITS, SERVERS, win } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { describeDatabases, SERVERS } from "./sql-world.ts";
 
 await describeDatabases(SERVERS, (test) => {
   test("a server that does not answer: the call ends in time, and the next one has a new connection", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     proxy.loseReplies();
     const beganMs = performance.now();
     await expect(store.read(world.election, { timeoutMs: 200 })).rejects.toMatchObject({
@@ -25,7 +27,7 @@ await describeDatabases(SERVERS, (test) => {
   test("however long it lasts: no connection is kept from those who come next", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const release = proxy.holdRequests();
     for (let tries = 0; tries < 20; tries += 1) {
       await expect(store.read(world.election, { timeoutMs: 20 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
@@ -40,7 +42,7 @@ await describeDatabases(SERVERS, (test) => {
 
   test("a server that is stopped where it stands, and goes on", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await world.daemon.pause();
     try {
       for (let tries = 0; tries < 4; tries += 1) {
@@ -58,7 +60,7 @@ await describeDatabases(SERVERS, (test) => {
   test("a reply that is lost after the commit: the acquisition is ours all the same", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
-    await (await win(world, world.store()), world.store().break(world.election, { reason: "r", immediate: true }));
+    await (await world.win(world.store()), world.store().break(world.election, { reason: "r", immediate: true }));
     await store.read(world.election);
     proxy.loseReplies();
     const acquisition = store.acquire({
@@ -80,7 +82,7 @@ await describeDatabases(SERVERS, (test) => {
   test("a reply that is lost after the commit: the renewal counts, from its own send", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const before = await world.leaseRow();
     proxy.loseReplies();
     const sentMs = performance.now();
@@ -99,7 +101,7 @@ await describeDatabases(SERVERS, (test) => {
   test("a connection that is reset in the middle of a statement", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     proxy.loseReplies();
     const renewal = failureOf(store.renew(lease, LIMITS));
     await proxy.waitForReplies();

@@ -5,7 +5,8 @@ import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { hostClock } from "../src/sqlite/host-clock.ts";
 import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
-import { ALL, describeDatabases, failOver, LEASE_MS, LIMITS, letPass, SERVERS, SqlWorld, stepClock, win } from "./sql-world.ts";
+import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { ALL, describeDatabases, failOver, letPass, SERVERS, SqlWorld, stepClock } from "./sql-world.ts";
 
 /** By a clock that is so much ahead, a lease that was just granted has run out. */
 const AHEAD_MS = LEASE_MS + 1_000;
@@ -28,7 +29,7 @@ function wallAhead(ms: number): Clock {
 await describeDatabases(ALL, (test) => {
   test("a leader is left alone after the database's clock was set forward", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await stepClock(world, AHEAD_MS);
 
     expect(await isElectedCold(world)).toBe(false);
@@ -36,7 +37,7 @@ await describeDatabases(ALL, (test) => {
   });
 
   test("no age is told of what another server has written, or the same one before it was started again", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await failOver(world);
 
@@ -45,7 +46,7 @@ await describeDatabases(ALL, (test) => {
   });
 
   test("whose holder is gone, it is taken over all the same, a lease after the first attempt", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await failOver(world);
 
@@ -57,7 +58,7 @@ await describeDatabases(ALL, (test) => {
 
   test("nor does a renewal on the new server help a clock that was another one's", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await failOver(world);
     await store.renew(lease, LIMITS);
     expect(await coldState(world)).toBe("held");
@@ -69,14 +70,14 @@ await describeDatabases(ALL, (test) => {
   test.for([AHEAD_MS, -AHEAD_MS])(
     "a leader is left alone by a process whose wall clock is %d ms ahead",
     async (ms, { world }) => {
-      await win(world, world.store());
+      await world.win(world.store());
 
       expect(await isElectedCold(world, world.store(world.place, wallAhead(ms)))).toBe(false);
     },
   );
 
   test("a wall clock alone never frees a lease, and keeps one from being freed that has run out", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     await letPass(world, AHEAD_MS);
 
     expect(await coldState(world, world.store(world.place, wallAhead(-AHEAD_MS)))).toBe("unknown");
@@ -85,14 +86,14 @@ await describeDatabases(ALL, (test) => {
   });
 
   test("what an administrator writes keeps the time, its clock, and the writer's wall clock", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await failOver(world);
     await world.store(world.place, wallAhead(AHEAD_MS)).break(world.election, { reason: "maintenance" });
     expect(await coldState(world)).toBe("unknown");
 
     const other = new SqlWorld(world.server);
-    await win(other, other.store());
+    await other.win(other.store());
     await letPass(other, AHEAD_MS);
     await other.store(other.place, wallAhead(AHEAD_MS)).break(other.election, { reason: "maintenance" });
     expect(await coldState(other)).toBe("expired");
@@ -109,7 +110,7 @@ await describeDatabases(ALL, (test) => {
 
 await describeDatabases(SERVERS, (test, kind) => {
   test("a server to which a failover goes does not tell the age by the former one's clock", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await using daemon = await (kind === "mysql" ? startMariaDb() : startPostgres());
     await using there = new SqlWorld({ kind, daemon, place: () => daemon.url });
@@ -132,7 +133,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
 await describeDatabases(["sqlite"], (test) => {
   test("the time is the host's own since it was started, which nobody sets", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     const row = await world.leaseRow();
     expect(row?.["nonce_clock"]).toBe(hostClock.identity);
     expect(Number(row?.["nonce_at"])).toBeLessThanOrEqual(hostClock.nowMs());
@@ -140,7 +141,7 @@ await describeDatabases(["sqlite"], (test) => {
   });
 
   test("another host, or another run of this one, tells no age", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     await letPass(world, AHEAD_MS);
     const on = (identity: string): RecordLeaseStore => {
       const database = new SqliteDatabase(world.place, systemClock, { identity, nowMs: () => hostClock.nowMs() });
@@ -153,7 +154,7 @@ await describeDatabases(["sqlite"], (test) => {
   });
 
   test("a host's clock that began anew makes leases younger, and frees none", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     const restarted = { identity: hostClock.identity, nowMs: () => AHEAD_MS };
     const database = new SqliteDatabase(world.place, wallAhead(AHEAD_MS), restarted);
     world.onEnd(() => database.close());

@@ -3,7 +3,9 @@ import type { Lease } from "@leasehold/core/provider";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
-import { ALL, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 type Calls = ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]>;
 
@@ -36,8 +38,8 @@ function asKnown({ candidateId, leaseDurationMs }: Lease) {
 async function everyCall(world: SqlWorld, place: unknown = world.place): Promise<Calls> {
   const store = world.store(place);
   const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
-  const lease = await win(world, store);
-  const claim = await win(world, occurrences);
+  const lease = await world.win(store);
+  const claim = await world.win(occurrences);
   const session = await world.session();
   await session.run("BEGIN");
   await Promise.all([store.close(), store.close()]);
@@ -75,7 +77,7 @@ await describeDatabases(ALL, (test) => {
 await describeDatabases(SERVERS, (test, kind) => {
   test("nobody is left waiting for a connection of a pool that is closed", async ({ world }) => {
     const store = world.store();
-    await win(world, store);
+    await world.win(store);
     // More than it has connections.
     const reads = Array.from({ length: 20 }, () => store.read(world.election, { timeoutMs: 60_000 }));
     const settled = Promise.allSettled(reads);

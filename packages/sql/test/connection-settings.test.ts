@@ -4,7 +4,8 @@ import { createPool as createCallbackPool } from "mysql2";
 import { createPool, type PoolOptions } from "mysql2/promise";
 import { type CustomTypesConfig, Pool, types as pgTypes } from "pg";
 import { describe, expect } from "vitest";
-import { describeDatabases, failureOf, recordOf, win, type SqlWorld } from "./sql-world.ts";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { describeDatabases, recordOf, type SqlWorld } from "./sql-world.ts";
 
 const signal = new AbortController().signal;
 const RECORD: LeaseRecord = recordOf({
@@ -115,7 +116,7 @@ await describeDatabases(["mysql"], (test) => {
     test("reads what others have written since somebody's transaction began on it", async ({ world }) => {
       const pool = await uncommitting(world);
       await pool.query("SELECT * FROM leasehold_leases");
-      const lease = await win(world, world.store());
+      const lease = await world.win(world.store());
 
       await expect(world.store(pool).read(world.election)).resolves.toMatchObject({ term: lease.term, holder: "a" });
     });
@@ -124,7 +125,7 @@ await describeDatabases(["mysql"], (test) => {
       await world.run("CREATE TABLE left_over (a INT) ENGINE = InnoDB");
       const pool = await uncommitting(world);
       await pool.query("INSERT INTO left_over VALUES (1)");
-      await win(world, world.store(pool));
+      await world.win(world.store(pool));
 
       await expect(world.run("SELECT * FROM left_over")).resolves.toEqual([]);
     });
@@ -132,7 +133,7 @@ await describeDatabases(["mysql"], (test) => {
     test("leaves no lock behind where its write lost", async ({ world }) => {
       const pool = await uncommitting(world);
       const store = world.store(pool);
-      await win(world, store);
+      await world.win(store);
       const rows = world.rows(pool);
       const put = { ifVersion: "another", keepsNonce: false, fence: { term: 2, termId: "t" }, signal };
       await expect(rows.put(world.election, recordOf({ term: 2 }), put)).resolves.toEqual({ stored: false });

@@ -5,7 +5,9 @@ import { createPool as createCallbackPool } from "mysql2";
 import { createPool } from "mysql2/promise";
 import { Client, Pool } from "pg";
 import { expect, test as plainTest } from "vitest";
-import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 /** A pool as users have one, and what they can see of it. */
 interface UsersPool {
@@ -119,7 +121,7 @@ await describeDatabases(ALL, (test) => {
     const before = world.kind === "sqlite" ? 0 : await sessions(world);
     {
       await using store = new SqlLeaseStore({ [world.kind]: world.place });
-      await win(world, store);
+      await world.win(store);
       if (world.kind !== "sqlite") expect(await sessions(world)).toBeGreaterThan(before);
     }
     if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(before);
@@ -131,7 +133,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     const users = usersPool(world, 3);
     {
       await using store = new SqlLeaseStore({ [kind]: users.pool });
-      const lease = await win(world, store);
+      const lease = await world.win(store);
       await store.renew(lease, LIMITS);
       await store.release(lease, LIMITS);
     }
@@ -143,13 +145,13 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   if (kind === "mysql")
     test("a URL may say mariadb", async ({ world }) => {
-      await expect(win(world, world.store(world.place.replace("mysql:", "mariadb:")))).resolves.toMatchObject({ term: 1 });
+      await expect(world.win(world.store(world.place.replace("mysql:", "mariadb:")))).resolves.toMatchObject({ term: 1 });
     });
 
   test("without a free connection a call ends in time; the connection that comes late goes back", async ({ world }) => {
     const users = usersPool(world, 1);
     const store = world.store(users.pool);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const giveBack = await users.take();
     const beganMs = performance.now();
     for (const call of [() => store.renew(lease, { timeoutMs: 100 }), () => store.read(world.election, { timeoutMs: 100 })]) {
@@ -167,12 +169,12 @@ await describeDatabases(SERVERS, (test, kind) => {
   test("a hundred calls leave no connection behind, won or lost or failed", async ({ world }) => {
     const users = usersPool(world, 4);
     const store = world.store(users.pool);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const rival = world.store(users.pool);
     const calls = Array.from({ length: 100 }, (_, index) =>
       [
         () => store.read(world.election),
-        () => rival.acquire(asking(world)),
+        () => rival.acquire(world.acquiring()),
         () => rival.read(world.election, { timeoutMs: 1 }),
         () => store.publish(lease, `${index}`, { timeoutMs: 2 }),
       ][index % 4]?.(),
@@ -190,7 +192,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   test("a connection whose statement was given up is closed, and the next call has another one", async ({ world }) => {
     const users = usersPool(world, 2);
     const store = world.store(users.pool);
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const session = await world.session();
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
@@ -210,7 +212,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("the server ends idle connections: the process lives on, and so does the leadership", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await Promise.all([1, 2, 3].map(() => store.read(world.election)));
     const kill =
       kind === "mysql"
@@ -232,7 +234,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("a connection that is killed in the middle of a statement fails that call alone", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const session = await world.session();
     for (let round = 0; round < 3; round += 1) {
       await session.run("BEGIN");
@@ -249,7 +251,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("a statement that an administrator cancels has timed out", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const session = await world.session();
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
@@ -263,7 +265,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("a store that is closed while it cancels a statement is closed without a stir", async ({ world }) => {
     const session = await world.session();
-    const lease = await win(world, world.store());
+    const lease = await world.win(world.store());
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term, term_id = term_id WHERE election = ?", [world.name()]);
     for (let round = 0; round < 8; round += 1) {

@@ -7,7 +7,9 @@ import { mysqlMeaning } from "../src/mysql/mysql-errors.ts";
 import { postgresMeaning } from "../src/postgres/postgres-errors.ts";
 import { toStoreError } from "../src/sql-errors.ts";
 import { sqliteMeaning } from "../src/sqlite/sqlite-errors.ts";
-import { asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 const PASSWORD = "hush-hush-4711";
 
@@ -94,7 +96,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     const place = await arrange(world);
     const store = world.store(place);
     const readable = name === "the account may only read";
-    const calls = [() => store.acquire(asking(world)), ...(readable ? [] : [() => store.read(world.election)])];
+    const calls = [() => store.acquire(world.acquiring()), ...(readable ? [] : [() => store.read(world.election)])];
     for (const call of calls) {
       const error = await failureOf(call());
       expect(error).toBeInstanceOf(StoreError);
@@ -114,27 +116,27 @@ await describeDatabases(SERVERS, (test, kind) => {
       else url.searchParams.set("options", "-c search_path=bare");
     });
     const store = world.store(place);
-    for (const call of [() => store.acquire(asking(world)), () => store.read(world.election)]) {
+    for (const call of [() => store.acquire(world.acquiring()), () => store.read(world.election)]) {
       const error = await failureOf(call());
       expect(error).toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
       expect(error.message).toContain("migrate()");
     }
     await store.migrate();
-    await expect(win(world, store)).resolves.toMatchObject({ term: 1 });
+    await expect(world.win(store)).resolves.toMatchObject({ term: 1 });
   });
 
   test("when the server takes no writes, as a replica", async ({ world }) => {
     const store = world.store(await account(world, "candidate", "SELECT, INSERT, UPDATE"));
-    await win(world, world.store());
+    await world.win(world.store());
     await store.read(world.election);
-    const lease = await win(world, store, { election: `${world.election} 2` });
+    const lease = await world.win(store, { election: `${world.election} 2` });
     // Of the whole server, for those who are no administrators.
     await world.run(
       kind === "mysql" ? "SET GLOBAL read_only = 1" : "ALTER ROLE candidate SET default_transaction_read_only = on",
     );
     try {
       const fresh = world.store(urlOf(world, (url) => Object.assign(url, { username: "candidate", password: PASSWORD })));
-      const error = await failureOf(fresh.acquire(asking(world, { election: `${world.election} 3` })));
+      const error = await failureOf(fresh.acquire(world.acquiring({ election: `${world.election} 3` })));
       expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
       await expect(fresh.read(world.election)).resolves.toMatchObject({ term: 1 });
     } finally {
@@ -144,7 +146,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 
   test("when the server's own limit of waiting for a lock is shorter", async ({ world }) => {
-    const lease = await win(world, world.store());
+    const lease = await world.win(world.store());
     const session = await world.session();
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
@@ -166,7 +168,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       kind === "mysql" ? "ALTER USER 'crowded'@'%' WITH MAX_USER_CONNECTIONS 1" : "ALTER ROLE crowded CONNECTION LIMIT 1",
     );
     await world.session(place);
-    const error = await failureOf(world.store(place).acquire(asking(world)));
+    const error = await failureOf(world.store(place).acquire(world.acquiring()));
     expect(error).toMatchObject({ code: "STORE_THROTTLED", mayHaveBeenApplied: false });
     expect(shown(error)).not.toContain(PASSWORD);
   });
@@ -188,7 +190,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   test("no error of a write shows its nonce, its termId, its version or its value", async ({ world }) => {
     const place = await account(world, "reader_too", "SELECT");
     const store = world.store();
-    const lease = await win(world, store, { value: "the-value-of-it" });
+    const lease = await world.win(store, { value: "the-value-of-it" });
     const { nonce, version } = (await world.leaseRow()) ?? {};
     const failures = [
       await failureOf(world.store(place).break(world.election, { reason: "the-reason", ...LIMITS })),

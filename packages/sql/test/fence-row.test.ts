@@ -2,18 +2,19 @@ import { rm, symlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
-import { ALL, asking, describeDatabases, LIMITS, win } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { ALL, describeDatabases } from "./sql-world.ts";
 
 await describeDatabases(ALL, (test) => {
   test("a fence whose row is gone is made again, and is the next leader's", async ({ world }) => {
     const store = world.store();
-    await store.release(await win(world, store), LIMITS);
+    await store.release(await world.win(store), LIMITS);
     await world.run("DELETE FROM leasehold_fences WHERE election = ?", [world.name()]);
 
     // At the second try, where making it again takes one.
     const next = world.store();
-    let outcome = await next.acquire(asking(world));
-    if (!outcome.acquired) outcome = await next.acquire(asking(world));
+    let outcome = await next.acquire(world.acquiring());
+    if (!outcome.acquired) outcome = await next.acquire(world.acquiring());
 
     expect(outcome).toMatchObject({ acquired: true, lease: { term: 2 } });
     expect(await world.fenceRow()).toMatchObject({ term: 2, term_id: outcome.acquired ? outcome.lease.termId : "" });
@@ -22,17 +23,20 @@ await describeDatabases(ALL, (test) => {
   describe("a fence that is ahead of the lease, which was restored or is another one", () => {
     test("lets nobody lead, says so, and stays as it is, until an administrator names a later term", async ({ world }) => {
       const store = world.store();
-      await store.release(await win(world, store), LIMITS);
+      await store.release(await world.win(store), LIMITS);
       await world.run("UPDATE leasehold_fences SET term = 5, term_id = 'somebody' WHERE election = ?", [world.name()]);
       const before = await world.leaseRow();
 
       for (let tries = 0; tries < 2; tries += 1) {
-        await expect(world.store().acquire(asking(world))).rejects.toMatchObject({ code: "TERM_REGRESSED", highestTermSeen: 5 });
+        await expect(world.store().acquire(world.acquiring())).rejects.toMatchObject({
+          code: "TERM_REGRESSED",
+          highestTermSeen: 5,
+        });
       }
       expect(await world.leaseRow()).toEqual(before);
       expect(await world.fenceRow()).toMatchObject({ term: 5, term_id: "somebody" });
 
-      await expect(world.store().acquire(asking(world, { minTerm: 6 }))).resolves.toMatchObject({ lease: { term: 6 } });
+      await expect(world.store().acquire(world.acquiring({ minTerm: 6 }))).resolves.toMatchObject({ lease: { term: 6 } });
       expect(await world.fenceRow()).toMatchObject({ term: 6 });
     });
   });
@@ -41,28 +45,28 @@ await describeDatabases(ALL, (test) => {
 await describeDatabases(["sqlite"], (test) => {
   test("a file has one lease, by whichever of its names it is opened", async ({ world }) => {
     const store = world.store();
-    await win(world, store);
+    await world.win(store);
     const other = `${world.place}-other-name`;
     await symlink(world.place, other);
     world.onEnd(() => rm(other, { force: true }));
 
-    const outcome = await world.store(other).acquire(asking(world, { candidateId: "b" }));
+    const outcome = await world.store(other).acquire(world.acquiring({ candidateId: "b" }));
     expect(outcome).toMatchObject({ acquired: false, current: { holder: "a" } });
   });
 
   test("leases that were deleted while their fences were kept do not begin again", async ({ world }) => {
     const store = world.store();
-    await win(world, store);
+    await world.win(store);
     await rm(`${world.place}-leasehold`);
 
-    await expect(world.store().acquire(asking(world))).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+    await expect(world.store().acquire(world.acquiring())).rejects.toMatchObject({ code: "TERM_REGRESSED" });
   });
 });
 
 await describeDatabases(["postgres"], (test) => {
   test("a leader whose guarded transactions never pause does not keep an administrator from the fence", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const write = async (): Promise<void> => {
       const session = await world.session();
       for (let passes = true; passes;) {

@@ -3,7 +3,9 @@ import type { Lease } from "@leasehold/core/provider";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import { createConnection } from "mysql2";
 import { describe, expect } from "vitest";
-import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type Session, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { ALL, describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
 interface Led {
   readonly store: SqlLeaseStore;
@@ -13,7 +15,7 @@ interface Led {
 /** A leader, and a table of the user's that it writes to. */
 async function led(world: SqlWorld): Promise<Led> {
   const store = world.store();
-  const lease = await win(world, store);
+  const lease = await world.win(store);
   await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100), who VARCHAR(100))");
   return { store, lease };
 }
@@ -78,7 +80,7 @@ await describeDatabases(ALL, (test, kind) => {
     test("after a successor's acquisition, which the error names", async ({ world }) => {
       const { store, lease } = await led(world);
       await world.store().break(world.election, { reason: "r", immediate: true });
-      const next = await win(world, world.store(), { candidateId: "b" });
+      const next = await world.win(world.store(), { candidateId: "b" });
       const error = await failureOf(guardedWrite(world, store, lease));
       expect(error).toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
       expect(error.message).toContain("term 2");
@@ -166,7 +168,7 @@ await describeDatabases(ALL, (test, kind) => {
         await world.run("UPDATE leasehold_leases SET lease_duration_ms = 1 WHERE election = ?", [world.name()]);
         const rival = world.store();
         await rival.read(world.election, { expiry: "store-clock" });
-        return await rival.acquire(asking(world, { candidateId: "b", expiry: "store-clock", ...short }));
+        return await rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock", ...short }));
       },
     };
 
@@ -232,7 +234,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       await guardedWrite(world, store, lease, setting(level));
       await store.release(lease, LIMITS);
       await expect(guardedWrite(world, store, lease, setting(level))).rejects.toBeInstanceOf(FencedError);
-      const next = await win(world, store);
+      const next = await world.win(store);
       await guardedWrite(world, store, next, setting(level));
       await expect(writes(world)).resolves.toEqual(["term 1", "term 2"]);
     },

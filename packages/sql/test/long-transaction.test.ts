@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector } from "@leasehold/core";
 import { expect } from "vitest";
-import { ALL, asking, describeDatabases } from "./sql-world.ts";
+import { ALL, describeDatabases } from "./sql-world.ts";
 
 await describeDatabases(ALL, (test, kind) => {
   test("a transaction that outlasts the renew deadline, and the lease, does not depose its own leader", async ({ world }) => {
@@ -19,7 +19,7 @@ await describeDatabases(ALL, (test, kind) => {
     const rival = world.store();
     while (performance.now() - beganMs < 1.5 * leaseDurationMs) {
       expect(leadership.isValid()).toBe(true);
-      const attempt = await rival.acquire(asking(world, { candidateId: "b", expiry: "store-clock" }));
+      const attempt = await rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock" }));
       expect(attempt.acquired).toBe(false);
       // Not through a connection that waits for the lock of SQLite's file.
       if (kind !== "sqlite") nonces.add((await world.leaseRow())?.["nonce"]);

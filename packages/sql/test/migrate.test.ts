@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { Elector } from "@leasehold/core";
 import { expect } from "vitest";
-import { ALL, asking, describeDatabases, failureOf, LIMITS, SERVERS, win, type Session, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { ALL, describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
 /** A place of its own on the server, with nothing in it. */
 async function bare(world: SqlWorld, name: string): Promise<string> {
@@ -41,7 +43,7 @@ await describeDatabases(ALL, (test) => {
   test("it can be repeated, and leaves what is there as it is", async ({ world }) => {
     const store = world.store();
     await store.migrate();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await store.migrate();
     await world.store().migrate();
     expect(await world.leaseRow()).toMatchObject({ term: 1, term_id: lease.termId });
@@ -66,7 +68,7 @@ await describeDatabases(ALL, (test, kind) => {
     for (const [index, statement] of former.entries()) await sessions[index]!.run(statement);
 
     const store = world.store(place);
-    for (const call of [() => store.migrate(), () => store.read(world.election), () => store.acquire(asking(world))]) {
+    for (const call of [() => store.migrate(), () => store.read(world.election), () => store.acquire(world.acquiring())]) {
       const error = await failureOf(call());
       expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
       expect(error.message).toContain("nonce_clock");
@@ -97,14 +99,14 @@ await describeDatabases(SERVERS, (test, kind) => {
     const store = world.store(await as(world, "candidate", "SELECT, INSERT, UPDATE"));
     const elector = new Elector({ store, election: world.election, candidateId: "a" });
     await expect(elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const session = await world.session(await as(world, "worker", "SELECT, UPDATE"));
     await session.run("BEGIN");
     await store.fence(lease, session.connection);
     await session.run("COMMIT");
     await expect(store.break(world.election, { reason: "r" })).resolves.toMatchObject({ broken: true });
     const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
-    const claim = await win(world, occurrences);
+    const claim = await world.win(occurrences);
     await session.run("BEGIN");
     await occurrences.fence(claim, session.connection);
     await session.run("COMMIT");
@@ -112,12 +114,12 @@ await describeDatabases(SERVERS, (test, kind) => {
     // Only migrate() needs more.
     if (kind === "postgres")
       expect(
-        (await failureOf(world.store(await as(world, "reader", "SELECT")).acquire(asking(world, { election: "new" })))).message,
+        (await failureOf(world.store(await as(world, "reader", "SELECT")).acquire(world.acquiring({ election: "new" })))).message,
       ).toContain("SELECT, INSERT and UPDATE");
   });
 
   test("an observer needs SELECT", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     const store = world.store(await as(world, "observer", "SELECT"));
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held", holder: "a" });
     await expect(store.break(world.election, { reason: "r" })).rejects.toMatchObject({ code: "STORE_DENIED" });

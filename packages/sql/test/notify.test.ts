@@ -1,7 +1,9 @@
 import { Elector, Observer, type LeaseSnapshot } from "@leasehold/core";
 import { Pool } from "pg";
 import { expect } from "vitest";
-import { describeDatabases, failureOf, LIMITS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { describeDatabases, type SqlWorld } from "./sql-world.ts";
 
 /** A watch, and what it has told so far. */
 function watching(world: SqlWorld, store = world.store(), election = world.election) {
@@ -32,7 +34,7 @@ await describeDatabases(["postgres"], (test) => {
     await expect.poll(() => told.length).toBe(1);
     expect(told[0]).toBeUndefined();
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await expect.poll(() => told.at(-1)).toMatchObject({ term: 1, holder: "a" });
     const after = told.length;
     for (let renewals = 0; renewals < 5; renewals += 1) await store.renew(lease, LIMITS);
@@ -45,7 +47,7 @@ await describeDatabases(["postgres"], (test) => {
     await transferring;
     await store.release(lease, LIMITS);
     await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant", term: 1 });
-    const next = await win(world, store, { candidateId: "b" });
+    const next = await world.win(store, { candidateId: "b" });
     await expect.poll(() => told.at(-1)).toMatchObject({ term: 2, holder: "b" });
     await admin.break(world.election, { reason: "why" });
     await expect.poll(() => told.at(-1)).toMatchObject({ endingReason: "why", term: 2 });
@@ -58,7 +60,7 @@ await describeDatabases(["postgres"], (test) => {
 
   test("a publication is pushed, once", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store, { value: "before" });
+    const lease = await world.win(store, { value: "before" });
     const { told } = watching(world);
     await expect.poll(() => told.length).toBe(1);
     await store.publish(lease, "after", LIMITS);
@@ -71,8 +73,8 @@ await describeDatabases(["postgres"], (test) => {
 
   test("an immediate break is pushed, and another election's changes are not", async ({ world }) => {
     const store = world.store();
-    await win(world, store);
-    await win(world, store, { election: `${world.election}-other` });
+    await world.win(store);
+    await world.win(store, { election: `${world.election}-other` });
     const watcher = world.store();
     const { told } = watching(world, watcher);
     const other = watching(world, watcher, `${world.election}-other`);
@@ -99,7 +101,7 @@ await describeDatabases(["postgres"], (test) => {
     // And comes again.
     const again = watching(world, store);
     await expect.poll(() => again.told.length).toBe(1);
-    await win(world, world.store());
+    await world.win(world.store());
     await expect.poll(() => again.told.at(-1)).toMatchObject({ term: 1 });
   });
 
@@ -116,7 +118,7 @@ await describeDatabases(["postgres"], (test) => {
     const watch = store.watch?.(world.election, { signal: stop.signal })[Symbol.asyncIterator]();
     await watch?.next();
     const [pid] = await listeners(world);
-    await win(world, world.store());
+    await world.win(world.store());
     // Whoever listens beside it has been told by now.
     await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
     await expect.poll(() => listeners(world)).toEqual([]);
@@ -210,7 +212,7 @@ await describeDatabases(["postgres"], (test) => {
       for await (const leader of observer.observe({ signal: stop.signal })) seen.push(leader?.term);
     })();
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(1);
     await store.release(lease, LIMITS);
     await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBeUndefined();

@@ -2,17 +2,9 @@ import { FencedError, UnsupportedError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import type { SqlOccurrenceStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
-import {
-  asking,
-  describeDatabases,
-  failureOf,
-  LEASE_MS,
-  LIMITS,
-  SERVERS,
-  win,
-  type Session,
-  type SqlWorld,
-} from "./sql-world.ts";
+import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const SHORT = { timeoutMs: 150 };
@@ -28,7 +20,7 @@ function occurrencesOf(world: SqlWorld): SqlOccurrenceStore {
 
 async function claimed(world: SqlWorld, leaseDurationMs = LEASE_MS): Promise<Claimed> {
   const occurrences = occurrencesOf(world);
-  return { occurrences, claim: await win(world, occurrences, { election: TICK, leaseDurationMs }) };
+  return { occurrences, claim: await world.win(occurrences, { election: TICK, leaseDurationMs }) };
 }
 
 /** A transaction that has passed the fence and goes on. */
@@ -78,7 +70,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     test("after the next attempt has begun, which then passes", async ({ world }) => {
       const { occurrences, claim } = await claimed(world);
       await occurrencesOf(world).break(TICK, { reason: "r", immediate: true });
-      const next = await win(world, occurrencesOf(world), { election: TICK, candidateId: "b" });
+      const next = await world.win(occurrencesOf(world), { election: TICK, candidateId: "b" });
       expect(await pass(world, occurrences, claim)).toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
       expect(await pass(world, occurrences, next)).toBeUndefined();
     });
@@ -94,7 +86,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       ]) {
         expect(await pass(world, occurrences, { ...claim, ...other })).toBeInstanceOf(FencedError);
       }
-      const lease = await win(world, world.store(), { election: TICK });
+      const lease = await world.win(world.store(), { election: TICK });
       expect(await pass(world, occurrences, lease)).toBeInstanceOf(FencedError);
       const elsewhere = world.store().occurrences(`${world.election} `, { retentionMs: 60_000 });
       expect(await pass(world, elsewhere, claim)).toBeInstanceOf(FencedError);
@@ -118,7 +110,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       "the next attempt": async (world) => {
         const rival = occurrencesOf(world);
         await rival.read(TICK, { expiry: "store-clock" });
-        const request = asking(world, { election: TICK, candidateId: "b", expiry: "store-clock", ...SHORT });
+        const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock", ...SHORT });
         return await rival.acquire(request);
       },
     };
@@ -134,7 +126,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const { version } = (await world.occurrenceRow(TICK)) ?? {};
       // Looks wait for nobody, and neither do other occurrences.
       await expect(occurrencesOf(world).read(TICK)).resolves.toMatchObject({ term: 1 });
-      await win(world, occurrencesOf(world), { election: "another" });
+      await world.win(occurrencesOf(world), { election: "another" });
       await session.run("COMMIT");
       expect(await world.occurrenceRow(TICK)).toMatchObject({ term: 1, version, term_id: before.claim.termId });
     });

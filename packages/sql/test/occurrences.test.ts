@@ -4,19 +4,9 @@ import type { LeaseRecord } from "@leasehold/core/provider";
 import type { SqlLeaseStore, SqlOccurrenceStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
 import { ODD_NAMES } from "./odd-names.ts";
-import {
-  ALL,
-  asking,
-  describeDatabases,
-  failureOf,
-  LEASE_MS,
-  LIMITS,
-  letPass,
-  recordOf,
-  win,
-  type Kind,
-  type SqlWorld,
-} from "./sql-world.ts";
+import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { ALL, describeDatabases, letPass, recordOf, type Kind, type SqlWorld } from "./sql-world.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const NEXT = "nightly@2026-11-21T10:00:00.000Z";
@@ -65,9 +55,9 @@ await describeDatabases(ALL, (test, kind) => {
   describe("an occurrence", () => {
     test("is claimed by one, and refused to others meanwhile", async ({ world }) => {
       const first = occurrencesOf(world);
-      const claim = await win(world, first, { election: TICK });
+      const claim = await world.win(first, { election: TICK });
       expect(claim).toMatchObject({ election: TICK, term: 1 });
-      const request = asking(world, { election: TICK, candidateId: "b", expiry: "store-clock" });
+      const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock" });
       await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({ acquired: false });
       await expect(tryCold(world)).resolves.toEqual({ elected: false, leader: expect.objectContaining({ candidateId: "a" }) });
       await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: true });
@@ -78,12 +68,12 @@ await describeDatabases(ALL, (test, kind) => {
 
     test("that is done is refused to everybody for good", async ({ world }) => {
       const first = occurrencesOf(world);
-      const claim = await win(world, first, { election: TICK });
+      const claim = await world.win(first, { election: TICK });
       await expect(first.complete(claim, LIMITS)).resolves.toBe("released");
       for (const ms of [0, LEASE_MS, 3_600_000_000]) {
         await letPass(world, ms, "leasehold_occurrences");
         await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-        const request = asking(world, { election: TICK });
+        const request = world.acquiring({ election: TICK });
         await expect(first.acquire(request)).resolves.toMatchObject({ acquired: false, current: { bar: { kind: "done" } } });
         await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({
           acquired: false,
@@ -99,13 +89,13 @@ await describeDatabases(ALL, (test, kind) => {
 
     test("that was released before it was done may be claimed again, as the next attempt", async ({ world }) => {
       const first = occurrencesOf(world);
-      await first.release(await win(world, first, { election: TICK }), LIMITS);
+      await first.release(await world.win(first, { election: TICK }), LIMITS);
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2, result: 2 });
     });
 
     test("that is held back waits, by the database's clock", async ({ world }) => {
       const first = occurrencesOf(world);
-      await first.release(await win(world, first, { election: TICK }), { ...LIMITS, holdMs: 60_000 });
+      await first.release(await world.win(first, { election: TICK }), { ...LIMITS, holdMs: 60_000 });
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
       await letPass(world, 60_000, "leasehold_occurrences");
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
@@ -113,12 +103,12 @@ await describeDatabases(ALL, (test, kind) => {
 
     test("whose claimant crashed is taken over, once it has run out by the database's clock", async ({ world }) => {
       const crashed = occurrencesOf(world);
-      const claim = await win(world, crashed, { election: TICK });
+      const claim = await world.win(crashed, { election: TICK });
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
       await letPass(world, LEASE_MS, "leasehold_occurrences");
 
       const cold = occurrencesOf(world);
-      const request = asking(world, { election: TICK, candidateId: "b", expiry: "store-clock" });
+      const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock" });
       await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
 
       await expect(crashed.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
@@ -128,7 +118,7 @@ await describeDatabases(ALL, (test, kind) => {
 
     test("can be broken", async ({ world }) => {
       const first = occurrencesOf(world);
-      const claim = await win(world, first, { election: TICK });
+      const claim = await world.win(first, { election: TICK });
       await expect(occurrencesOf(world).break(TICK, { reason: "runaway" })).resolves.toEqual({ broken: true, term: 1 });
       await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
     });
@@ -136,11 +126,11 @@ await describeDatabases(ALL, (test, kind) => {
     test("of one election is not that of another, nor an election", async ({ world }) => {
       const [other, more] = [`${world.election} `, world.election.toUpperCase()];
       const store = world.store();
-      await win(world, store, { election: TICK });
+      await world.win(store, { election: TICK });
       for (const election of [world.election, other, more]) {
         const occurrences = occurrencesOf(world, election);
         await expect(occurrences.read(TICK)).resolves.toBeUndefined();
-        const claim = await win(world, occurrences, { election: TICK });
+        const claim = await world.win(occurrences, { election: TICK });
         expect(claim.term).toBe(1);
         if (election === other) await occurrences.complete(claim, LIMITS);
       }
@@ -155,12 +145,12 @@ await describeDatabases(ALL, (test, kind) => {
     test("has a name that is told apart from every other, and so has its election", async ({ world }) => {
       const occurrences = occurrencesOf(world);
       for (const name of ODD_NAMES) {
-        await expect(occurrences.acquire(asking(world, { election: name, candidateId: name }))).resolves.toMatchObject({
+        await expect(occurrences.acquire(world.acquiring({ election: name, candidateId: name }))).resolves.toMatchObject({
           acquired: true,
           lease: { term: 1 },
         });
         const ofOdd = occurrencesOf(world, name);
-        const { term } = await win(world, ofOdd, { election: world.election, candidateId: name });
+        const { term } = await world.win(ofOdd, { election: world.election, candidateId: name });
         expect(term, name).toBe(1);
       }
       const cold = occurrencesOf(world);
@@ -197,7 +187,7 @@ await describeDatabases(ALL, (test, kind) => {
     });
 
     test("whose row is no record is foreign, and stays as it is", async ({ world }) => {
-      await win(world, occurrencesOf(world), { election: TICK });
+      await world.win(occurrencesOf(world), { election: TICK });
       await world.run("UPDATE leasehold_occurrences SET done = 2 WHERE election = ?", [world.name()]);
       const before = await world.occurrenceRow(TICK);
       const error = await failureOf(tryCold(world));
@@ -211,7 +201,7 @@ await describeDatabases(ALL, (test, kind) => {
         const election = `tick ${round}`;
         const outcomes = await Promise.all(
           stores.map(async (store, index) =>
-            store.acquire(asking(world, { election, candidateId: `c${index}` })).catch((error: unknown) => {
+            store.acquire(world.acquiring({ election, candidateId: `c${index}` })).catch((error: unknown) => {
               expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
               return { acquired: false } as const;
             }),
@@ -236,12 +226,12 @@ await describeDatabases(ALL, (test, kind) => {
         expect(leftMs).toBeGreaterThan(RETENTION_MS - (performance.now() - beganMs) - 2);
         expect(leftMs).toBeLessThanOrEqual(RETENTION_MS + 2);
       };
-      let claim = await win(world, occurrences, { election: TICK });
+      let claim = await world.win(occurrences, { election: TICK });
       await after(() => occurrences.renew(claim, LIMITS));
       await after(() => occurrences.publish(claim, "v", LIMITS));
       await after(() => occurrences.transfer(TICK, "b", { signal: AbortSignal.timeout(50) }).catch(() => undefined));
       await after(() => occurrences.release(claim, LIMITS));
-      await after(async () => (claim = await win(world, occurrences, { election: TICK, candidateId: "b" })));
+      await after(async () => (claim = await world.win(occurrences, { election: TICK, candidateId: "b" })));
       await after(() => occurrences.break(TICK, { reason: "r" }));
       await after(() => occurrences.complete(claim, LIMITS));
     });
@@ -249,7 +239,7 @@ await describeDatabases(ALL, (test, kind) => {
     test("for the retention from its first claim on, however short or long", async ({ world }) => {
       for (const retentionMs of [1, 1.5, 60_000.001, 2_147_483_647]) {
         const election = `${world.election} ${retentionMs}`;
-        await win(world, occurrencesOf(world, election, retentionMs), { election: TICK });
+        await world.win(occurrencesOf(world, election, retentionMs), { election: TICK });
         const [row] = await world.run("SELECT * FROM leasehold_occurrences WHERE election = ?", [world.name(election)]);
         // SQLite tells the time of day by the host's wall clock, as the writer does, and ages by another one.
         const written = kind === "sqlite" ? "nonce_wall_ms" : "nonce_at";
@@ -266,7 +256,7 @@ await describeDatabases(ALL, (test, kind) => {
 
       const occurrences = occurrencesOf(world);
       for (const election of [TICK, NEXT]) {
-        await occurrences.complete(await win(world, occurrences, { election }), LIMITS);
+        await occurrences.complete(await world.win(occurrences, { election }), LIMITS);
       }
       await world.run(DELETE[kind]);
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
@@ -277,13 +267,13 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: false });
       // Nobody remembers that it was done.
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 1 });
-      await expect(occurrences.acquire(asking(world, { election: TICK }))).resolves.toMatchObject({ acquired: false });
+      await expect(occurrences.acquire(world.acquiring({ election: TICK }))).resolves.toMatchObject({ acquired: false });
     });
   });
 
   test("a claimant whose row is deleted has lost its claim", async ({ world }) => {
     const occurrences = occurrencesOf(world);
-    const claim = await win(world, occurrences, { election: TICK });
+    const claim = await world.win(occurrences, { election: TICK });
     await world.run("DELETE FROM leasehold_occurrences WHERE election = ?", [world.name()]);
     await expect(occurrences.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
     await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("not-held");

@@ -1,8 +1,10 @@
 import { Elector } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { describe, expect } from "vitest";
-import { ALL, asking, describeDatabases, LIMITS, SERVERS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 /** A store that notes each statement it sends. */
 function counting(world: SqlWorld) {
@@ -57,16 +59,16 @@ await describeDatabases(SERVERS, (test, kind) => {
   test("what each operation costs, in statements", async ({ world }) => {
     const { store, during } = counting(world);
     const update = kind === "mysql" ? "UPDATE" : "WITH";
-    const first = await during(() => store.acquire(asking(world)));
+    const first = await during(() => store.acquire(world.acquiring()));
     // The look finds nothing, and the rows are made.
     expect(first.slice(0, 1)).toEqual(["SELECT"]);
     expect(first.slice(1)).toEqual(kind === "mysql" ? ["INSERT", "INSERT", "UPDATE"] : ["WITH", "WITH"]);
-    const lease = await win(world, world.store(), { election: "unused" });
+    const lease = await world.win(world.store(), { election: "unused" });
     expect(lease.term).toBe(1);
     await store.break(world.election, { reason: "r", immediate: true });
 
-    const held = asking(world);
-    const taken: { lease?: Awaited<ReturnType<typeof win>> } = {};
+    const held = world.acquiring();
+    const taken: { lease?: Lease } = {};
     expect(
       await during(async () => {
         const outcome = await store.acquire(held);
@@ -83,8 +85,8 @@ await describeDatabases(SERVERS, (test, kind) => {
   test("what a claim of an occurrence costs, in statements", async ({ world }) => {
     const { store, during } = counting(world);
     const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
-    const claim = async () => win(world, occurrences, { election: "tick" });
-    const claimed: { lease?: Awaited<ReturnType<typeof win>> } = {};
+    const claim = async () => world.win(occurrences, { election: "tick" });
+    const claimed: { lease?: Lease } = {};
     expect(await during(async () => (claimed.lease = await claim()))).toEqual(["SELECT", "INSERT", "UPDATE"]);
     const lease = claimed.lease ?? expect.fail("It should have been claimed.");
     expect(await during(() => occurrences.renew(lease, LIMITS))).toEqual(["UPDATE"]);
@@ -92,12 +94,12 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 
   test("a standby's look is one statement, and writes nothing", async ({ world }) => {
-    await win(world, world.store());
+    await world.win(world.store());
     const { store, during } = counting(world);
     await store.read(world.election);
     for (let looks = 0; looks < 3; looks += 1) expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
     // What is known to be held is not even asked for.
-    expect(await during(() => store.acquire(asking(world)))).toEqual([]);
+    expect(await during(() => store.acquire(world.acquiring()))).toEqual([]);
   });
 });
 
@@ -105,12 +107,12 @@ await describeDatabases(ALL, (test) => {
   describe("the MySQL way of electing", () => {
     test("insert or take over: acquire", async ({ world }) => {
       const store = world.store();
-      await expect(store.acquire(asking(world))).resolves.toMatchObject({ acquired: true, lease: { term: 1 } });
-      await expect(world.store().acquire(asking(world, { candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
+      await expect(store.acquire(world.acquiring())).resolves.toMatchObject({ acquired: true, lease: { term: 1 } });
+      await expect(world.store().acquire(world.acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
       await world.run("UPDATE leasehold_leases SET lease_duration_ms = 1 WHERE election = ?", [world.name()]);
       const rival = world.store();
       await rival.read(world.election, { expiry: "store-clock" });
-      await expect(rival.acquire(asking(world, { candidateId: "b", expiry: "store-clock" }))).resolves.toMatchObject({
+      await expect(rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock" }))).resolves.toMatchObject({
         acquired: true,
         lease: { term: 2 },
       });
@@ -118,10 +120,10 @@ await describeDatabases(ALL, (test) => {
 
     test("am I leader: renew, or the elector's own word", async ({ world }) => {
       const store = world.store();
-      const lease = await win(world, store);
+      const lease = await world.win(store);
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
       await world.store().break(world.election, { reason: "r", immediate: true });
-      await win(world, world.store(), { candidateId: "b" });
+      await world.win(world.store(), { candidateId: "b" });
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
 
       const elector = new Elector({ store, election: `${world.election} 2` });
@@ -135,7 +137,7 @@ await describeDatabases(ALL, (test) => {
     test("who leads: read", async ({ world }) => {
       await expect(world.store().read(world.election)).resolves.toBeUndefined();
       const store = world.store();
-      const lease = await win(world, store, { value: "https://a" });
+      const lease = await world.win(store, { value: "https://a" });
       const look = async () => world.store().read(world.election, { expiry: "store-clock" });
       await expect(look()).resolves.toMatchObject({ state: "held", holder: "a", value: "https://a", term: 1 });
       await store.release(lease, LIMITS);
@@ -144,13 +146,13 @@ await describeDatabases(ALL, (test) => {
 
     test("forced takeover: break at once, and acquire", async ({ world }) => {
       const store = world.store();
-      const lease = await win(world, store);
+      const lease = await world.win(store);
       const usurper = world.store();
       await expect(usurper.break(world.election, { reason: "forced takeover", ifTerm: 1, immediate: true })).resolves.toEqual({
         broken: true,
         term: 1,
       });
-      await expect(win(world, usurper, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+      await expect(world.win(usurper, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
       // By mistake, the successor is not broken.
       await expect(usurper.break(world.election, { reason: "again", ifTerm: 1, immediate: true })).resolves.toMatchObject({
@@ -160,14 +162,14 @@ await describeDatabases(ALL, (test) => {
 
     test("forced re-election: break, and whoever comes first once the lease has run out", async ({ world }) => {
       const store = world.store();
-      const lease = await win(world, store);
+      const lease = await world.win(store);
       await expect(world.store().break(world.election, { reason: "forced re-election" })).resolves.toMatchObject({
         broken: true,
       });
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
       const rival = world.store();
       await rival.read(world.election, { expiry: "store-clock" });
-      const request = asking(world, { candidateId: "b", expiry: "store-clock" });
+      const request = world.acquiring({ candidateId: "b", expiry: "store-clock" });
       await expect(rival.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "ending" } });
       await expect(store.release(lease, LIMITS)).resolves.toBe("released");
       await rival.read(world.election);

@@ -2,7 +2,9 @@ import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
 import { ODD_NAMES } from "./odd-names.ts";
-import { ALL, asking, describeDatabases, failureOf, LEASE_MS, LIMITS, recordOf, win, type SqlWorld } from "./sql-world.ts";
+import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { ALL, describeDatabases, recordOf, type SqlWorld } from "./sql-world.ts";
 
 const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
   "the least there is": {},
@@ -107,10 +109,10 @@ await describeDatabases(ALL, (test) => {
   test("a name of too many bytes, or with a NUL, is refused before anything is sent", async ({ world }) => {
     const store = world.store();
     for (const election of ["é".repeat(128), "a\0b", "\ud800", ""]) {
-      await expect(store.acquire(asking(world, { election }))).rejects.toMatchObject({ code: "CONFIGURATION" });
-      await expect(store.acquire(asking(world, { candidateId: election }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+      await expect(store.acquire(world.acquiring({ election }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+      await expect(store.acquire(world.acquiring({ candidateId: election }))).rejects.toMatchObject({ code: "CONFIGURATION" });
     }
-    await expect(store.acquire(asking(world, { value: "v".repeat(65_537) }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await expect(store.acquire(world.acquiring({ value: "v".repeat(65_537) }))).rejects.toMatchObject({ code: "CONFIGURATION" });
   });
 
   test("every write changes the version, and only the one that names it succeeds", async ({ world }) => {
@@ -194,12 +196,12 @@ await describeDatabases(ALL, (test) => {
 
     test.for(Object.entries(NONSENSE))("%s is foreign, and is left as it is", async ([, set], { world }) => {
       const store = world.store();
-      const lease = await win(world, store);
+      const lease = await world.win(store);
       await world.run(`UPDATE leasehold_leases SET ${set}, version = 'edited' WHERE election = ?`, [world.name()]);
       const edited = await world.leaseRow();
 
       for (const attempt of [
-        async () => world.store().acquire(asking(world)),
+        async () => world.store().acquire(world.acquiring()),
         async () => world.store().read(world.election),
         async () => store.renew(lease, LIMITS),
         async () => store.break(world.election, { reason: "r" }),
@@ -217,15 +219,15 @@ await describeDatabases(ALL, (test) => {
 
   test("a leader whose row is deleted has lost the lease, and nobody brings it back", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await world.run("DELETE FROM leasehold_leases WHERE election = ?", [world.name()]);
 
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
     await expect(store.publish(lease, "v", LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
     await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
     expect(await world.leaseRow()).toBeUndefined();
-    await expect(store.acquire(asking(world, { aboveTerm: 1 }))).rejects.toMatchObject({ code: "TERM_REGRESSED" });
-    await expect(store.acquire(asking(world, { aboveTerm: 1, minTerm: 2 }))).resolves.toMatchObject({ lease: { term: 2 } });
+    await expect(store.acquire(world.acquiring({ aboveTerm: 1 }))).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+    await expect(store.acquire(world.acquiring({ aboveTerm: 1, minTerm: 2 }))).resolves.toMatchObject({ lease: { term: 2 } });
     expect(await world.fenceRow()).toMatchObject({ term: 2 });
   });
 
@@ -235,7 +237,7 @@ await describeDatabases(ALL, (test) => {
     await world.run("INSERT INTO leasehold_fences (election) VALUES (?)", [world.name()]);
     const store = world.store();
     await expect(store.read(world.election)).resolves.toBeUndefined();
-    await expect(win(world, store)).resolves.toMatchObject({ term: 1 });
+    await expect(world.win(store)).resolves.toMatchObject({ term: 1 });
     const snapshot = await store.read(world.election, { expiry: "store-clock" });
     expect(snapshot).toMatchObject({ state: "held", leaseDurationMs: LEASE_MS });
   });

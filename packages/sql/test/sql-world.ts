@@ -8,7 +8,8 @@ import type { AcquireRequest, Lease, LeaseRecord } from "@leasehold/core/provide
 import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { createConnection, type Connection } from "mysql2/promise";
 import { Client } from "pg";
-import { describe, expect, test as base } from "vitest";
+import { describe, test as base } from "vitest";
+import { acquiring, LEASE_MS, RENEW_INTERVAL_MS, win } from "@leasehold/test-kit/acquisitions";
 import type { Daemon } from "@leasehold/test-kit/backends/daemon";
 import { mariaDbMissing, startMariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
@@ -22,10 +23,6 @@ import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
 export type Kind = "sqlite" | "mysql" | "postgres";
 export const ALL: readonly Kind[] = ["sqlite", "mysql", "postgres"];
 export const SERVERS: readonly Kind[] = ["mysql", "postgres"];
-
-export const LEASE_MS = 15_000;
-/** How long a request may take where that is not what is tested. */
-export const LIMITS = { timeoutMs: 10_000 };
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -73,6 +70,16 @@ export class SqlWorld implements AsyncDisposable {
     const store = new SqlLeaseStore({ [this.kind]: place, clock } as SqlLeaseStoreOptions);
     this.onEnd(() => store.close());
     return store;
+  }
+
+  /** An acquisition of the world's election. */
+  acquiring(options: Partial<AcquireRequest> = {}): AcquireRequest {
+    return acquiring({ election: this.election, ...options });
+  }
+
+  /** Acquires the world's election, which must succeed. */
+  async win(store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
+    return await win(store, this.acquiring(options));
   }
 
   /** What the store is made of: rows without the lease engine. */
@@ -275,25 +282,6 @@ export async function failOver(world: SqlWorld, table = "leasehold_leases"): Pro
   await world.run(`UPDATE ${table} SET nonce_clock = ${before[world.kind]} WHERE election = ?`, [world.name()]);
 }
 
-/** An acquisition as an elector asks for it. */
-export function asking(world: SqlWorld, options: Partial<AcquireRequest> = {}): AcquireRequest {
-  return {
-    election: world.election,
-    candidateId: "a",
-    leaseDurationMs: LEASE_MS,
-    renewIntervalMs: LEASE_MS / 3,
-    ...LIMITS,
-    ...options,
-  };
-}
-
-/** Acquires, which must succeed. */
-export async function win(world: SqlWorld, store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
-  const outcome = await store.acquire(asking(world, options));
-  if (!outcome.acquired) expect.fail(`It should have been acquired; there was ${JSON.stringify(outcome.current)}.`);
-  return outcome.lease;
-}
-
 /** A record with every optional part left out. */
 export function recordOf(parts: Partial<LeaseRecord> = {}): LeaseRecord {
   return {
@@ -303,15 +291,7 @@ export function recordOf(parts: Partial<LeaseRecord> = {}): LeaseRecord {
     candidateId: "a",
     nonce: randomUUID(),
     leaseDurationMs: LEASE_MS,
-    renewIntervalMs: LEASE_MS / 3,
+    renewIntervalMs: RENEW_INTERVAL_MS,
     ...parts,
   };
-}
-
-/** The error of a promise. */
-export async function failureOf(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
-  return await promise.then(
-    (result) => expect.fail(`It should have failed, and gave ${JSON.stringify(result)}.`),
-    (reason: unknown) => reason as Error & Record<string, unknown>,
-  );
 }

@@ -8,7 +8,9 @@ import { ConfigurationError, Elector } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { expect } from "vitest";
 import { nodeArguments, nodeExecutable, OwnedProcess } from "@leasehold/test-kit/processes/owned-process";
-import { asking, describeDatabases, failureOf, LIMITS, win, type SqlWorld } from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { describeDatabases, type SqlWorld } from "./sql-world.ts";
 import { disagreement } from "./two-rows.ts";
 
 interface Won {
@@ -108,7 +110,7 @@ await describeDatabases(["sqlite"], (test) => {
         expect(fence - lease, difference).toBeLessThanOrEqual(0);
         expect(lease - fence, difference).toBeLessThanOrEqual(1);
         await store.break(world.election, { reason: "r", immediate: true });
-        const won = await win(world, store);
+        const won = await world.win(store);
         terms.push(won.term);
         const session = await world.session();
         await session.run("BEGIN");
@@ -124,11 +126,11 @@ await describeDatabases(["sqlite"], (test) => {
 
   test("the leases follow the user's file into WAL mode, so that they are committed before the fence", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     // Only now does the user decide on it, in another process.
     const database = prepared(world, "WAL");
     await store.release(lease, LIMITS);
-    await win(world, store);
+    await world.win(store);
     const leases = new DatabaseSync(`${world.place}-leasehold`, { timeout: 5_000 });
     world.onEnd(async () => leases.close());
     expect(leases.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
@@ -138,7 +140,7 @@ await describeDatabases(["sqlite"], (test) => {
   test("the fence is locked in WAL mode too, where readers lock nothing", async ({ world }) => {
     const database = prepared(world, "WAL");
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     database.exec("BEGIN");
     await store.fence(lease, database);
     await expect(store.release(lease, { timeoutMs: 150 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
@@ -151,11 +153,11 @@ await describeDatabases(["sqlite"], (test) => {
   test("two stores of one process share a file, and the user's tables are in it", async ({ world }) => {
     const database = prepared(world, "DELETE");
     const [first, second] = [world.store(), world.store()];
-    const lease = await win(world, first);
-    await expect(second.acquire(asking(world))).resolves.toMatchObject({ acquired: false });
+    const lease = await world.win(first);
+    await expect(second.acquire(world.acquiring())).resolves.toMatchObject({ acquired: false });
     await first.release(lease, LIMITS);
     await second.read(world.election);
-    await expect(win(world, second)).resolves.toMatchObject({ term: 2 });
+    await expect(world.win(second)).resolves.toMatchObject({ term: 2 });
     const names = database
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
       .all();
@@ -164,7 +166,7 @@ await describeDatabases(["sqlite"], (test) => {
 
   test("the event loop is free while another process holds the lock, and the call ends in time", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     const other = await world.session();
     await other.run("BEGIN IMMEDIATE");
     let ticks = 0;
@@ -191,7 +193,7 @@ await describeDatabases(["sqlite"], (test) => {
     database.exec("COMMIT");
     await opening;
     database.exec("BEGIN EXCLUSIVE");
-    const claim = await win(world, occurrences, { election: "tick" });
+    const claim = await world.win(occurrences, { election: "tick" });
     await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("released");
     database.exec("ROLLBACK");
   });
@@ -207,7 +209,7 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(nowhere.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
     const file = `${world.place}.txt`;
     await writeFile(file, "This is no database, and is long enough to be told from one.".repeat(50));
-    await expect(world.store(file).acquire(asking(world))).rejects.toMatchObject({
+    await expect(world.store(file).acquire(world.acquiring())).rejects.toMatchObject({
       code: "STORE_REJECTED",
       mayHaveBeenApplied: false,
     });
@@ -219,7 +221,7 @@ await describeDatabases(["sqlite"], (test) => {
       const folder = await mkdtemp(join(tmpdir(), "sqltest-"));
       world.onEnd(() => rm(folder, { recursive: true, force: true }));
       await chmod(folder, 0o500);
-      const error = await failureOf(world.store(join(folder, "a.db")).acquire(asking(world)));
+      const error = await failureOf(world.store(join(folder, "a.db")).acquire(world.acquiring()));
       expect(["STORE_DENIED", "STORE_MISSING"]).toContain(error["code"]);
     });
 

@@ -3,18 +3,8 @@ import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
-import {
-  ALL,
-  asking,
-  describeDatabases,
-  LIMITS,
-  letPass,
-  recordOf,
-  SERVERS,
-  stepClock,
-  win,
-  type SqlWorld,
-} from "./sql-world.ts";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { ALL, describeDatabases, letPass, recordOf, SERVERS, stepClock, type SqlWorld } from "./sql-world.ts";
 
 const SHORT_MS = 2_000;
 const SHORT = { leaseDurationMs: SHORT_MS, renewIntervalMs: SHORT_MS / 3 };
@@ -79,7 +69,7 @@ await describeDatabases(ALL, (test, kind) => {
 
   test("a cold caller takes over once the lease has run out, and never before", async ({ world }) => {
     const sentMs = performance.now();
-    await win(world, world.store(), SHORT);
+    await world.win(world.store(), SHORT);
     const wonMs = performance.now();
     const elector = coldElector(world);
     let early = 0;
@@ -101,16 +91,16 @@ await describeDatabases(ALL, (test, kind) => {
   });
 
   test("a process with no memory takes over at its first attempt, if the lease has run out before", async ({ world }) => {
-    await win(world, world.store(), SHORT);
+    await world.win(world.store(), SHORT);
     await letPass(world, SHORT_MS);
     await expect(coldElector(world).tryRun(() => "done")).resolves.toMatchObject({ elected: true, term: 2, result: "done" });
   });
 
   test("one that only observes waits a whole lease, whatever the database's clock says", async ({ world }) => {
-    await win(world, world.store(), SHORT);
+    await world.win(world.store(), SHORT);
     await letPass(world, 3_600_000);
     const store = world.store();
-    const request = asking(world, { ...SHORT, expiry: "observed" });
+    const request = world.acquiring({ ...SHORT, expiry: "observed" });
     const beganMs = performance.now();
     await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "unknown" } });
     await expect.poll(async () => (await store.acquire(request)).acquired, { interval: 20, timeout: 15_000 }).toBe(true);
@@ -119,10 +109,10 @@ await describeDatabases(ALL, (test, kind) => {
 
   test("the duration that counts is the one in the record", async ({ world }) => {
     // A rolling deploy that shortens the lease: the old leader's still lasts as long as it was told.
-    const holder = await win(world, world.store(), { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
+    const holder = await world.win(world.store(), { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
     await letPass(world, 30_000);
     const rival = world.store();
-    const asked = asking(world, { ...SHORT, candidateId: "b", expiry: "store-clock" });
+    const asked = world.acquiring({ ...SHORT, candidateId: "b", expiry: "store-clock" });
     await rival.read(world.election, { expiry: "store-clock" });
     await expect(rival.acquire(asked)).resolves.toMatchObject({ acquired: false, current: { state: "held", holder: "a" } });
     expect(holder.term).toBe(1);
@@ -134,7 +124,7 @@ await describeDatabases(ALL, (test, kind) => {
   });
 
   test("a clock that was set back gives a negative age, and then only what was observed counts", async ({ world }) => {
-    await win(world, world.store(), SHORT);
+    await world.win(world.store(), SHORT);
     await stepClock(world, -3_600_000);
     const store = world.store();
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "unknown" });
@@ -149,11 +139,11 @@ await describeDatabases(ALL, (test, kind) => {
   });
 
   test("a clock that steps forward between two readings is not believed", async ({ world }) => {
-    await win(world, world.store(), { leaseDurationMs: 600_000, renewIntervalMs: 200_000 });
+    await world.win(world.store(), { leaseDurationMs: 600_000, renewIntervalMs: 200_000 });
     const store = world.store();
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held" });
     await stepClock(world, 3_600_000);
-    const request = asking(world, { candidateId: "b", expiry: "store-clock" });
+    const request = world.acquiring({ candidateId: "b", expiry: "store-clock" });
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.not.toMatchObject({ state: "expired" });
     await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false });
   });
@@ -161,12 +151,12 @@ await describeDatabases(ALL, (test, kind) => {
   test("how long a lease is held back or reserved is judged by the database's clock too", async ({ world }) => {
     const reservation = { group: "blue", durationMs: 60_000 };
     const store = world.store();
-    await store.release(await win(world, store, { reservation }), { ...LIMITS, holdMs: 30_000 });
+    await store.release(await world.win(store, { reservation }), { ...LIMITS, holdMs: 30_000 });
     const look = async () => await world.store().read(world.election, { expiry: "store-clock" });
     const tryAs = async (group: string, candidateId: string) => {
       const cold = world.store();
       await cold.read(world.election, { expiry: "store-clock" });
-      return await cold.acquire(asking(world, { candidateId, expiry: "store-clock", reservation: { ...reservation, group } }));
+      return await cold.acquire(world.acquiring({ candidateId, expiry: "store-clock", reservation: { ...reservation, group } }));
     };
 
     await expect(look()).resolves.toMatchObject({ state: "vacant", bar: { kind: "hold" } });
@@ -182,7 +172,7 @@ await describeDatabases(ALL, (test, kind) => {
 
   test("a renewal makes the nonce young again", async ({ world }) => {
     const store = world.store();
-    const lease = await win(world, store);
+    const lease = await world.win(store);
     await letPass(world, 60_000);
     await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "expired" });
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });

@@ -19,6 +19,11 @@ export interface FaultProxyOptions {
 /** Chooses what happens to a request that has arrived; `undefined` lets it through. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
+/** The rule that does something to the requests of one name alone. */
+export function onlyFor(name: string, fault: Fault): FaultRule {
+  return (request) => (request.name === name ? fault : undefined);
+}
+
 /**
  * An HTTP/1.1 proxy in this process, in front of one service, that records the requests it receives and does to them
  * what a network can. A request that has arrived whole goes its way whatever becomes of its client. A service that

@@ -4,7 +4,7 @@ import { Elector } from "@leasehold/core";
 import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import type { FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 /** A candidate in this process, with a store and a way to Azurite of its own. */
 export interface AzuriteCandidate {

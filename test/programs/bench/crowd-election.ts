@@ -7,7 +7,7 @@ import {
   type Network,
   type SimulatedRecordServiceOptions,
 } from "@leasehold/core/testing";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "bench";
 /** Each way: a database in the same region. */

@@ -2,7 +2,7 @@ import { Elector } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { PolledRecordStore } from "./polled-record-store.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "bench";
 /** A conditional write to a database in the same region. */

@@ -8,7 +8,7 @@ import { Elector } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import type { LeaseRecord, PutOptions, PutOutcome } from "@leasehold/core/provider";
 import { heapAfterGc } from "./heap.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 /** The electors begin one after the other, over a few renewal intervals, or in one turn of the event loop. */
 export type Start = "spread" | "at-once";

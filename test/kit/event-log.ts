@@ -1,6 +1,7 @@
 import type { Clock, Elector, ElectorEvents } from "@leasehold/core";
 
-const NAMES: ReadonlyArray<keyof ElectorEvents> = [
+/** The names of all events of an elector. */
+export const EVENT_NAMES: ReadonlyArray<keyof ElectorEvents> = [
   "standby",
   "startedLeading",
   "ending",
@@ -25,7 +26,7 @@ export class EventLog {
   readonly #events: LoggedEvent[] = [];
 
   constructor(elector: Elector, clock: Clock) {
-    for (const name of NAMES) elector.on(name, (event) => this.#events.push({ name, atMs: clock.monotonicMs(), event }));
+    for (const name of EVENT_NAMES) elector.on(name, (event) => this.#events.push({ name, atMs: clock.monotonicMs(), event }));
   }
 
   /** The names of the events, in order; only those asked for, if any are. */
