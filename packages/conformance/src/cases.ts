@@ -4,6 +4,7 @@ import { acquiring } from "./cases/acquiring.ts";
 import { administering } from "./cases/administering.ts";
 import { completing } from "./cases/completing.ts";
 import { countingTerms } from "./cases/counting-terms.ts";
+import { delayingMessages } from "./cases/delaying-messages.ts";
 import { expiring } from "./cases/expiring.ts";
 import { holding } from "./cases/holding.ts";
 import { leading } from "./cases/leading.ts";
@@ -25,6 +26,7 @@ export const everyCase: readonly Case[] = [
   ...lifting,
   ...countingTerms,
   ...losingMessages,
+  ...delayingMessages,
   ...acceptingInput,
   ...spending,
   ...takingTurns,

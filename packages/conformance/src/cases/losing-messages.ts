@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import type { LeaseStore } from "@leasehold/core";
-import type { RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { whileNoting } from "../request-counter.ts";
-import { assertLed, assertStoreError, type Ending, type Scene } from "../scene.ts";
-import type { Faults, HeldRequests } from "../subject.ts";
+import { assertStoreError, type Ending, type Scene } from "../scene.ts";
+import type { Faults } from "../subject.ts";
 import { begin, isTold } from "./administering.ts";
+import { heldLease, vacantLease, wonOrFree } from "./unreliable-network.ts";
 
-/** Requests and replies that are lost, late or delivered twice. */
+/** Requests and replies that are lost. */
 export const losingMessages: readonly Case[] = [
   {
     id: "unreachable",
@@ -41,10 +40,7 @@ export const losingMessages: readonly Case[] = [
     title: "an acquisition that never arrives bars nobody",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
+      const { store, faults, other } = await vacantLease(scene);
       await faults.loseRequests();
       const ending = await scene.ending(store.acquire(scene.asking("a")));
       assert.ok("error" in ending || !ending.value.acquired, "an acquisition that never arrived was won");
@@ -60,10 +56,7 @@ export const losingMessages: readonly Case[] = [
     title: "an acquisition whose reply is lost is won, or open to its own process at once and, through it, to anybody",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
+      const { store, faults, other } = await vacantLease(scene);
       await faults.loseReplies();
       const call = scene.ending(store.acquire(scene.asking("a")));
       await carriedOut(scene, "an acquisition whose reply is lost", async () => (await scene.look(other))?.state !== "vacant");
@@ -76,10 +69,7 @@ export const losingMessages: readonly Case[] = [
     title: "an acquisition of which every reply is lost is won, or open to its own process at once and, through it, to anybody",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
+      const { store, faults, other } = await vacantLease(scene);
       await faults.loseReplies();
       const ending = await scene.ending(store.acquire(scene.asking("a")));
       await faults.heal();
@@ -92,9 +82,7 @@ export const losingMessages: readonly Case[] = [
       "a lease outlives a renewal that is lost on its way there or back, and a failed one says that it may have been applied",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      const lease = await scene.win(store, "a");
+      const { store, faults, other, lease } = await heldLease(scene);
       for (const lose of [() => faults.loseRequests(), () => faults.loseReplies()]) {
         await lose();
         const ending = await scene.ending(store.renew(lease, scene.limits));
@@ -119,9 +107,7 @@ export const losingMessages: readonly Case[] = [
     title: "a publication whose reply is lost costs nobody the lease, and can be made again",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      const lease = await scene.win(store, "a", { value: "before" });
+      const { store, faults, other, lease } = await heldLease(scene, { value: "before" });
       await faults.loseReplies();
       const call = scene.ending(store.publish(lease, "published", scene.limits));
       await carriedOut(scene, "a publication whose reply is lost", async () => (await scene.look(other))?.value === "published");
@@ -138,10 +124,7 @@ export const losingMessages: readonly Case[] = [
     title: "a release that never arrives can be sent again",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      const lease = await scene.win(store, "a");
-      await scene.look(other);
+      const { store, faults, other, lease } = await heldLease(scene);
       await faults.loseRequests();
       const ending = await scene.ending(store.release(lease, scene.limits));
       assert.ok("error" in ending, "a release that never arrived was confirmed");
@@ -157,10 +140,8 @@ export const losingMessages: readonly Case[] = [
     title: "a release whose reply is lost has freed the lease, and sent again it does not free the successor's",
     needs: ["faults"],
     async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other, third] = await scene.connect(2);
-      const lease = await scene.win(store, "a");
-      await scene.look(other);
+      const { store, faults, other, lease } = await heldLease(scene);
+      const [third] = await scene.connect(1);
       await faults.loseReplies();
       const call = scene.ending(store.release(lease, scene.limits));
       await carriedOut(scene, "a release whose reply is lost", async () => (await scene.look(other))?.state === "vacant");
@@ -233,195 +214,6 @@ export const losingMessages: readonly Case[] = [
       assert.equal(await scene.settled(outcome, 4 * scene.leaseMs), "accepted");
     },
   },
-  {
-    id: "late-acquire",
-    title: "an acquisition that arrives after another's win does not take it away",
-    needs: ["faults"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
-      const { held, sent: call } = await sendLate(faults, () => store.acquire(scene.asking("a")));
-      const next = await scene.win(other, "b");
-      await held.letGo();
-      const ending = await scene.ending(call);
-      assert.ok("error" in ending || !ending.value.acquired, "an acquisition was won that came second");
-      const seen = await scene.look(other);
-      assert.deepEqual([seen?.term, seen?.holder], [next.term, "b"]);
-      await scene.keep(other, next);
-      await scene.leave(other, next);
-      const last = await scene.win(store, "a");
-      assert.ok(last.term > next.term);
-    },
-  },
-  {
-    id: "late-acquire-given-up",
-    title: "an acquisition that arrives after it was given up is open to its own process at once and, through it, to anybody",
-    needs: ["faults"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
-      const { held, sent: call } = await sendLate(faults, () => store.acquire(scene.asking("a")));
-      const ending = await scene.ending(call);
-      assert.ok("error" in ending || !ending.value.acquired, "an acquisition was won before it arrived");
-      await held.letGo();
-      await wonOrFree(scene, store, other, ending);
-    },
-  },
-  {
-    id: "late-renewal",
-    title: "a renewal that arrives after a successor's acquisition renews nothing",
-    needs: ["faults"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      const lease = await scene.win(store, "a", { value: "of a" });
-      await scene.look(other);
-      const { held, sent: renewal } = await sendLate(faults, () =>
-        scene.ending(store.renew(lease, scene.limits), 3 * scene.leaseMs),
-      );
-      await scene.pass(scene.lapseMs);
-      const next = await scene.win(other, "b", { value: "of b" });
-      await held.letGo();
-      const ending = await renewal;
-      assert.ok("error" in ending || !ending.value.held, "a renewal was confirmed after a successor's acquisition");
-      const seen = await scene.look(other);
-      assert.deepEqual([seen?.term, seen?.holder, seen?.value], [next.term, "b", "of b"]);
-      await scene.keep(other, next);
-      await scene.isLost(store, lease);
-      assert.equal(await store.release(lease, scene.limits), "not-held");
-      await scene.keep(other, next);
-    },
-  },
-  {
-    id: "late-release",
-    title: "a release that arrives after a successor's acquisition frees nothing",
-    needs: ["faults"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other, third] = await scene.connect(2);
-      const lease = await scene.win(store, "a");
-      await scene.look(other);
-      const { held, sent: release } = await sendLate(faults, () =>
-        scene.ending(store.release(lease, scene.limits), 3 * scene.leaseMs),
-      );
-      await scene.pass(scene.lapseMs);
-      const next = await scene.win(other, "b");
-      await held.letGo();
-      await release;
-      assertLed(await scene.look(third), "a look after a release that was too late");
-      await scene.keep(other, next);
-      await scene.lose(third, "c");
-    },
-  },
-  {
-    id: "late-renewal-after-release",
-    title: "a renewal or a publication that arrives after the release does not bring the lease back",
-    needs: ["faults"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      for (const what of ["renewal", "publication"]) {
-        const lease = await scene.win(store, "a");
-        await scene.look(other);
-        const send = (): Promise<RenewOutcome> =>
-          what === "renewal" ? store.renew(lease, scene.limits) : store.publish(lease, "back from the dead", scene.limits);
-        const { held, sent: ending } = await sendLate(faults, () => scene.ending(send()));
-        // Given up before the release is sent, as an elector does it.
-        await ending;
-        await scene.leave(store, lease);
-        await held.letGo();
-        const seen = await scene.look(other);
-        assert.deepEqual([seen?.state, seen?.value], ["vacant", undefined], `a late ${what} brought a released lease back`);
-        await scene.leave(other, await scene.win(other, "b"));
-      }
-    },
-  },
-  {
-    id: "counts-from-send",
-    title: "a lease counts from before the request was sent that won or renewed it",
-    needs: ["faults"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
-      const lateMs = scene.limits.timeoutMs / 2;
-      const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
-        const { held, sent: result } = await sendLate(faults, call);
-        await scene.pass(lateMs);
-        await held.letGo();
-        return await scene.settled(result);
-      };
-      const outcome = await slowly(() => store.acquire(scene.asking("a")));
-      assert.ok(outcome.acquired, "an acquisition that is slow is still an acquisition");
-      const { lease } = outcome;
-      const first = await slowly(() => store.renew(lease, scene.limits));
-      const second = await scene.keep(store, lease);
-      assert.ok(first.held && first.extendedAt && second.extendedAt, "a renewal must say from when it counts");
-      for (const [what, fromMs, toMs] of [
-        ["an acquisition", lease.grantedAt.monotonicMs, first.extendedAt.monotonicMs],
-        ["a renewal", first.extendedAt.monotonicMs, second.extendedAt.monotonicMs],
-      ] as const) {
-        assert.ok(toMs - fromMs >= lateMs * 0.9, `${what} counts from its reply, or later, and not from its send`);
-      }
-    },
-  },
-  {
-    id: "duplicate-acquire",
-    title: "an acquisition that arrives twice is won once, or open to its own process at once",
-    needs: ["duplicates"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      await scene.leadOnce(other);
-      await scene.look(store);
-      await faults.duplicate?.();
-      await wonOrFree(scene, store, other, await scene.ending(store.acquire(scene.asking("a"))));
-    },
-  },
-  {
-    id: "duplicate-renewal",
-    title: "a renewal or a publication that arrives twice leaves the lease with its holder",
-    needs: ["duplicates"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      const lease = await scene.win(store, "a");
-      await faults.duplicate?.();
-      const ending = await scene.ending(store.renew(lease, scene.limits));
-      assert.ok("error" in ending || ending.value.held, "a renewal that arrived twice is no loss");
-      await scene.keep(store, lease);
-      await faults.duplicate?.();
-      const published = await scene.ending(store.publish(lease, "once", scene.limits));
-      assert.ok("error" in published || published.value.held, "a publication that arrived twice is no loss");
-      await scene.keep(store, lease);
-      const seen = await scene.look(other);
-      assert.deepEqual([seen?.term, seen?.holder, seen?.value], [lease.term, "a", "once"]);
-      await scene.lose(other, "b");
-      await scene.leave(store, lease);
-      await scene.win(other, "b");
-    },
-  },
-  {
-    id: "duplicate-release",
-    title: "a release that arrives twice frees the lease, once",
-    needs: ["duplicates"],
-    async run(scene) {
-      const { store, faults } = await scene.connectUnreliably();
-      const [other] = await scene.connect(1);
-      const lease = await scene.win(store, "a");
-      await scene.look(other);
-      await faults.duplicate?.();
-      await scene.ending(store.release(lease, scene.limits));
-      const next = await scene.win(other, "b");
-      assert.equal(await store.release(lease, scene.limits), "not-held");
-      await scene.keep(other, next);
-    },
-  },
 ];
 
 /** Lets so many requests of a call pass, then loses until one has failed; how the call ended. */
@@ -452,46 +244,6 @@ async function onceLost<T>(
   return { ending, isLost };
 }
 
-/** Sends what is then on its way until it is let go, while all that is sent later gets through. */
-async function sendLate<T>(
-  faults: Faults,
-  send: () => Promise<T>,
-): Promise<{ readonly held: HeldRequests; readonly sent: Promise<T> }> {
-  const held = await faults.hold();
-  const sent = send();
-  sent.catch(() => undefined);
-  await held.arrived;
-  await faults.heal();
-  return { held, sent };
-}
-
 async function carriedOut(scene: Scene, what: string, seen: () => Promise<boolean>): Promise<void> {
   await scene.eventually(`${what} is carried out by the service (else faults.loseReplies() loses more than replies)`, seen);
-}
-
-/** The acquisition was won; or its process or another one can win it without any time passing, and whoever does is the only one. */
-async function wonOrFree(
-  scene: Scene,
-  store: LeaseStore,
-  other: LeaseStore,
-  ending: Ending<Awaited<ReturnType<LeaseStore["acquire"]>>>,
-): Promise<void> {
-  if ("value" in ending && ending.value.acquired) {
-    const { lease } = ending.value;
-    await scene.keep(store, lease);
-    await scene.lose(other, "b");
-    await scene.leave(store, lease);
-    await scene.win(other, "b");
-    return;
-  }
-  if ("error" in ending) assertStoreError(ending.error);
-  const own = await scene.attempt(store, "a");
-  if (!own.acquired) {
-    await scene.win(other, "b");
-    return;
-  }
-  await scene.keep(store, own.lease);
-  await scene.lose(other, "b");
-  await scene.leave(store, own.lease);
-  await scene.win(other, "b");
 }

@@ -1,0 +1,64 @@
+import type { AcquireOutcome, AcquireRequest, Lease } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
+import { assertStoreError, type Ending, type Scene } from "../scene.ts";
+import type { Faults, HeldRequests, UnreliableConnection } from "../subject.ts";
+
+/** A store whose network can fail, and another one. */
+export interface UnequalPair extends UnreliableConnection {
+  readonly other: LeaseStore;
+}
+
+/** Somebody has led and left, which both of a pair know. */
+export async function vacantLease(scene: Scene): Promise<UnequalPair> {
+  const pair = await unequalPair(scene);
+  await scene.leadOnce(pair.other);
+  await scene.look(pair.store);
+  return pair;
+}
+
+/** The store whose network can fail has the lease, and the other one knows. */
+export async function heldLease(
+  scene: Scene,
+  options?: Partial<AcquireRequest>,
+): Promise<UnequalPair & { readonly lease: Lease }> {
+  const pair = await unequalPair(scene);
+  const lease = await scene.win(pair.store, "a", options);
+  await scene.look(pair.other);
+  return { ...pair, lease };
+}
+
+async function unequalPair(scene: Scene): Promise<UnequalPair> {
+  const { store, faults } = await scene.connectUnreliably();
+  const [other] = await scene.connect(1);
+  return { store, faults, other };
+}
+
+/** Sends what is then on its way until it is let go, while all that is sent later gets through. */
+export async function sendLate<T>(
+  faults: Faults,
+  send: () => Promise<T>,
+): Promise<{ readonly held: HeldRequests; readonly sent: Promise<T> }> {
+  const held = await faults.hold();
+  const sent = send();
+  sent.catch(() => undefined);
+  await held.arrived;
+  await faults.heal();
+  return { held, sent };
+}
+
+/** The acquisition was won; or its process or another one can win it without any time passing, and whoever does is the only one. */
+export async function wonOrFree(
+  scene: Scene,
+  store: LeaseStore,
+  other: LeaseStore,
+  ending: Ending<AcquireOutcome>,
+): Promise<void> {
+  if ("error" in ending) assertStoreError(ending.error);
+  const outcome = "value" in ending && ending.value.acquired ? ending.value : await scene.attempt(store, "a");
+  if (outcome.acquired) {
+    await scene.keep(store, outcome.lease);
+    await scene.lose(other, "b");
+    await scene.leave(store, outcome.lease);
+  }
+  await scene.win(other, "b");
+}
