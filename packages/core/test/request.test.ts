@@ -137,17 +137,19 @@ describe("the caller's signal", () => {
 describe("the request channel", () => {
   test("tells of each request once it has ended, with its duration and outcome", async () => {
     await clock.runUntil(sendRequest(options(), () => new Promise<void>((resolve) => void clock.setTimer(resolve, 40))));
-    await sendRequest(options({ operation: "get" }), () => Promise.reject(new Error("socket"))).catch(() => undefined);
+    await sendRequest(options({ operation: "get", writes: false }), () => Promise.reject(new Error("socket"))).catch(
+      () => undefined,
+    );
     await clock.runUntil(sendRequest(options(), () => new Promise(() => undefined))).catch(() => undefined);
     const controller = new AbortController();
     const aborted = sendRequest(options({ signal: controller.signal }), () => new Promise(() => undefined));
     controller.abort();
     await aborted.catch(() => undefined);
 
-    const common = { store: "memory", election: "e", operation: "put" };
+    const common = { store: "memory", election: "e", operation: "put", writes: true };
     expect(published).toEqual([
       { ...common, durationMs: 40, outcome: "ok" },
-      { ...common, operation: "get", durationMs: 0, outcome: "ERROR" },
+      { ...common, operation: "get", writes: false, durationMs: 0, outcome: "ERROR" },
       { ...common, durationMs: 1_000, outcome: "STORE_TIMEOUT" },
       { ...common, durationMs: 0, outcome: "ABORTED" },
     ]);

@@ -3,10 +3,10 @@
  * to it as lines of JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has
  * stopped, nothing here keeps the process alive. It is an entry point: import nothing but types from here.
  */
-import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
-import { Elector, isLeaseholdError, REQUEST_CHANNEL } from "@leasehold/core";
-import type { ElectorEvents, ElectorOptions, Leadership, StoreRequest } from "@leasehold/core";
+import { Elector, isLeaseholdError } from "@leasehold/core";
+import type { ElectorEvents, ElectorOptions, Leadership, LeaseStore } from "@leasehold/core";
+import type { Instant } from "@leasehold/core/provider";
 import { openStore } from "../stores/stores.ts";
 import type { StoreSettings } from "../stores/test-store.ts";
 import { keepRegister, type RegisterEvent, type RegisterHabits } from "./keep-register.ts";
@@ -68,8 +68,8 @@ export type CandidateEvent =
   | { readonly event: "overrun"; readonly sinceSignalMs: number }
   /** The term is over; `released`: and the store has said that it knows. */
   | { readonly event: "stoppedLeading"; readonly term: number; readonly released: boolean }
-  /** The store has confirmed a request that extends the lease; it was sent at `sentMs`. */
-  | { readonly event: "granted"; readonly operation: string; readonly sentMs: number }
+  /** The store has confirmed a call that extends the lease, which counts from `sentMs`. */
+  | { readonly event: "granted"; readonly by: "acquire" | "renew"; readonly sentMs: number }
   /** A look has been answered. */
   | { readonly event: "looked" }
   | { readonly event: "taskStarted" | "taskSettled"; readonly term: number; readonly valid: boolean }
@@ -104,9 +104,6 @@ const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "releaseFailed",
   "storeFailed",
 ];
-/** Requests whose success extends the lease, and those that look, by the names that the stores give them. */
-const GRANTS = new Set(["acquire", "renew", "put"]);
-const LOOKS = new Set(["head", "get"]);
 
 // A parent that dies takes its candidates with it.
 process.on("disconnect", () => process.exit());
@@ -118,6 +115,7 @@ const { store, document, isRefusal, close } = await openStore(settings.store);
 const guarded = document(election);
 // Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
 await guarded.read().catch(() => undefined);
+tellOf(store);
 const elector = new Elector({ store, election, candidateId, ...settings.elector });
 const stopping = new AbortController();
 /** The last leadership of this candidate. */
@@ -127,12 +125,6 @@ let lastBeatMs = hostMs();
 let settled = Promise.withResolvers<void>();
 let frozen = Promise.withResolvers<number>();
 
-subscribe(REQUEST_CHANNEL, (message) => {
-  const { operation, outcome, durationMs } = message as StoreRequest;
-  if (outcome !== "ok") return;
-  if (GRANTS.has(operation)) say({ event: "granted", operation, sentMs: hostMs() - durationMs });
-  if (LOOKS.has(operation)) say({ event: "looked" });
-});
 for (const event of EVENTS) elector.on(event, () => say({ event } as CandidateEvent));
 elector.on("stoppedLeading", ({ term, released }) => say({ event: "stoppedLeading", term, released }));
 elector.on("overrun", ({ sinceSignalMs }) => say({ event: "overrun", sinceSignalMs }));
@@ -286,6 +278,30 @@ function watch(leadership: Leadership): Watched {
 /** @param atMs when the timers were looked at: this process may have been frozen since */
 function noteSignal(seen: Watched | undefined, atMs: number): void {
   if (seen && !seen.leadership.signal.aborted) seen.lastUnabortedMs = Math.max(seen.lastUnabortedMs, atMs);
+}
+
+/** The store itself, which from then on tells of looks, and of what extends the lease. */
+function tellOf(given: LeaseStore): void {
+  const [read, acquire, renew] = [given.read.bind(given), given.acquire.bind(given), given.renew.bind(given)];
+  given.read = async (...of) => {
+    const seen = await read(...of);
+    say({ event: "looked" });
+    return seen;
+  };
+  given.acquire = async (request) => {
+    const outcome = await acquire(request);
+    if (outcome.acquired) sayGranted("acquire", outcome.lease.grantedAt);
+    return outcome;
+  };
+  given.renew = async (...of) => {
+    const outcome = await renew(...of);
+    if (outcome.held && outcome.extendedAt) sayGranted("renew", outcome.extendedAt);
+    return outcome;
+  };
+}
+
+function sayGranted(by: "acquire" | "renew", { monotonicMs }: Instant): void {
+  say({ event: "granted", by, sentMs: monotonicMs + hostMs() - performance.now() });
 }
 
 function say(event: CandidateEvent, atMs: number = hostMs()): void {

@@ -6,7 +6,7 @@ import { READING_MS, RENEW_DEADLINE_MS, RENEW_INTERVAL_MS, TIMER_LATENESS_MS, VA
 describe.concurrent("a leader that is cut off for ever", () => {
   test.for([0.05, 0.5, 0.95])("%d of the way to its next renewal stops in time", async (phase, { scene }) => {
     const { leader, standby } = await scene.pair({ task: { drainMs: 10_000 } });
-    await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+    await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
     await delay(phase * RENEW_INTERVAL_MS);
 
     leader.proxy.partition(true);
@@ -24,7 +24,7 @@ describe.concurrent("a leader that is cut off for ever", () => {
 describe.concurrent("a leader whose renewals hang for ever", () => {
   test.for(["request", "reply"] as const)("tells its task by the renew deadline (the %s is lost)", async (side, { scene }) => {
     const { leader, standby } = await scene.pair({ asks: false });
-    await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+    await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
 
     leader.proxy.rule = ({ name }) => (name === "lease:renew" ? { kind: "black-hole", side } : undefined);
 

@@ -7,7 +7,7 @@ const SOON_MS = 5_000;
 describe.concurrent("a process whose elector has stopped", () => {
   test("ends by itself, after leading or standing by", async ({ scene }) => {
     const { leader, standby } = await scene.pair();
-    await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+    await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
 
     for (const { candidate } of [standby, leader]) {
       candidate.obey({ kind: "stop" });

@@ -14,7 +14,7 @@ describe.concurrent("a leader that is stopped for two leases (SIGSTOP) and then 
   ])("knows at once that it does not lead (store $path, it asks: $asks)", async ({ path, asks }, { scene }) => {
     const { leader, standby } = await scene.pair({ asks, guards: true });
     await leader.candidate.said("wrote");
-    await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+    await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
 
     await leader.candidate.freeze();
     await Promise.all([delay(FREEZE_MS), standby.candidate.said("wrote")]);
@@ -40,7 +40,7 @@ describe.concurrent("a leader that is stopped for two leases (SIGSTOP) and then 
 describe.concurrent("a leader whose task blocks its event loop for two leases", () => {
   test("knows it in the next statement", async ({ scene }) => {
     const { leader, standby } = await scene.pair();
-    await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+    await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
 
     leader.candidate.obey({ kind: "block", ms: FREEZE_MS });
 

@@ -6,7 +6,7 @@ import { LEASE_MS, RENEW_INTERVAL_MS, RETRY_PERIOD_MS, ROUND_TRIPS_MS } from "./
 describe.concurrent("a leader that is killed", () => {
   test.for([0.2, 0.8])("%d of the way to its next renewal is replaced within 1.1 leases", async (phase, { scene }) => {
     const { leader, standby } = await scene.pair();
-    await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+    await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
     await delay(phase * RENEW_INTERVAL_MS);
 
     leader.candidate.signal("SIGKILL");
@@ -26,7 +26,7 @@ describe.concurrent("a leader that is told to end by SIGTERM", () => {
     "drains for %d ms, and is replaced within a retry period",
     async (drainMs, { scene }) => {
       const { leader, standby } = await scene.pair({ task: { drainMs } });
-      await leader.candidate.said("granted", { where: ({ operation }) => operation === "renew" });
+      await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
 
       leader.candidate.signal("SIGTERM");
 

@@ -19,9 +19,6 @@ import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
 
-/** Requests that change nothing, by the names that the stores give them. */
-const READS = new Set(["get", "head", "note"]);
-
 class AnotherLeads extends Error {}
 
 // A parent that dies takes its workers with it.
@@ -35,8 +32,8 @@ const deliveries = new Map<string, Delivery>();
 const watched = new WeakSet<LeaseStore>();
 
 subscribe(REQUEST_CHANNEL, (message) => {
-  const { operation, outcome, election } = message as StoreRequest;
-  if (outcome !== "ok" && !READS.has(operation)) say({ event: "writeFailed", election, outcome });
+  const { writes, outcome, election } = message as StoreRequest;
+  if (outcome !== "ok" && writes) say({ event: "writeFailed", election, outcome });
 });
 const handlers = new Map(settings.gates.map((gate) => [gate.election, wrap(gate)]));
 // Some SDKs load themselves at the first request, for longer than one with a short lease may take: not a delivery's.

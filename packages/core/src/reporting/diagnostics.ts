@@ -25,6 +25,8 @@ export interface StoreRequest {
   readonly election: string;
   /** For instance `get`, `put`, `renew`. */
   readonly operation: string;
+  /** True where the service was asked to change something. */
+  readonly writes: boolean;
   readonly durationMs: number;
   /** `ok`, or the code of the error. */
   readonly outcome: string;

@@ -65,6 +65,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
       store: options.store,
       election: options.election,
       operation: options.operation,
+      writes: options.writes,
       durationMs: clock.monotonicMs() - sentMs,
       outcome,
     });
