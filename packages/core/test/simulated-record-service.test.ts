@@ -53,6 +53,20 @@ describe("a simulated service", () => {
     expect(simulated.get(ELECTION)?.nonceAgeMs).toEqual([-800, -800]);
   });
 
+  test("tells of each write when it was sent and when it was accepted", async () => {
+    const { world, simulated, records } = service({}, () => ({ arrivals: [{ afterMs: 30, replyAfterMs: 1 }] }));
+    const accepted: unknown[] = [];
+    const startMs = world.monotonicMs();
+    simulated.onAccepted = ({ sentMs, atMs }) => accepted.push([sentMs - startMs, atMs - startMs]);
+    await world.runUntil(records.put(ELECTION, record(), put));
+    simulated.put(ELECTION, record(), { ...put, ifVersion: simulated.get(ELECTION)?.version });
+
+    expect(accepted).toEqual([
+      [0, 30],
+      [31, 31],
+    ]);
+  });
+
   test("admits guarded writes by its fence, which changes with the record", () => {
     const { simulated } = service();
     expect(simulated.admits(ELECTION, { term: 1, termId: "t" })).toBe(false);

@@ -114,6 +114,18 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await isElectedCold()).toBe(true);
   });
 
+  test("takes over a lease that was under way for all of its duration, once that clock calls it as old, too", async () => {
+    const { clock } = started();
+    const network = (): Passage => ({ arrivals: [{ afterMs: LEASE_MS, replyAfterMs: 1 }] });
+    const store = new RecordLeaseStore(service.connect(clock, network), { clock });
+    await world.runUntil(win(store, { candidateId: "gone", timeoutMs: 60_000 }));
+    expect(await isElectedCold()).toBe(false);
+    service.stepClock(LEASE_MS);
+
+    // The store has had it for a moment. But its holder counts from before it was sent, and leads no more.
+    expect(await isElectedCold()).toBe(true);
+  });
+
   test.each([
     [-HOUR_MS, 0],
     [0, HOUR_MS],

@@ -29,7 +29,8 @@ interface Measured {
  * The age of one nonce by the store's own clock, and whether that may be believed. A clock that is not exact needs a
  * second opinion. Where it may be set, reading it twice shows nothing of a step since the nonce was written: there the
  * wall clocks of writer and reader must not say less. They can only make a reader wait longer: of both ages the lesser
- * counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not.
+ * counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not. The wall clocks
+ * count from when the writer sent the nonce. So does the writer, however late the nonce arrives.
  */
 export class StoreAge {
   readonly #clock: Clock;

@@ -29,6 +29,16 @@ export interface AcceptedWrite {
   readonly record: LeaseRecord;
   /** The instant at which it was accepted, by the true time. */
   readonly atMs: number;
+  /** When a process sent it, by the true time; `atMs` where no process did. */
+  readonly sentMs: number;
+}
+
+/** When a process sent a write. */
+interface Sent {
+  /** By the true time. */
+  readonly atMs: number;
+  /** By its own wall clock. */
+  readonly wallMs: number;
 }
 
 /** The stored record of one election. */
@@ -117,15 +127,16 @@ export class SimulatedRecordService {
     };
   }
 
-  /** @param wallMs the wall clock of the process that asked for it, when it did. */
-  put(election: string, record: LeaseRecord, options: Omit<PutOptions, "signal">, wallMs?: number): PutOutcome {
+  /** @param sent when a process sent it, if one did. */
+  put(election: string, record: LeaseRecord, options: Omit<PutOptions, "signal">, sent?: Sent): PutOutcome {
     const { ifVersion, keepsNonce, fence } = options;
     const present = this.#entries.get(election);
     if (present?.version !== ifVersion) return { stored: false };
     const before = present && (JSON.parse(present.json) as LeaseRecord);
-    const version = this.#store(election, record, keepsNonce && present ? present.nonceWritten : this.#now(wallMs));
+    const version = this.#store(election, record, keepsNonce && present ? present.nonceWritten : this.#now(sent?.wallMs));
     if (fence) this.#fences.set(election, fence);
-    this.onAccepted?.({ election, before, record, atMs: this.#world.monotonicMs() });
+    const atMs = this.#world.monotonicMs();
+    this.onAccepted?.({ election, before, record, atMs, sentMs: sent?.atMs ?? atMs });
     const { pushes } = this.#options;
     const renews = before?.termId === record.termId && before.value === record.value && !keepsNonce;
     if (pushes === "every-write" || (pushes === "all-but-renewals" && !renews)) this.#push(election);
@@ -244,8 +255,8 @@ class SimulatedConnection implements RecordStore {
   }
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
-    const wallMs = this.#process.wallMs();
-    return this.#carry("put", () => this.#service.put(election, record, options, wallMs));
+    const sent = { atMs: this.#world.monotonicMs(), wallMs: this.#process.wallMs() };
+    return this.#carry("put", () => this.#service.put(election, record, options, sent));
   }
 
   #carry<T>(operation: string, serve: (passage: Passage) => T): Promise<T> {

@@ -61,7 +61,8 @@ export class SimulatedRecords implements SimulatedStore {
     this.#service = new SimulatedRecordService(world, options);
     this.#turn = new Turn(options.storeClock?.toleranceMs ?? 0);
     this.keepsOccurrences = options.storeClock !== undefined;
-    this.#service.onAccepted = ({ election, before, record, atMs }) => {
+    this.#service.onAccepted = (write) => {
+      const { election, before, record } = write;
       if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
       const [order] = ordersOf(record).filter((mark) => !ordersOf(before).includes(mark));
       if (order !== undefined) this.view.ordered(order, record.term);
@@ -73,13 +74,13 @@ export class SimulatedRecords implements SimulatedStore {
           term,
           termId,
           candidateId: candidateId ?? "",
-          barredUntilMs: before?.termId ? this.#turn.nonceAtMs + before.leaseDurationMs / FASTEST_RATE : -Infinity,
+          barredUntilMs: before?.termId ? this.#turn.nonceMs + before.leaseDurationMs / FASTEST_RATE : -Infinity,
           heldBy: before?.candidateId ?? undefined,
-          barredBy: this.#turn.barring({ before, record, atMs }),
+          barredBy: this.#turn.barring(write),
           lifted: this.#turn.lifted,
         });
       }
-      this.#turn.wrote({ before, record, atMs });
+      this.#turn.wrote(write);
       this.#record = record;
     };
   }
@@ -105,7 +106,7 @@ export class SimulatedRecords implements SimulatedStore {
   barredUntilMs(termId: string): number {
     const record = this.#record;
     if (record?.termId !== termId) return -Infinity;
-    return this.#turn.nonceAtMs + record.leaseDurationMs / FASTEST_RATE;
+    return this.#turn.nonceMs + record.leaseDurationMs / FASTEST_RATE;
   }
 
   failure(how: RequestFailure, operation: string, retryAfterMs: number): Error {
@@ -131,6 +132,7 @@ export class SimulatedRecords implements SimulatedStore {
 
   stepClock(ms: number): void {
     this.#service.stepClock(ms);
+    this.#turn.clockStepped();
   }
 
   failOver(aheadMs: number): void {

@@ -1,34 +1,44 @@
 import type { LeaseRecord } from "@leasehold/core/provider";
+import type { AcceptedWrite } from "@leasehold/core/testing";
 import { FASTEST_RATE, type Bar } from "./simulated-store.ts";
 
-/** A write of an election's record, and when it was accepted, by the true time. */
-export interface Write {
-  readonly before: LeaseRecord | undefined;
-  readonly record: LeaseRecord;
-  readonly atMs: number;
+/** A write of an election's record. */
+type Write = Omit<AcceptedWrite, "election">;
+
+/** The writes that candidates count from, each by when it was accepted, or by when it was sent; by the true time. */
+interface Since {
+  /** The one of the present nonce. */
+  readonly nonceMs: number;
+  /** A holder's last sign of life: an administrator's nonce is none. */
+  readonly aliveMs: number;
+  /** The end of the last term that was left. */
+  readonly leftMs: number;
 }
+
+const NEVER: Since = { nonceMs: 0, aliveMs: 0, leftMs: -Infinity };
 
 /** Whose turn it is on a record, and until when it is nobody's, as it was asked for: whatever becomes of that in the record. */
 export class Turn {
   readonly #toleranceMs: number;
   /** The reservation of the present or last term for its group. */
   #reservation: LeaseRecord["reservation"];
-  /** Until when its holder has left it held back, by the fastest of clocks. */
-  #heldUntilMs = -Infinity;
+  /** For how long its holder has left it held back. */
+  #holdMs = 0;
   /** An administrator has lifted what bars. */
   #lifted = false;
-  #nonceAtMs = 0;
-  /** When a holder has given its last sign of life: an administrator's nonce is none. */
-  #aliveAtMs = 0;
+  /** What candidates count from, at the earliest. */
+  #since = NEVER;
+  /** The same, by when each of these writes was sent. */
+  #sentSince = NEVER;
 
   /** @param toleranceMs how far the clock may be off by which candidates tell. */
   constructor(toleranceMs: number) {
     this.#toleranceMs = toleranceMs;
   }
 
-  /** When the present nonce was written, by the true time. */
-  get nonceAtMs(): number {
-    return this.#nonceAtMs;
+  /** Since when candidates may count the age of the present nonce, at the earliest. */
+  get nonceMs(): number {
+    return this.#since.nonceMs;
   }
 
   /** An administrator has lifted what would bar after the present term. */
@@ -36,33 +46,55 @@ export class Turn {
     return this.#lifted;
   }
 
-  wrote({ before, record, atMs }: Write): void {
-    const isNew = record.termId !== null && record.termId !== before?.termId;
-    const keepsNonce = before?.nonce === record.nonce;
-    if (isNew) {
+  wrote(write: Write): void {
+    const { before, record } = write;
+    if (record.termId !== null && record.termId !== before?.termId) {
       this.#reservation = record.reservation;
-      this.#heldUntilMs = -Infinity;
+      this.#holdMs = 0;
       this.#lifted = false;
     } else if (record.broken) this.#lifted = true;
-    const isLeft = record.termId === null && before?.termId !== null;
-    if (isLeft) this.#heldUntilMs = atMs + (record.holdMs ?? 0) / FASTEST_RATE - this.#toleranceMs;
-    if (keepsNonce) return;
-    this.#nonceAtMs = atMs;
-    if (record.transfer === undefined || record.transfer.id === before?.transfer?.id) this.#aliveAtMs = atMs;
+    if (isLeft(write)) this.#holdMs = record.holdMs ?? 0;
+    this.#since = after(this.#since, write, write.atMs);
+    this.#sentSince = after(this.#sentSince, write, write.sentMs);
+  }
+
+  /**
+   * The service's clock no longer tells when the record was written. A candidate takes the lesser of what this clock and
+   * the wall clocks tell, and these count from when the writer sent it. So does the writer.
+   */
+  clockStepped(): void {
+    this.#since = this.#sentSince;
   }
 
   /** What should have kept a new term from being given out, by the fastest of clocks. */
   barring({ before, record, atMs }: Write): Bar | undefined {
     const isWithin = (fromMs: number, forMs: number): boolean => atMs < fromMs + forMs / FASTEST_RATE - this.#toleranceMs;
     const { transfer, termId, leaseDurationMs = 0 } = before ?? {};
-    if (!this.#lifted && atMs < this.#heldUntilMs) return { kind: "hold", by: "a minimum hold" };
+    const { nonceMs, aliveMs, leftMs } = this.#since;
+    if (!this.#lifted && isWithin(leftMs, this.#holdMs)) return { kind: "hold", by: "a minimum hold" };
     // From the release on, or, if the lease was left to expire, from its end.
-    const freeAtMs = this.#nonceAtMs + (termId ? leaseDurationMs / FASTEST_RATE : 0);
+    const freeAtMs = nonceMs + (termId ? leaseDurationMs / FASTEST_RATE : 0);
     // What its candidate sent in time may arrive late.
     if (transfer?.candidateId === record.candidateId) return undefined;
     if (transfer && isWithin(freeAtMs, transfer.timeoutMs)) return { kind: "turn", by: transfer.candidateId };
     const { group, durationMs = 0 } = this.#reservation ?? {};
-    const isGroups = group !== undefined && !this.#lifted && isWithin(this.#aliveAtMs, durationMs);
+    const isGroups = group !== undefined && !this.#lifted && isWithin(aliveMs, durationMs);
     return isGroups && record.reservation?.group !== group ? { kind: "turn", by: `group ${group}` } : undefined;
   }
+}
+
+/** The term has been left, and is nobody's any more. */
+function isLeft({ before, record }: Write): boolean {
+  return record.termId === null && before?.termId !== null;
+}
+
+function after(since: Since, write: Write, atMs: number): Since {
+  const { before, record } = write;
+  const keepsNonce = before?.nonce === record.nonce;
+  const isOrder = record.transfer !== undefined && record.transfer.id !== before?.transfer?.id;
+  return {
+    nonceMs: keepsNonce ? since.nonceMs : atMs,
+    aliveMs: keepsNonce || isOrder ? since.aliveMs : atMs,
+    leftMs: isLeft(write) ? atMs : since.leftMs,
+  };
 }
