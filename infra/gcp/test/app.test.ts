@@ -1,38 +1,6 @@
-import {
-  findArgumentFaults,
-  hasTerraform,
-  terraformProviders,
-  warningsOf,
-  type SynthesizedStack,
-} from "@leasehold/infra-terrain/testing";
+import { testApp } from "@leasehold/infra-terrain/testing/app";
 import { Testing } from "cdktn";
-import { describe, expect, test } from "vitest";
 import { LeaseholdStack } from "../bin/leasehold-stack.ts";
 import { google } from "./google-facts.ts";
 
-describe("the app", () => {
-  const stack = new LeaseholdStack(Testing.app(), "leasehold");
-  const json = Testing.synth(stack, true);
-  const parsed = JSON.parse(json) as SynthesizedStack;
-
-  test("is what the provider takes, of the version that it was looked up in", () => {
-    expect(findArgumentFaults(parsed, google)).toEqual([]);
-    expect(parsed.terraform?.required_providers).toEqual({ google: { source: google.source, version: "~> 6.50" } });
-    expect(google.version).toMatch(/^6\.50\./);
-  });
-
-  test("uses every type of resource that there is a table of", () => {
-    expect(Object.keys(parsed.resource ?? {}).toSorted()).toEqual(Object.keys(google.resources).toSorted());
-  });
-
-  test("warns of nothing, and names no place of this machine", () => {
-    expect(warningsOf(stack)).toEqual([]);
-    expect(json).not.toContain(process.cwd());
-  });
-
-  test("can be read by terraform, where that is installed", () => {
-    // No registry of packages has it, so builds cannot count on it.
-    if (hasTerraform()) expect(terraformProviders(json)).toContain("hashicorp/google");
-    else process.stderr.write("NOT CHECKED by terraform, which is not installed: the stack of infra/gcp\n");
-  });
-});
+testApp(new LeaseholdStack(Testing.app(), "leasehold"), google, "6.50");

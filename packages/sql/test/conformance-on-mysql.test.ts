@@ -1,47 +1,23 @@
 import { systemClock, type Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { createConnection, type Connection } from "mysql2/promise";
-import { afterAll, beforeAll } from "vitest";
 import { mariaDbMissing, startMariaDb, type MariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { mysql } from "@leasehold/test-kit/stores/mysql";
-import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
-import { runConformance, runConformanceUnless } from "@leasehold/test-kit/conformance/run-conformance";
-import { SqlPlace, type Database } from "./sql-place.ts";
+import { runOnServer, type Database } from "./sql-place.ts";
 
-const NAME = "mysql (MariaDB)";
-
-await runConformanceUnless(mariaDbMissing(), NAME, () => {
-  let server: MariaDb;
-  let admin: Connection;
-  let databases = 0;
-
-  beforeAll(async () => {
-    server = await startMariaDb();
-    admin = await createConnection(server.url);
-  });
-
-  afterAll(async () => {
-    admin.destroy();
-    await server.stop();
-  });
-
-  runConformance(
-    {
-      name: NAME,
-      leaseMs: 3_000,
-      outageMs: LONG_OUTAGE_MS,
-      requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-      lacks: {
-        watch: "MySQL cannot push",
-        duplicates: "requests go over a connection, and TCP delivers nothing twice",
+await runOnServer("mysql (MariaDB)", mariaDbMissing(), {
+  lacks: { watch: "MySQL cannot push" },
+  async start() {
+    const server = await startMariaDb();
+    const admin = await createConnection(server.url);
+    return {
+      open: (name) => openDatabase(server, admin, name),
+      async stop() {
+        admin.destroy();
+        await server.stop();
       },
-      async open() {
-        databases += 1;
-        return new SqlPlace(await openDatabase(server, admin, `conformance_${databases}`));
-      },
-    },
-    { concurrently: true },
-  );
+    };
+  },
 });
 
 async function openDatabase({ port }: MariaDb, admin: Connection, name: string): Promise<Database> {

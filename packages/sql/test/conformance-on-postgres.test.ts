@@ -1,44 +1,22 @@
 import { systemClock, type Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { Pool } from "pg";
-import { afterAll, beforeAll } from "vitest";
 import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
 import { postgres } from "@leasehold/test-kit/stores/postgres";
-import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
-import { runConformance, runConformanceUnless } from "@leasehold/test-kit/conformance/run-conformance";
-import { SqlPlace, type Database } from "./sql-place.ts";
+import { runOnServer, type Database } from "./sql-place.ts";
 
-const NAME = "postgres";
-
-await runConformanceUnless(postgresMissing(), NAME, () => {
-  let server: Postgres;
-  let admin: Pool;
-  let schemas = 0;
-
-  beforeAll(async () => {
-    server = await startPostgres();
-    admin = new Pool({ connectionString: server.url });
-  });
-
-  afterAll(async () => {
-    await admin.end();
-    await server.stop();
-  });
-
-  runConformance(
-    {
-      name: NAME,
-      leaseMs: 3_000,
-      outageMs: LONG_OUTAGE_MS,
-      requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-      lacks: { duplicates: "requests go over a connection, and TCP delivers nothing twice" },
-      async open() {
-        schemas += 1;
-        return new SqlPlace(await openSchema(server, admin, `conformance_${schemas}`));
+await runOnServer("postgres", postgresMissing(), {
+  async start() {
+    const server = await startPostgres();
+    const admin = new Pool({ connectionString: server.url });
+    return {
+      open: (name) => openSchema(server, admin, name),
+      async stop() {
+        await admin.end();
+        await server.stop();
       },
-    },
-    { concurrently: true },
-  );
+    };
+  },
 });
 
 /** A schema: a database of its own takes longer to make. */

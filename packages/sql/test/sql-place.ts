@@ -2,8 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
 import { systemClock, type Clock } from "@leasehold/core";
 import type { SqlLeaseStore } from "@leasehold/sql";
+import { afterAll, beforeAll } from "vitest";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
+import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
+import { runConformance, runConformanceUnless } from "@leasehold/test-kit/conformance/run-conformance";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
@@ -84,4 +87,41 @@ export class SqlPlace implements Place {
     this.#stores.push(store);
     return store;
   }
+}
+
+/** A server that the cases run on. */
+export interface SqlServer {
+  /** Opens one more database in it. */
+  open(name: string): Promise<Database>;
+  stop(): Promise<void>;
+}
+
+/** Registers the suite for a kind of server in Vitest; each case has a database of its own. */
+export async function runOnServer(
+  name: string,
+  missing: Promise<string | undefined>,
+  { start, lacks }: { readonly start: () => Promise<SqlServer>; readonly lacks?: { readonly watch: string } },
+): Promise<void> {
+  await runConformanceUnless(missing, name, () => {
+    let server: SqlServer;
+    let databases = 0;
+    beforeAll(async () => {
+      server = await start();
+    });
+    afterAll(() => server.stop());
+    runConformance(
+      {
+        name,
+        leaseMs: 3_000,
+        outageMs: LONG_OUTAGE_MS,
+        requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+        lacks: { ...lacks, duplicates: "requests go over a connection, and TCP delivers nothing twice" },
+        async open() {
+          databases += 1;
+          return new SqlPlace(await server.open(`conformance_${databases}`));
+        },
+      },
+      { concurrently: true },
+    );
+  });
 }

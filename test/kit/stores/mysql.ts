@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
-import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
+import { createPool, type Pool, type PoolConnection, type RowDataPacket } from "mysql2/promise";
 import { mariaDbMissing, startMariaDb } from "../backends/mariadb.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
@@ -47,13 +47,17 @@ export const mysql: TestStore = {
 };
 
 function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocument {
-  const write = async (leadership: Leadership, content: string, ms: number): Promise<void> => {
+  const inTransaction = async (
+    leadership: Leadership,
+    act: (connection: PoolConnection) => Promise<unknown>,
+    setting?: string,
+  ): Promise<void> => {
     const connection = await pool.getConnection();
     try {
       await connection.beginTransaction();
+      if (setting) await connection.query(setting);
       await store.fence(leadership, connection);
-      if (ms > 0) await delay(ms);
-      await connection.query("REPLACE INTO documents (name, content) VALUES (?, ?)", [name, content]);
+      await act(connection);
       await connection.commit();
       connection.release();
     } catch (error) {
@@ -62,29 +66,27 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
       throw error;
     }
   };
+  const read = async (database: Pool | PoolConnection, lock = ""): Promise<string> => {
+    const [rows] = await database.query<RowDataPacket[]>(`SELECT content FROM documents WHERE name = ? ${lock}`, [name]);
+    return String(rows[0]?.["content"] ?? "");
+  };
+  const put = async (connection: PoolConnection, content: string): Promise<void> => {
+    await connection.query("REPLACE INTO documents (name, content) VALUES (?, ?)", [name, content]);
+  };
   return {
-    update: async (leadership, change) => {
-      const connection = await pool.getConnection();
-      try {
-        // The next leader waits for this transaction, even if this process is cut off in the middle of it. MariaDB's own.
-        await connection.query(`SET SESSION idle_transaction_timeout = ${ABANDONED_S}`);
-        await connection.beginTransaction();
-        await store.fence(leadership, connection);
-        const [rows] = await connection.query<RowDataPacket[]>("SELECT content FROM documents WHERE name = ? FOR UPDATE", [name]);
-        const content = change(String(rows[0]?.["content"] ?? ""));
-        await connection.query("REPLACE INTO documents (name, content) VALUES (?, ?)", [name, content]);
-        await connection.commit();
-        connection.release();
-      } catch (error) {
-        connection.destroy();
-        throw error;
-      }
-    },
-    read: async () => {
-      const [rows] = await pool.query<RowDataPacket[]>("SELECT content FROM documents WHERE name = ?", [name]);
-      return String(rows[0]?.["content"] ?? "");
-    },
-    write: (leadership, content) => write(leadership, content, 0),
-    writeSlowly: write,
+    read: () => read(pool),
+    update: (leadership, change) =>
+      // The next leader waits for this transaction, even if this process is cut off in the middle of it. MariaDB's own.
+      inTransaction(
+        leadership,
+        async (connection) => put(connection, change(await read(connection, "FOR UPDATE"))),
+        `SET SESSION idle_transaction_timeout = ${ABANDONED_S}`,
+      ),
+    write: (leadership, content) => inTransaction(leadership, (connection) => put(connection, content)),
+    writeSlowly: (leadership, content, ms) =>
+      inTransaction(leadership, async (connection) => {
+        await delay(ms);
+        await put(connection, content);
+      }),
   };
 }

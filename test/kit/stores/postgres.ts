@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
-import { Pool } from "pg";
+import { Pool, type PoolClient } from "pg";
 import { postgresMissing, startPostgres } from "../backends/postgres.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
@@ -57,13 +57,17 @@ function poolOf(connectionString: string): Pool {
 }
 
 function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocument {
-  const write = async (leadership: Leadership, content: string, ms: number): Promise<void> => {
+  const inTransaction = async (
+    leadership: Leadership,
+    act: (client: PoolClient) => Promise<unknown>,
+    setting?: string,
+  ): Promise<void> => {
     const client = await pool.connect();
     try {
       await client.query("BEGIN");
+      if (setting) await client.query(setting);
       await store.fence(leadership, client);
-      if (ms > 0) await delay(ms);
-      await client.query(UPSERT, [name, content]);
+      await act(client);
       await client.query("COMMIT");
       client.release();
     } catch (error) {
@@ -72,29 +76,24 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
       throw error;
     }
   };
+  const read = async (database: Pool | PoolClient, lock = ""): Promise<string> => {
+    const select = `SELECT content FROM documents WHERE name = $1 ${lock}`;
+    return (await database.query<{ content: string }>(select, [name])).rows[0]?.content ?? "";
+  };
   return {
-    update: async (leadership, change) => {
-      const client = await pool.connect();
-      try {
-        await client.query("BEGIN");
-        // The next leader waits for this transaction, even if this process is cut off in the middle of it.
-        await client.query(`SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}`);
-        await store.fence(leadership, client);
-        const select = "SELECT content FROM documents WHERE name = $1 FOR UPDATE";
-        const { rows } = await client.query<{ content: string }>(select, [name]);
-        await client.query(UPSERT, [name, change(rows[0]?.content ?? "")]);
-        await client.query("COMMIT");
-        client.release();
-      } catch (error) {
-        client.release(true);
-        throw error;
-      }
-    },
-    read: async () => {
-      const { rows } = await pool.query<{ content: string }>("SELECT content FROM documents WHERE name = $1", [name]);
-      return rows[0]?.content ?? "";
-    },
-    write: (leadership, content) => write(leadership, content, 0),
-    writeSlowly: write,
+    read: () => read(pool),
+    update: (leadership, change) =>
+      // The next leader waits for this transaction, even if this process is cut off in the middle of it.
+      inTransaction(
+        leadership,
+        async (client) => client.query(UPSERT, [name, change(await read(client, "FOR UPDATE"))]),
+        `SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}`,
+      ),
+    write: (leadership, content) => inTransaction(leadership, (client) => client.query(UPSERT, [name, content])),
+    writeSlowly: (leadership, content, ms) =>
+      inTransaction(leadership, async (client) => {
+        await delay(ms);
+        await client.query(UPSERT, [name, content]);
+      }),
   };
 }

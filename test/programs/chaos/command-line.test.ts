@@ -23,7 +23,7 @@ test.each([
   [["--minutes", "Infinity"], "'--minutes' is 'Infinity'"],
   [["--seed", "1.5"], "'--seed' is '1.5'"],
   [["--seed", ""], "'--seed' is ''"],
-  [["--seed", "4294967296"], "'--seed' is 4294967296"],
+  [["--seed", "4294967296"], "'--seed' is '4294967296'"],
   [["--sed", "1"], "--sed"],
   [["mysql"], "mysql"],
 ])("%j is refused", (args, message) => {

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { assertProcessesFreeze, oneOf, wholeNumber } from "../command-line.ts";
 import { STORE_NAMES, type StoreName } from "@leasehold/test-kit/stores/stores";
 
 export interface CommandLine {
@@ -38,18 +39,12 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       help: { type: "boolean", default: false },
     },
   });
-  const store = STORE_NAMES.find((name) => name === values.store);
-  if (values.store !== undefined && !store) {
-    throw new TypeError(`Option '--store' is '${values.store}'; it must be one of ${STORE_NAMES.join(", ")}.`);
-  }
+  assertProcessesFreeze();
+  const store = values.store === undefined ? undefined : oneOf("store", values.store, STORE_NAMES);
   const minutes = Number(values.minutes);
   if (values.minutes.trim() === "" || !(minutes > 0 && minutes < Infinity)) {
     throw new TypeError(`Option '--minutes' is '${values.minutes}'; it must be a number of minutes, more than 0.`);
   }
-  if (values.seed !== undefined && !/^\d{1,10}$/.test(values.seed)) {
-    throw new TypeError(`Option '--seed' is '${values.seed}'; it must be a whole number from 0 to 4294967295.`);
-  }
-  const seed = values.seed === undefined ? undefined : Number(values.seed);
-  if (seed !== undefined && seed >= 2 ** 32) throw new TypeError(`Option '--seed' is ${seed}; it must be at most 4294967295.`);
+  const seed = values.seed === undefined ? undefined : wholeNumber("seed", values.seed, 0, 2 ** 32 - 1);
   return { store, minutes, seed, help: values.help };
 }

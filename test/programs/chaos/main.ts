@@ -2,6 +2,7 @@
 import { Interrupted, onInterruption } from "@leasehold/test-kit/processes/interruption";
 import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { figuresOf, judge, problemsOf } from "./check.ts";
+import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { SeededRandom } from "@leasehold/core/testing";
 import { playEpisode } from "./episode.ts";
@@ -11,22 +12,10 @@ import { Tally } from "./tally.ts";
 /** How many rounds an election lasts before the next one begins, with all its workers anew. */
 const ROUNDS = 8;
 
-process.exitCode = await main(process.argv.slice(2));
+const told = commandLine(readCommandLine, USAGE);
+if (told) process.exitCode = await main(told);
 
-async function main(args: readonly string[]): Promise<number> {
-  let commandLine: CommandLine;
-  try {
-    commandLine = readCommandLine(args);
-    if (process.platform === "win32") throw new Error("Processes are frozen with SIGSTOP, which Windows does not have.");
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (commandLine.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const { store, minutes, seed = Math.floor(Math.random() * 2 ** 32) } = commandLine;
+async function main({ store, minutes, seed = Math.floor(Math.random() * 2 ** 32) }: CommandLine): Promise<number> {
   const stores = await installed(store);
   if (stores.length === 0) return 2;
   const interrupted = interruption();

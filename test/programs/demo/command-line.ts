@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { assertProcessesFreeze, oneOf } from "../command-line.ts";
 import { STORE_NAMES, type StoreName } from "@leasehold/test-kit/stores/stores";
 
 export interface CommandLine {
@@ -34,8 +35,8 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       help: { type: "boolean", default: false },
     },
   });
-  const store = STORE_NAMES.find((name) => name === values.store);
-  if (!store) throw new TypeError(`Option '--store' is '${values.store}'; it must be one of ${STORE_NAMES.join(", ")}.`);
+  assertProcessesFreeze();
+  const store = oneOf("store", values.store, STORE_NAMES);
   if (values.out === "") throw new TypeError("Option '--out <path>' needs a path.");
   return { ...values, store };
 }

@@ -5,6 +5,7 @@ import { timing } from "@leasehold/core";
 import { Interrupted, onInterruption } from "@leasehold/test-kit/processes/interruption";
 import { testStore } from "@leasehold/test-kit/stores/stores";
 import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { EventLog } from "./event-log.ts";
 import type { Evidence } from "./expectations.ts";
@@ -30,22 +31,11 @@ interface Pace {
   readonly unitOfWorkMs: number;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+const told = commandLine(readCommandLine, USAGE);
+if (told) process.exitCode = await main(told);
 
-async function main(args: readonly string[]): Promise<number> {
-  let commandLine: CommandLine;
-  try {
-    commandLine = readCommandLine(args);
-    if (process.platform === "win32") throw new Error("The demo freezes processes with SIGSTOP, which Windows does not have.");
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (commandLine.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const { store } = commandLine;
+async function main(told: CommandLine): Promise<number> {
+  const { store } = told;
   const missing = await (await testStore(store)).missing();
   if (missing !== undefined) {
     process.stderr.write(`The demo cannot run on '${store}' here. ${missing}\n`);
@@ -55,7 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
   onInterruption("The demo", (reason) => stop.abort(reason));
   const watchdog = setTimeout(() => stop.abort(new Error(`It did not end within ${WATCHDOG_MS / 1_000} s.`)), WATCHDOG_MS);
   try {
-    return (await run(commandLine, stop)) ? 0 : 1;
+    return (await run(told, stop)) ? 0 : 1;
   } catch (error) {
     // What fails because of Ctrl-C, which reaches every process of the terminal, is no news.
     const interrupted = stop.signal.reason instanceof Interrupted ? stop.signal.reason : undefined;

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { oneOf, wholeNumber } from "../command-line.ts";
 import { PACKAGES } from "./sources.ts";
 
 export interface CommandLine {
@@ -47,10 +48,8 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       help: { type: "boolean", default: false },
     },
   });
-  const unknown = values.package.find((name) => !PACKAGES.includes(name));
-  if (unknown !== undefined) throw new TypeError(`Option '--package' is '${unknown}'; it must be one of ${PACKAGES.join(", ")}.`);
   return {
-    packages: values.package,
+    packages: values.package.map((name) => oneOf("package", name, PACKAGES)),
     sample: values.all ? undefined : wholeNumber("sample", values.sample, 1),
     seed: wholeNumber("seed", values.seed, 0),
     file: values.file,
@@ -58,10 +57,4 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     least: wholeNumber("least", values.least, 0),
     help: values.help,
   };
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least) return number;
-  throw new TypeError(`Option '--${name}' is '${text}'; it must be a whole number from ${least} on.`);
 }

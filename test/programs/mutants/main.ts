@@ -1,4 +1,5 @@
 /** `npm run mutants`: see {@link USAGE}. */
+import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import type { Fate } from "./lane.ts";
 import type { Mutant } from "./mutate.ts";
@@ -7,15 +8,8 @@ import { runPackage, type Progress } from "./package-run.ts";
 /** So many mutants from one sign of life to the next. */
 const PROGRESS_EVERY = 50;
 
-let commandLine: CommandLine | undefined;
-try {
-  commandLine = readCommandLine(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-  process.exitCode = 2;
-}
-if (commandLine?.help) print(USAGE);
-else if (commandLine) await judge(commandLine);
+const told = commandLine(readCommandLine, USAGE);
+if (told) await judge(told);
 
 async function judge({ packages, least, ...run }: CommandLine): Promise<void> {
   print(`seed ${run.seed}\n`);

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { oneOf, wholeNumber } from "../command-line.ts";
 import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 
 export interface CommandLine {
@@ -31,8 +32,6 @@ Ctrl-C ends it early, with what the runs so far have come to.
 Exit code: 0 if nothing was broken (with --mutants: every bug was caught), 1 if something was, 2 for a wrong argument.
 `;
 
-const MOST_RUNS = 2 ** 31;
-
 /** @throws an error that says which argument is wrong. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
@@ -47,10 +46,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       help: { type: "boolean", default: false },
     },
   });
-  const store = STORE_KINDS.find((kind) => kind === values.store);
-  if (values.store !== undefined && !store) {
-    throw new TypeError(`Option '--store' is '${values.store}'; it must be one of ${STORE_KINDS.join(", ")}.`);
-  }
+  const store = values.store === undefined ? undefined : oneOf("store", values.store, STORE_KINDS);
   if (store && values.mutants) throw new TypeError("Option '--store' does not go with '--mutants': each has its own stores.");
   return {
     ...values,
@@ -59,10 +55,4 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     threads: wholeNumber("threads", values.threads, 1),
     stores: store && [store],
   };
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= MOST_RUNS) return number;
-  throw new TypeError(`Option '--${name}' is '${text}'; it must be a whole number from ${least} to ${MOST_RUNS}.`);
 }

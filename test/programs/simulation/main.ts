@@ -1,5 +1,6 @@
 /** `npm run simulate`: see {@link USAGE}. */
 import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
+import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { huntMutants, printMutants } from "./mutants/hunt.ts";
 import { drawPlan } from "./plan.ts";
@@ -13,16 +14,9 @@ import { printTimeline } from "./timeline.ts";
 const ENOUGH_VIOLATIONS = 20;
 const PROGRESS_EVERY_MS = 10_000;
 
-let commandLine: CommandLine | undefined;
-try {
-  commandLine = readCommandLine(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-  process.exitCode = 2;
-}
-if (commandLine?.help) print(USAGE);
-else if (commandLine?.mutants) await seeMutants(commandLine);
-else if (commandLine) await seeRuns(commandLine);
+const told = commandLine(readCommandLine, USAGE);
+if (told?.mutants) await seeMutants(told);
+else if (told) await seeRuns(told);
 
 async function seeRuns({ runs, seed, stores, threads, json }: CommandLine): Promise<void> {
   const startMs = performance.now();

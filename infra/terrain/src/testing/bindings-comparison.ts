@@ -4,13 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ArgumentFacts, AttributeFact, BlockFact, ProviderFacts } from "./provider-facts.ts";
 
+/** Writes how a table differs from the provider's own bindings, which it installs; an exit code of 1 says that it does. */
+export function reportDifferences(provider: ProviderFacts): void {
+  const { differences, compared } = compareWithBindings(provider);
+  for (const difference of differences) process.stderr.write(`${difference}\n`);
+  const { source, version, bindings } = provider;
+  process.stdout.write(`${source} ${version}: ${compared} facts compared with ${bindings}, ${differences.length} differ\n`);
+  if (differences.length > 0) process.exitCode = 1;
+}
+
 /**
  * Installs the bindings that were generated from the provider itself, in a temporary folder, and compares the table with
  * them: names, blocks or attributes, types, what is required, how many, and what is exported. It takes a network and 300 MB.
  *
  * @returns the differences, each a line, and how many facts were compared
  */
-export function compareWithBindings(provider: ProviderFacts): { differences: string[]; compared: number } {
+function compareWithBindings(provider: ProviderFacts): { differences: string[]; compared: number } {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-bindings-"));
   try {
     // Without their peer, which is not needed for reading, and is another version than ours.
