@@ -36,7 +36,16 @@ export interface LoggedRequest {
   readonly record?: LeaseRecord;
 }
 
-/** One service that many candidates reach, each by a connection with faults of its own. It does not push, and tells no time. */
+export interface ConnectionOptions {
+  /** That of the candidate's process, by which replies are delivered. @defaultValue the service's */
+  readonly clock?: Clock;
+  /** Of a whole request. @defaultValue 0 */
+  readonly latencyMs?: number;
+  /** The service also tells how old a nonce is, as the test says in {@link FaultyRecordStore.ageMs}. */
+  readonly storeClock?: RecordStoreCapabilities["storeClock"];
+}
+
+/** One service that many candidates reach, each by a connection with faults of its own. It does not push. */
 export class RecordService {
   readonly log: LoggedRequest[] = [];
   readonly #clock: VirtualClock;
@@ -47,9 +56,8 @@ export class RecordService {
     this.#service = new SimulatedRecordService(clock);
   }
 
-  /** @param options.clock that of the candidate's process, by which replies are delivered. @param options.latencyMs of a whole request. */
-  connect(candidate: string, options: { readonly clock?: Clock; readonly latencyMs?: number } = {}): FaultyRecordStore {
-    return new FaultyRecordStore(this, candidate, this.#clock, options.clock ?? this.#clock, options.latencyMs ?? 0);
+  connect(candidate: string, options: ConnectionOptions = {}): FaultyRecordStore {
+    return new FaultyRecordStore(this, candidate, this.#clock, options);
   }
 
   /** The election's record as it lies in the store. */
@@ -85,8 +93,10 @@ export class RecordService {
 /** One candidate's connection to a {@link RecordService}. */
 export class FaultyRecordStore implements RecordStore {
   readonly name: string = "faulty";
-  readonly capabilities: RecordStoreCapabilities = { maxValueBytes: 1_024, fence: "none", storeClock: undefined };
+  readonly capabilities: RecordStoreCapabilities;
   latencyMs: number;
+  /** The age of the nonce that the service tells; `undefined`: none. */
+  ageMs: readonly [min: number, max: number] | undefined;
   readonly #service: RecordService;
   readonly #candidate: string;
   readonly #serviceClock: Clock;
@@ -94,11 +104,13 @@ export class FaultyRecordStore implements RecordStore {
   readonly #next: { readonly get: Fault[]; readonly put: Fault[] } = { get: [], put: [] };
   #always: Fault | undefined;
 
-  constructor(service: RecordService, candidate: string, serviceClock: Clock, ownClock: Clock, latencyMs: number) {
+  constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
+    const { clock = serviceClock, latencyMs = 0, storeClock } = options;
+    this.capabilities = { maxValueBytes: 1_024, fence: "none", storeClock };
     this.#service = service;
     this.#candidate = candidate;
     this.#serviceClock = serviceClock;
-    this.#ownClock = ownClock;
+    this.#ownClock = clock;
     this.latencyMs = latencyMs;
   }
 
@@ -117,7 +129,10 @@ export class FaultyRecordStore implements RecordStore {
   }
 
   get(election: string): Promise<StoredRecord | undefined> {
-    return this.#send({ operation: "get", election }, () => this.#service.get(election));
+    return this.#send({ operation: "get", election }, () => {
+      const stored = this.#service.get(election);
+      return stored && this.ageMs ? { ...stored, nonceAgeMs: this.ageMs } : stored;
+    });
   }
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {

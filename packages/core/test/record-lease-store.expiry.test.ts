@@ -3,7 +3,6 @@ import { RecordLeaseStore } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
-import { ClockedRecordStore } from "./clocked-record-store.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -154,8 +153,8 @@ describe("a rival counts from after its read", () => {
 
 describe("two proofs of expiry", () => {
   /** A rival whose service tells ages, on a lease that is held. */
-  async function clocked(exact: boolean): Promise<{ readonly records: ClockedRecordStore; readonly store: RecordLeaseStore }> {
-    const records = new ClockedRecordStore(recordsB, { toleranceMs: 1_000, exact });
+  async function clocked(exact: boolean): Promise<{ readonly records: FaultyRecordStore; readonly store: RecordLeaseStore }> {
+    const records = service.connect("b", { storeClock: { toleranceMs: 1_000, exact } });
     await win(holder);
     return { records, store: new RecordLeaseStore(records, { clock }) };
   }
@@ -288,7 +287,7 @@ describe("two proofs of expiry", () => {
 
   test("the age that is reported holds the true one, even if the reply was slow", async () => {
     const { records, store } = await clocked(true);
-    recordsB.failNext("get", { kind: "slow", latencyMs: 2_000 });
+    records.failNext("get", { kind: "slow", latencyMs: 2_000 });
     records.ageMs = [3_000, 3_000];
 
     // The service looked when the request had arrived, a second before the reply did.

@@ -13,9 +13,8 @@ import {
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, RENEW_INTERVAL_MS, win } from "@leasehold/test-kit/acquisitions";
-import { ClockedRecordStore } from "./clocked-record-store.ts";
 import { RETRY_PERIOD_MS } from "./election-world.ts";
-import { RecordService } from "./faulty-record-store.ts";
+import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
 /** A provider that notes what the engine asks of it, and whose replicas lag as the test says. */
 class NotingRecordStore implements RecordStore {
@@ -252,10 +251,10 @@ test("where renewals are not pushed, standbys look for them, though not for the 
 describe("the elector's expiry option", () => {
   const inexact = { toleranceMs: 100, exact: false };
 
-  async function deadLeader(): Promise<ClockedRecordStore> {
+  async function deadLeader(): Promise<FaultyRecordStore> {
     const service = new RecordService(clock);
     await win(new RecordLeaseStore(service.connect("a"), { clock }));
-    const clocked = new ClockedRecordStore(service.connect("b"), inexact);
+    const clocked = service.connect("b", { storeClock: inexact });
     clocked.ageMs = [LEASE_MS, LEASE_MS + 1];
     return clocked;
   }

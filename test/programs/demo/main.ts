@@ -34,8 +34,8 @@ interface Pace {
 const told = commandLine(readCommandLine, USAGE);
 if (told) process.exitCode = await main(told);
 
-async function main(told: CommandLine): Promise<number> {
-  const { store } = told;
+async function main(given: CommandLine): Promise<number> {
+  const { store } = given;
   const missing = await (await testStore(store)).missing();
   if (missing !== undefined) {
     process.stderr.write(`The demo cannot run on '${store}' here. ${missing}\n`);
@@ -45,7 +45,7 @@ async function main(told: CommandLine): Promise<number> {
   onInterruption("The demo", (reason) => stop.abort(reason));
   const watchdog = setTimeout(() => stop.abort(new Error(`It did not end within ${WATCHDOG_MS / 1_000} s.`)), WATCHDOG_MS);
   try {
-    return (await run(told, stop)) ? 0 : 1;
+    return (await run(given, stop)) ? 0 : 1;
   } catch (error) {
     // What fails because of Ctrl-C, which reaches every process of the terminal, is no news.
     const interrupted = stop.signal.reason instanceof Interrupted ? stop.signal.reason : undefined;
