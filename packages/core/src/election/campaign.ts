@@ -131,7 +131,9 @@ export class Campaign {
     onStoreFailed(error);
     this.#looks.forget();
     const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
-    const waitMs = Math.max(askedMs, timing.retryPeriodMs * (0.5 + clock.random() / 2));
+    // Where the store pushes, a look is for a renewal. There a retry period may be longer than a lease.
+    const periodMs = this.#looks.watching ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
+    const waitMs = Math.max(askedMs, periodMs * (0.5 + clock.random() / 2));
     return { waitMs: () => waitMs };
   }
 }
