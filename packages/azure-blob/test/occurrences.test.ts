@@ -8,7 +8,7 @@ import {
   type TryRunOutcome,
 } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { acquiring, ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
@@ -69,11 +69,10 @@ describe("an occurrence", () => {
 
   test("that is claimed is refused to all others while its holder renews", async ({ world }) => {
     const holder = cold(world);
-    const claim = await holder.acquire(claiming("a"));
-    if (!claim.acquired) expect.fail("It was free.");
+    const claim = await win(holder, claiming("a"));
     for (let renewals = 0; renewals < 5; renewals += 1) {
       await world.forward(5_000);
-      await expect(holder.renew(claim.lease, LIMITS)).resolves.toMatchObject({ held: true });
+      await expect(holder.renew(claim, LIMITS)).resolves.toMatchObject({ held: true });
       const other = cold(world);
       await expect(other.read(TICK, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held", holder: "a", term: 1 });
       await expect(other.acquire(claiming("b"))).resolves.toMatchObject({ acquired: false });
@@ -153,12 +152,11 @@ describe("an occurrence", () => {
 
   test("can be broken by an administrator, as any lease, and is then as old as that", async ({ world }) => {
     const holder = cold(world);
-    const claim = await holder.acquire(claiming("a"));
-    if (!claim.acquired) expect.fail("It was free.");
+    const claim = await win(holder, claiming("a"));
     await world.forward(5_000);
     await expect(cold(world).break(TICK, { reason: "stuck" })).resolves.toEqual({ broken: true, term: 1 });
 
-    await expect(holder.renew(claim.lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
+    await expect(holder.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
     await world.forward(LEASE_MS - 100);
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
     await world.forward(LATE_MS);
@@ -167,11 +165,10 @@ describe("an occurrence", () => {
 
   test("that has been deleted begins anew, and its holder has lost it", async ({ world }) => {
     const holder = cold(world);
-    const claim = await holder.acquire(claiming("a"));
-    if (!claim.acquired) expect.fail("It was free.");
+    const claim = await win(holder, claiming("a"));
     await world.container.getBlobClient(BLOB).delete();
 
-    await expect(holder.renew(claim.lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
+    await expect(holder.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
   });
 

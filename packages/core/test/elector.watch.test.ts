@@ -1,4 +1,4 @@
-import { Elector } from "@leasehold/core";
+import { Elector, type HeldLeadership } from "@leasehold/core";
 import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
@@ -207,10 +207,7 @@ test("a push that goes down at any turn after a look's reply is noticed, too", a
   for (let turns = 0; turns < 40; turns += 1) {
     const world = new VirtualClock();
     const service = new SimulatedRecordService(world, { pushes: "every-write" });
-    const leaderClock = new ProcessClock(world);
-    const leaderStore = new RecordLeaseStore(service.connect(leaderClock, promptNetwork(5)), { clock: leaderClock });
-    const leading = new Elector({ store: leaderStore, election: "nightly-billing", candidateId: "leader" });
-    const leadership = await world.runUntil(leading.campaign());
+    const leadership = await world.runUntil(leads(world, service));
 
     const clock = new ProcessClock(world);
     const records = service.connect(clock, promptNetwork(5));
@@ -257,10 +254,7 @@ test.each<[string, NonNullable<RecordStore["watch"]>]>([
 ])("a watch that %s, again and again, costs a standby no more than it may ask for anyway", async (_, watch) => {
   const world = new VirtualClock();
   const service = new SimulatedRecordService(world, { pushes: "every-write" });
-  const leaderClock = new ProcessClock(world);
-  const leaderStore = new RecordLeaseStore(service.connect(leaderClock, promptNetwork(5)), { clock: leaderClock });
-  const leading = new Elector({ store: leaderStore, election: "nightly-billing", candidateId: "leader" });
-  const leadership = await world.runUntil(leading.campaign());
+  const leadership = await world.runUntil(leads(world, service));
   const clock = new ProcessClock(world);
   const records = service.connect(clock, promptNetwork(5));
   let watches = 0;
@@ -310,3 +304,10 @@ test("a standby whose look has failed looks again a renewal later, however long 
   expect(failures).toBeGreaterThan(0);
   expect(elector.isLeader).toBe(true);
 });
+
+/** Another process comes to lead. */
+async function leads(world: VirtualClock, service: SimulatedRecordService): Promise<HeldLeadership> {
+  const clock = new ProcessClock(world);
+  const store = new RecordLeaseStore(service.connect(clock, promptNetwork(5)), { clock });
+  return await new Elector({ store, election: "nightly-billing", candidateId: "leader" }).campaign();
+}

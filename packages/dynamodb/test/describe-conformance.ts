@@ -4,6 +4,7 @@ import type { ServiceProcess } from "@leasehold/test-kit/backends/service-proces
 import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
+import { win } from "@leasehold/test-kit/acquisitions";
 
 const LEASE_MS = 15_000;
 const LIMITS = { timeoutMs: 5_000 };
@@ -49,15 +50,7 @@ export function describeDynamoDb(
       await store.read("election", LIMITS);
       let lease: Parameters<typeof store.renew>[0] | undefined;
       const acquire = await namesDuring(async () => {
-        const outcome = await store.acquire({
-          election: "election",
-          candidateId: "a",
-          leaseDurationMs: LEASE_MS,
-          renewIntervalMs: LEASE_MS / 3,
-          ...LIMITS,
-        });
-        if (!outcome.acquired) expect.fail("Nobody else competes for it.");
-        ({ lease } = outcome);
+        lease = await win(store, { election: "election", leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3, ...LIMITS });
       });
       const held = lease as unknown as Parameters<typeof store.renew>[0];
       const rest: string[][] = [];

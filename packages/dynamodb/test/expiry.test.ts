@@ -6,7 +6,7 @@ import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { beforeAll, describe, expect } from "vitest";
 import { SimulatedService, warmUp, type Line } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { TOLERANCE_MS } from "../src/clock.ts";
-import { acquiring, ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 const HOUR_MS = 3_600_000;
 const PROMPT: Line = { network: promptNetwork(10), hostOffsetMs: () => 0 };
@@ -160,14 +160,13 @@ async function deadLeader(
   { process = new ProcessClock(world), line = PROMPT, request = {} as Partial<AcquireRequest>, renewals = 3 } = {},
 ): Promise<{ readonly lease: Lease; readonly lastSentMs: number }> {
   const store = service.store(process, line);
-  const outcome = await world.runUntil(store.acquire(acquiring({ candidateId: "dead", ...request })));
-  if (!outcome.acquired) throw new Error("The first one did not win.");
+  const lease = await world.runUntil(win(store, { candidateId: "dead", ...request }));
   for (let renewal = 0; renewal < renewals; renewal += 1) {
     await world.advance(acquiring(request).renewIntervalMs);
-    await world.runUntil(store.renew(outcome.lease, LIMITS));
+    await world.runUntil(store.renew(lease, LIMITS));
   }
   process.kill();
-  return { lease: outcome.lease, lastSentMs: service.sentMs.get(service.item(ELECTION)?.["nonce"]?.S ?? "")! };
+  return { lease, lastSentMs: service.sentMs.get(service.item(ELECTION)?.["nonce"]?.S ?? "")! };
 }
 
 /** When, by the true time, a cold caller got the lease, one trying every so often. */
@@ -421,12 +420,11 @@ describe("a clock of the service that steps", () => {
       const world = new VirtualClock();
       const service = new SimulatedService(world);
       const store = service.store(new ProcessClock(world), PROMPT);
-      const outcome = await world.runUntil(store.acquire(acquiring()));
-      if (!outcome.acquired) throw new Error("It did not win.");
+      const lease = await world.runUntil(win(store));
       service.step(stepMs);
       const stamped = async (): Promise<boolean> => {
         await world.advance(LEASE_MS / 3);
-        await world.runUntil(store.renew(outcome.lease, LIMITS));
+        await world.runUntil(store.renew(lease, LIMITS));
         const [lo, hi] = ["nonceNotBefore", "nonceNotAfter"].map((name) => Number(service.item(ELECTION)?.[name]?.N));
         return lo! <= service.nowMs() && service.nowMs() <= hi! + 100;
       };

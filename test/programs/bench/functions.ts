@@ -5,6 +5,7 @@ import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/te
 import { functionRequests, SITUATIONS } from "./function-requests.ts";
 import type { Result, Section } from "./section.ts";
 import { blockRatios, median, summarize } from "./statistics.ts";
+import { win } from "@leasehold/test-kit/acquisitions";
 
 const ROUNDS = 3;
 const PLATFORM_TIMEOUT_MS = 60_000;
@@ -99,16 +100,8 @@ async function timesOn(name: StoreName, addedUs: readonly number[]): Promise<Res
 function bareCalls(store: LeaseStore, election: string): () => Promise<void> {
   return async () => {
     await store.read(election, { ...LIMITS, expiry: "store-clock" });
-    const outcome = await store.acquire({
-      ...LIMITS,
-      election,
-      candidateId: "bench",
-      leaseDurationMs: LEASE_MS,
-      renewIntervalMs: LEASE_MS / 3,
-      expiry: "store-clock",
-    });
-    if (!outcome.acquired) throw new Error("Nobody else competes, and yet the lease was not acquired.");
-    await store.release(outcome.lease, LIMITS);
+    const timing = { leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3, ...LIMITS };
+    await store.release(await win(store, { election, expiry: "store-clock", ...timing }), LIMITS);
   };
 }
 

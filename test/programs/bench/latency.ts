@@ -8,9 +8,9 @@ import type { FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
 import type { Result, Section } from "./section.ts";
 import { blockRatios, median, summarize } from "./statistics.ts";
+import { LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 const LEASE_MS = 60_000;
-const LIMITS = { timeoutMs: 5_000 };
 const RTT_MS = 40;
 const RAW_WRITE = "a raw conditional write";
 const RAW_RENEW = "the SDK's raw renew";
@@ -70,17 +70,7 @@ async function takeTurns(url: string, turns: number): Promise<Record<Step, numbe
     times[step].push(performance.now() - startMs);
     return result;
   };
-  const acquire = async (): Promise<Lease> => {
-    const outcome = await store.acquire({
-      ...LIMITS,
-      election,
-      candidateId: "bench",
-      leaseDurationMs: LEASE_MS,
-      renewIntervalMs: LEASE_MS / 3,
-    });
-    if (!outcome.acquired) throw new Error("Nobody else competes, and yet the lease was not acquired.");
-    return outcome.lease;
-  };
+  const acquire = (): Promise<Lease> => win(store, { election, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 });
   // Connections, compiled code, and the blob itself are there before the first turn.
   for (let turn = -10; turn < turns; turn += 1) {
     if (turn === 0) for (const samples of Object.values(times)) samples.length = 0;

@@ -12,12 +12,11 @@ import { PolledElection } from "./polled-election.ts";
 import { RequestCounter } from "./request-counter.ts";
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
+import { LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
-const LEASE_MS = 15_000;
 const HOUR_MS = 3_600_000;
 const WARM_UP_MS = 25_000;
 const COUNTED_MS = 60_000;
-const LIMITS = { timeoutMs: 5_000 };
 
 export const requests: Section = {
   name: "requests",
@@ -60,17 +59,7 @@ async function steps(name: string, store: LeaseStore, count: () => number): Prom
     return result;
   };
   const election = `bench-${randomUUID()}`;
-  const acquire = async (): Promise<Lease> => {
-    const outcome = await store.acquire({
-      ...LIMITS,
-      election,
-      candidateId: "bench",
-      leaseDurationMs: LEASE_MS,
-      renewIntervalMs: LEASE_MS / 3,
-    });
-    if (!outcome.acquired) throw new Error("Nobody else competes, and yet the lease was not acquired.");
-    return outcome.lease;
-  };
+  const acquire = (): Promise<Lease> => win(store, { election });
   const first = await step("the first acquisition ever", acquire);
   await store.release(first, LIMITS);
   for (let round = 0; round < 5; round += 1) {

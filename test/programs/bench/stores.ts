@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { LeaseStore } from "@leasehold/core";
-import type { Lease } from "@leasehold/core/provider";
 import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { RequestCounter } from "./request-counter.ts";
 import type { Result, Section } from "./section.ts";
 import { blockRatios, summarize } from "./statistics.ts";
+import { win } from "@leasehold/test-kit/acquisitions";
 
 const LEASE_MS = 15_000;
 const LIMITS = { timeoutMs: 5_000 };
@@ -74,20 +74,15 @@ async function takeTurns(leader: LeaseStore, standby: LeaseStore): Promise<Turns
     return result;
   };
   for (let turn = 0; turn < WARM_UP_TURNS + TURNS; turn += 1) {
-    const lease = await timed("acquire", () => acquire(leader, election));
+    const lease = await timed("acquire", () =>
+      win(leader, { ...LIMITS, election, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 }),
+    );
     await timed("look", () => standby.read(election, LIMITS));
     await timed("renew", () => leader.renew(lease, LIMITS));
     await timed("release", () => leader.release(lease, LIMITS));
     if (turn === WARM_UP_TURNS - 1) forget(turns);
   }
   return turns;
-}
-
-async function acquire(store: LeaseStore, election: string): Promise<Lease> {
-  const request = { ...LIMITS, election, candidateId: "bench", leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 };
-  const outcome = await store.acquire(request);
-  if (!outcome.acquired) throw new Error("Nobody else competes, and yet the lease was not acquired.");
-  return outcome.lease;
 }
 
 function forget(turns: Turns): void {
