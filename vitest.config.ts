@@ -16,6 +16,8 @@ export function testProject(name: string, folder: string, isLong: boolean): Test
       name,
       include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],
       exclude: ["**/node_modules/**", ...(isLong ? [] : [`**/${LONG}`])],
+      // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
+      isolate: false,
       testTimeout: 120_000,
       hookTimeout: 60_000,
       // Else Google's client looks for a metadata server first, and warns that there is none.
@@ -30,8 +32,8 @@ export default defineConfig(({ mode }) => {
     // What runs the global setup, by Vitest's own name for it.
     environments: { __vitest__: { resolve } },
     test: {
-      // By itself, Vitest leaves one processor to whoever watches.
-      maxWorkers: "100%",
+      // More than there are processors: many a test does nothing but wait for a service, or for time to pass.
+      maxWorkers: "150%",
       // Prints the table of every store that was put to the test.
       globalSetup: ["test/kit/conformance/table.ts"],
       projects: [

@@ -9,7 +9,7 @@ import { freshBlob } from "@leasehold/test-kit/backends/fresh-container";
 import { azure, azureSettings } from "@leasehold/test-kit/stores/azure";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { HttpFaults } from "@leasehold/test-kit/conformance/http-faults";
-import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 
 let azurite: Azurite;
 let proxy: FaultProxy;
@@ -29,6 +29,7 @@ afterAll(async () => {
 runConformance({
   name: "azure-blob (Azurite)",
   leaseMs: 15_000,
+  rounds: SOME_ROUNDS,
   // The lease, and then the term under it.
   requests: { acquire: 2, renew: 1, release: 1, look: 1 },
   lacks: { watch: "Blob Storage cannot push" },

@@ -41,6 +41,8 @@ export class Scene {
   /** Named like no other, so that its requests can be told apart. */
   readonly election: string;
   readonly leaseMs: number;
+  /** How many operations, or leaderships, the cases of a thousand go through. */
+  readonly rounds: number;
   /** Long enough for a lease that has not been renewed to have run out for everybody who watched. */
   readonly lapseMs: number;
   /** How long a long outage of the service lasts. */
@@ -53,6 +55,7 @@ export class Scene {
     this.place = place;
     this.election = `conformance-${caseId}-${scenes}`;
     this.leaseMs = subject.leaseMs;
+    this.rounds = subject.rounds ?? 1_000;
     this.lapseMs = Math.ceil(subject.leaseMs * 1.2);
     this.outageMs = outageMsOf(subject);
     this.limits = { timeoutMs: Math.min(Math.floor(subject.leaseMs / 3), MAX_TIMEOUT_MS) };

@@ -16,8 +16,8 @@ export interface Subject {
    * take as long as you like to wait, and at least four leases. @defaultValue 40 * leaseMs: ten minutes where that is 15,000
    */
   readonly outageMs?: number | undefined;
-  /** How many leaderships the case of a thousand terms goes through: fewer where each takes long. @defaultValue 1_000 */
-  readonly leaderships?: number | undefined;
+  /** How many operations, and how many leaderships, the cases of a thousand go through: fewer where each takes long. @defaultValue 1_000 */
+  readonly rounds?: number | undefined;
   /** How many requests each call sends, once the store has looked at the lease. */
   readonly requests: RequestFacts;
   /**

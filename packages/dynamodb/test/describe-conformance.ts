@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Subject } from "@leasehold/conformance";
 import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
 import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
-import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 import { win } from "@leasehold/test-kit/acquisitions";
 
@@ -13,7 +13,7 @@ const LIMITS = { timeoutMs: 5_000 };
 export function describeDynamoDb(
   name: string,
   start: () => Promise<ServiceProcess>,
-  { transacts, leaderships }: Pick<DynamoDB, "transacts"> & Pick<Subject, "leaderships">,
+  { transacts }: Pick<DynamoDB, "transacts">,
 ): void {
   let dynamoDb: DynamoDB;
 
@@ -28,7 +28,7 @@ export function describeDynamoDb(
   const subject: Subject = {
     name,
     leaseMs: LEASE_MS,
-    leaderships,
+    rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
     open: () => DynamoDBPlace.open(dynamoDb),

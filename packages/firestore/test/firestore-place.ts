@@ -15,6 +15,12 @@ const GO_AWAY: Uint8Array = Uint8Array.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0x
 const PROBES = 20;
 const PROBE_MS = 250;
 
+/** What is so of any Firestore. */
+export const FIRESTORE_FACTS = {
+  requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+  lacks: { duplicates: "requests go over a connection, and TCP delivers nothing twice" },
+};
+
 let places = 0;
 
 /** A project of its own. */

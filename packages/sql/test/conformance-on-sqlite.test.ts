@@ -12,7 +12,7 @@ import { sqlite } from "@leasehold/test-kit/stores/sqlite";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
-import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 
 const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
 
@@ -32,7 +32,7 @@ runConformance(
     leaseMs: 3_000,
     outageMs: LONG_OUTAGE_MS,
     // One takes 40 ms: each of its two writes reaches the disk several times, in two files.
-    leaderships: 250,
+    rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
     open: () => Promise.resolve(new SqlitePlace(join(folder, `${randomUUID()}.db`))),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from "vitest";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
-import { runConformance, runConformanceUnless } from "@leasehold/test-kit/conformance/run-conformance";
+import { runConformance, runConformanceUnless, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
@@ -113,6 +113,7 @@ export async function runOnServer(
       {
         name,
         leaseMs: 3_000,
+        rounds: SOME_ROUNDS,
         outageMs: LONG_OUTAGE_MS,
         requests: { acquire: 1, renew: 1, release: 1, look: 1 },
         lacks: { ...lacks, duplicates: "requests go over a connection, and TCP delivers nothing twice" },

@@ -6,6 +6,9 @@ import { keepResults } from "./table.ts";
 /** How many cases at a time, where most of them wait. */
 const CONCURRENTLY = 12;
 
+/** Of the cases of a thousand, where each operation goes to a service or a file; memory goes through them all. */
+export const SOME_ROUNDS = 250;
+
 /** How to run the cases of one store. */
 export interface RunOptions {
   /** Several cases at a time: where time is real, most of them do nothing but wait for it. @defaultValue false */

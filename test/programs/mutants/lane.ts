@@ -65,7 +65,12 @@ export class Lane implements AsyncDisposable {
             },
           },
         ],
-        test: { ...tests.test, pool: "forks", setupFiles: [fileURLToPath(new URL("./reached.ts", import.meta.url))] },
+        test: {
+          ...tests.test,
+          pool: "forks",
+          isolate: true,
+          setupFiles: [fileURLToPath(new URL("./reached.ts", import.meta.url))],
+        },
       },
     );
     return new Lane(vitest, present);

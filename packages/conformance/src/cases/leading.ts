@@ -5,7 +5,6 @@ import { Contest } from "../contest.ts";
 import { eventLoopTurn } from "../real-time.ts";
 import { storeClockLatenessMs, type Scene } from "../scene.ts";
 
-const LEADERSHIPS = 1_000;
 /** Of so many leaderships one is broken. */
 const BROKEN_EVERY = 10;
 /** So many are left to expire, which takes time. */
@@ -94,16 +93,16 @@ export const leading: readonly Case[] = [
     id: "leading-thousand-terms",
     title: "terms rise strictly over a thousand leaderships of three processes, which are released, broken, or left to expire",
     async run(scene) {
-      const { leaderships = LEADERSHIPS } = scene.subject;
-      const expiredEvery = Math.floor(leaderships / (EXPIRIES + 1));
+      const { rounds } = scene;
+      const expiredEvery = Math.floor(rounds / (EXPIRIES + 1));
       const stores = await scene.connect(3);
       const terms: number[] = [];
       const stopping = { releaseOnStop: false, ...unhurried(scene) };
       const electors = stores.map((store, index) => electorOf(scene, store, `candidate ${index}`, stopping));
-      for (let turn = 1; turn <= leaderships; turn += 1) {
+      for (let turn = 1; turn <= rounds; turn += 1) {
         const elector = electors[turn % electors.length] as Elector;
         const abort = new AbortController();
-        const expires = turn % expiredEvery === 0 && turn < leaderships;
+        const expires = turn % expiredEvery === 0 && turn < rounds;
         // A service whose clock is moved may be behind the others' by as long as all this has really taken.
         if (expires) await scene.pass(scene.leaseMs / 100);
         // As `scene.look` does: else stores that answer without waiting let no other case run.

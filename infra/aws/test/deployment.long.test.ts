@@ -90,7 +90,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     name: "dynamodb (the table of infra/aws, in moto)",
     leaseMs: 15_000,
     // A leadership takes moto 44 ms; what a thousand terms could show, the other columns do.
-    leaderships: 50,
+    rounds: 50,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { watch: "DynamoDB cannot push" },
     open: () => DynamoDBPlace.open(dynamoDb, tableName),

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll } from "vitest";
+import { startFirestore, type FirestoreProcess } from "@leasehold/test-kit/backends/firestore";
+import {
+  officialFirestoreMissing,
+  startOfficialFirestore,
+  type OfficialFirestore,
+} from "@leasehold/test-kit/backends/official-firestore";
+import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
+import { LONG_OUTAGE_MS, realTime } from "@leasehold/test-kit/conformance/real-time";
+import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
+import { FIRESTORE_FACTS, FirestorePlace } from "./firestore-place.ts";
+
+let server: FirestoreProcess;
+
+beforeAll(async () => {
+  server = await startFirestore();
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+runConformance({
+  ...FIRESTORE_FACTS,
+  name: "firestore (our server, a thousand rounds)",
+  leaseMs: 15_000,
+  open: () => Promise.resolve(new FirestorePlace(server.host, new MovedTime(server))),
+});
+
+// Where it is not installed, there is no column of the official emulator: nothing has to have it.
+if ((await officialFirestoreMissing()) === undefined) {
+  let official: OfficialFirestore;
+
+  beforeAll(async () => {
+    official = await startOfficialFirestore();
+    // Its first answers take a second or two; no case is to count that.
+    await using place = new FirestorePlace(official.host, realTime);
+    for (let round = 0; round < 10; round += 1) await warmUp(await place.connect(), `warm-up-${round}`);
+  });
+
+  afterAll(async () => {
+    await official.stop();
+  });
+
+  runConformance(
+    {
+      ...FIRESTORE_FACTS,
+      name: "firestore (official)",
+      leaseMs: 3_000,
+      rounds: SOME_ROUNDS,
+      outageMs: LONG_OUTAGE_MS,
+      open: () => Promise.resolve(new FirestorePlace(official.host, realTime)),
+    },
+    { concurrently: true },
+  );
+}
