@@ -112,6 +112,20 @@ function seeBystanders({ processes }: World, term: number): void {
   }
 }
 
+/** How often the others are refused for a while before a leader dies. */
+const REFUSED = 0.3;
+
+/** For a renewal, everybody but the leader is refused. The leader renews once more: from then on nothing is wrong. */
+async function seeRefusals(world: World, leader: Candidate, others: readonly Candidate[]): Promise<void> {
+  const forMs = leader.elector.timing.renewIntervalMs;
+  world.note("world", `all but ${leader.id} are refused for ${Math.round(forMs)} ms`);
+  for (const { process } of others) process.link.refuse(forMs);
+  await world.until(() => false, world.nowMs + forMs);
+  let hasRenewed = false;
+  leader.elector.on("renewed", () => (hasRenewed = true));
+  await world.until(() => hasRenewed, world.nowMs + (1.5 * world.leaseMs) / SLOWEST_RATE);
+}
+
 /** With nothing else wrong, a leader that stops or dies is succeeded in the time that `timing()` gives for just that. */
 export async function seeSuccession(world: World): Promise<void> {
   const { referee, random, leaseMs } = world;
@@ -121,6 +135,7 @@ export async function seeSuccession(world: World): Promise<void> {
   const survives = (other: Candidate): boolean => (dies ? other.process !== leader?.process : other !== leader);
   const others = world.seated.filter((candidate) => survives(candidate) && candidate.competes);
   if (!leader || others.length === 0 || (!dies && !leader.releases)) return;
+  if (dies && random.chance(REFUSED)) await seeRefusals(world, leader, others);
   world.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
   if (dies) leader.clock.kill();
   else {

@@ -35,6 +35,7 @@ export class Link {
   readonly #note: (fault: string, request: PassengerRequest) => void;
   #windows: Window[] = [];
   #cutAfterWriteMs: number | undefined;
+  #refusesUntilMs = -Infinity;
 
   constructor(options: {
     readonly world: VirtualClock;
@@ -62,12 +63,18 @@ export class Link {
     this.#cutAfterWriteMs = forMs;
   }
 
+  /** For a while, also in the calm, what this process asks for is refused. It goes on being pushed to. */
+  refuse(forMs: number): void {
+    this.#refusesUntilMs = this.#world.monotonicMs() + forMs;
+  }
+
   #pass(request: PassengerRequest): Passage {
     const nowMs = this.#world.monotonicMs();
     const random = this.#random;
     const there = this.#latencyMs();
     const back = this.#latencyMs();
     if (CONTROL_REQUESTS.has(request.operation)) return this.#toControlPlane(request, { there, back });
+    if (nowMs < this.#refusesUntilMs && request.operation !== "watch") return this.#broken("refused", request, []);
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
     if (this.#cutAfterWriteMs !== undefined && WRITES.has(request.operation)) {

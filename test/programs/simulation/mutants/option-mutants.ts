@@ -19,6 +19,20 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     stores: ["records", "records with a clock"],
   },
   {
+    name: "a-failed-look-blinds",
+    rule: "an outage is not the end",
+    bug: "a standby whose look has failed waits for a retry period, and nothing shows renewals to it",
+    within: 5_000,
+    patches: [
+      {
+        file: "packages/core/src/election/campaign.ts",
+        find: "const periodMs = this.#looks.watching ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
+        replace: "const periodMs = timing.retryPeriodMs;",
+      },
+    ],
+    stores: ["records with a clock"],
+  },
+  {
     name: "no-pause-between-terms",
     rule: "no bounce, no spin",
     bug: "with a cooldown of nothing, an elector leads again at once, again and again",
