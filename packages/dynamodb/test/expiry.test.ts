@@ -137,7 +137,7 @@ class SkewedWorld {
 }
 
 describe.each(["observed", "store-clock"] as const)("electors that expire by %s, and cold callers beside them", (expiry) => {
-  test.prop([fc.integer({ min: 1, max: 2 ** 31 - 1 })], { seed: 20_261_122, numRuns: 60 })(
+  test.prop([fc.integer({ min: 1, max: 2 ** 31 - 1 })], { seed: 20_261_122, numRuns: 30 })(
     "never two lead, whatever their clocks show, jump to and sleep through; and terms only rise",
     async (seed) => {
       const world = new SkewedWorld(seed, expiry);
@@ -198,7 +198,7 @@ describe("a process that was started after the leader died", () => {
     wallOffsetMs: right,
   });
 
-  test.prop([seeds, clock, clock, fc.integer({ min: -HOUR_MS, max: HOUR_MS }), leases], { seed: 20_261_123, numRuns: 60 })(
+  test.prop([seeds, clock, clock, fc.integer({ min: -HOUR_MS, max: HOUR_MS }), leases], { seed: 20_261_123, numRuns: 30 })(
     "takes over by tryRun when the lease has passed since the last send, and never before: at most the stated tolerance later",
     async (seed, holderSkew, callerSkew, serviceOffsetMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
@@ -224,7 +224,7 @@ describe("a process that was started after the leader died", () => {
     60_000,
   );
 
-  test.prop([seeds, far, far, leases], { seed: 20_261_125, numRuns: 60 })(
+  test.prop([seeds, far, far, leases], { seed: 20_261_125, numRuns: 30 })(
     "never takes over before where wall clocks are wrong, and later by as much as the caller's is behind the holder's",
     async (seed, holderMs, callerMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
@@ -246,7 +246,7 @@ describe("a process that was started after the leader died", () => {
     60_000,
   );
 
-  test.prop([seeds, far, far, leases], { seed: 20_261_126, numRuns: 60 })(
+  test.prop([seeds, far, far, leases], { seed: 20_261_126, numRuns: 30 })(
     "never takes over before where proxies on the way write dates of their own",
     async (seed, holderMs, callerMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
@@ -265,7 +265,7 @@ describe("a process that was started after the leader died", () => {
 
   test.prop([fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.constantFrom(LEASE_MS, 40 * LEASE_MS)], {
     seed: 20_261_124,
-    numRuns: 100,
+    numRuns: 50,
   })(
     "never takes over before, though the service's machines disagree as much as they may, and clocks drift as much as they may",
     async (seed, leaseDurationMs) => {

@@ -268,16 +268,18 @@ await describeDatabases(SERVERS, (test, kind) => {
     const lease = await world.win(world.store());
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term, term_id = term_id WHERE election = ?", [world.name()]);
-    for (let round = 0; round < 8; round += 1) {
-      const store = world.store();
-      // A break of the present term writes to the row that is locked.
-      await expect(store.break(world.election, { reason: "r", ifTerm: lease.term, timeoutMs: 60 })).rejects.toMatchObject({
-        code: "STORE_TIMEOUT",
-      });
-      // At whichever step its new connection is.
-      await delay(round);
-      await store.close();
-    }
+    const stores = Array.from({ length: 8 }, () => world.store());
+    await Promise.all(
+      stores.map(async (store, at) => {
+        // A break of the present term writes to the row that is locked.
+        await expect(store.break(world.election, { reason: "r", ifTerm: lease.term, timeoutMs: 60 })).rejects.toMatchObject({
+          code: "STORE_TIMEOUT",
+        });
+        // At whichever step its new connection is.
+        await delay(at);
+        await store.close();
+      }),
+    );
     await session.run("ROLLBACK");
     await expect.poll(() => world.busy()).toEqual([]);
   });
