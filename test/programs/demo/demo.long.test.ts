@@ -1,16 +1,160 @@
-import { readFile } from "node:fs/promises";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { STORE_NAMES, testStore } from "@leasehold/test-kit/stores/stores";
-import { everyWorkerIsGone, expectStory, freshFolder, start } from "./running-demo.ts";
+import { isEvent, type DemoEvent } from "./demo-event.ts";
+
+const SOON_MS = 5_000;
+const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
+
+test("by itself, the demo shows its story on SQLite, and leaves nothing behind", async () => {
+  const folder = await freshFolder();
+  const events = await expectStory("SQLite", start(["--json", "--out", join(folder, "new", "timeline.svg")], { TMPDIR: folder }));
+  const picture = await readFile(join(folder, "new", "timeline.svg"), "utf8");
+  expect(picture).toMatch(/^<svg[^]*SIGKILL[^]*late write refused[^]*<\/svg>$/);
+  expect(picture).toContain("a lease of 2 s on SQLite");
+  expect(await readdir(folder)).toEqual(["new"]);
+  await everyWorkerIsGone(events);
+});
 
 for (const name of STORE_NAMES.filter((each) => each !== "sqlite")) {
   const { title, missing } = await testStore(name);
-  test.skipIf(await isMissing(missing()))(`the demo shows its story on ${name}`, async () => {
+  test.skipIf(await isMissing(missing()))(`it shows the same story on ${name}`, async () => {
     const picture = join(await freshFolder(), "timeline.svg");
     const events = await expectStory(title, start(["--json", "--store", name, "--out", picture]));
     expect(await readFile(picture, "utf8")).toContain(`s on ${title}`);
     await everyWorkerIsGone(events);
   });
+}
+
+test.each([
+  ["demo", "sqlite"],
+  ["wrote", "sqlite"],
+  // Its server ends by the same signal, and its SDK would ask for it again and again.
+  ["wrote", "firestore"],
+] as const)("Ctrl-C right after '%s' ends the demo on %s and all its processes, soon", async (name, store) => {
+  const folder = await freshFolder();
+  const demo = start(["--json", "--store", store], { TMPDIR: folder });
+  const events: DemoEvent[] = [];
+  let interruptedMs = Infinity;
+  for await (const event of demo.events()) {
+    // To the whole process group, as a terminal does; twice, as people do.
+    const first = event.event === name && !events.some((earlier) => earlier.event === name);
+    for (let times = 0; first && times < 2; times += 1) process.kill(-demo.child.pid!, "SIGINT");
+    if (first) interruptedMs = performance.now();
+    events.push(event);
+  }
+  expect(await demo.ended).toEqual({ code: 130, stderr: "The demo was ended by SIGINT.\n" });
+  expect(performance.now() - interruptedMs).toBeLessThan(SOON_MS);
+  expect(await readdir(folder)).toEqual([]);
+  await everyWorkerIsGone(events);
+});
+
+test("the demo ends when nobody reads its output any more", async () => {
+  const demo = start(["--json"]);
+  const events: DemoEvent[] = [];
+  for await (const event of demo.events()) {
+    events.push(event);
+    if (event.event === "started-leading") break;
+  }
+  demo.child.stdout?.destroy();
+  expect((await demo.ended).code).toBe(1);
+  await everyWorkerIsGone(events);
+});
+
+test.each([
+  [["--jsn"], "--jsn"],
+  [["--out"], "--out"],
+  [["--out", ""], "--out"],
+  [["picture.svg"], "picture.svg"],
+  [["--store", "etcd"], "etcd"],
+])("%j is refused before anything starts", async (args, named) => {
+  const { code, stderr } = await start(args).ended;
+  expect(code).toBe(2);
+  expect(stderr).toContain(named);
+  expect(stderr).toContain("Usage: npm run demo");
+});
+
+test("where the store's server is not installed, it says what to install", async () => {
+  const { code, stderr } = await start(["--store", "dynamodb"], { PATH: "/nonexistent" }).ended;
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^The demo cannot run on 'dynamodb' here\. moto is not installed: .*pip install.*\n$/);
+});
+
+/** Runs a demo to its end, and expects everything to be in it. */
+async function expectStory(title: string, demo: RunningDemo): Promise<readonly DemoEvent[]> {
+  const events: DemoEvent[] = [];
+  for await (const event of demo.events()) events.push(event);
+  expect(events[0]).toMatchObject({ event: "demo", store: title });
+  const { overlapMs, expectations } = events.find((event) => isEvent(event, "summary")) ?? {};
+  const failed = expectations?.filter(({ held }) => !held);
+  expect({ ...(await demo.ended), overlapMs, failed }).toEqual({ code: 0, stderr: "", overlapMs: 0, failed: [] });
+  expect(events.at(-1)?.event).toBe("summary");
+  const names = new Set(events.map(({ event }) => event));
+  for (const name of [
+    "standby",
+    "started-leading",
+    "stopped-leading",
+    "killed",
+    "terminated",
+    "paused",
+    "resumed",
+    "fenced-write-refused",
+  ] as const) {
+    expect(names).toContain(name);
+  }
+  for (const { at, candidate, term } of events) {
+    expect(at).toBeTypeOf("number");
+    expect(candidate === null || typeof candidate === "string").toBe(true);
+    expect(term === null || Number.isInteger(term)).toBe(true);
+  }
+  return events;
+}
+
+async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-demo-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+interface RunningDemo {
+  readonly child: ChildProcess;
+  /** Settles when the process and all that holds its output have ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly stderr: string }>;
+  events(): AsyncIterable<DemoEvent>;
+}
+
+function start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): RunningDemo {
+  const { NODE_OPTIONS: _, ...env } = { ...process.env, ...variables };
+  const child = spawn(process.execPath, ["--conditions=@leasehold/source", PROGRAM, ...args], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    // A process group of its own, as in a terminal.
+    detached: true,
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, stderr }));
+  return {
+    child,
+    ended,
+    async *events() {
+      for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as DemoEvent;
+    },
+  };
+}
+
+async function everyWorkerIsGone(events: readonly DemoEvent[]): Promise<void> {
+  const pids = events.filter((event) => isEvent(event, "spawned")).map(({ pid }) => pid);
+  await Promise.all(pids.map((pid) => reachesState(pid, "gone")));
 }
