@@ -33,7 +33,7 @@ export default defineConfig(({ mode }) => {
     environments: { __vitest__: { resolve } },
     test: {
       // More than there are processors: many a test does nothing but wait for a service, or for time to pass.
-      maxWorkers: "150%",
+      maxWorkers: "200%",
       // Prints the table of every store that was put to the test.
       globalSetup: ["test/kit/conformance/table.ts"],
       projects: [
