@@ -52,7 +52,7 @@ describe("campaign", () => {
 
   test("keeps the elector busy until the leadership is disposed of, and no longer", async () => {
     const leadership = await a.elector.campaign();
-    await expect(a.elector.tryRun(untilAborted)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
+    await expect(a.elector.run(untilAborted)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
 
     await leadership.release();
 
@@ -214,7 +214,7 @@ describe("a win that comes too late is released before the call settles", () => 
   });
 
   // Between the store's answer and the caller there are a few turns of the microtask queue; an abort may fall between any two.
-  test.each(["campaign", "tryRun"] as const)(
+  test.each(["campaign", "tryCampaign", "tryRun"] as const)(
     "an abort at any turn between the win and the end of %s leaves no lease behind",
     async (call) => {
       for (let turns = 0; turns < 40; turns += 1) {
@@ -224,7 +224,7 @@ describe("a win that comes too late is released before the call settles", () => 
         abortAfterWin(candidate, controller, turns);
 
         const calling =
-          call === "campaign" ? candidate.elector.campaign(controller) : candidate.elector.tryRun(untilAborted, controller);
+          call === "tryRun" ? candidate.elector.tryRun(untilAborted, controller) : candidate.elector[call](controller);
         const outcome = await calling.catch(() => undefined);
         if (outcome && "release" in outcome) await outcome.release();
         await turning.clock.settle();

@@ -148,7 +148,7 @@ describe("work is awaited", () => {
     await lead({ drainTimeoutMs: 3_000 });
     run.stop();
     await expect(world.clock.runUntil(run.settled)).rejects.toBeInstanceOf(DrainTimeoutError);
-    await expect(a.elector.tryRun(() => "second")).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
+    await expect(a.elector.run(() => undefined)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
 
     task.settle();
     await world.clock.settle();

@@ -193,24 +193,34 @@ describe("a task that ends, ends its term", () => {
 });
 
 describe("one thing at a time", () => {
-  test.each(["run", "campaign", "tryRun"] as const)(
-    "%s on a busy elector is an error that says with what it is busy",
-    async (call) => {
-      const run = a.run();
-      await world.clock.advance(1_000);
-      const sent = world.service.log.length;
+  test.each(["run", "campaign"] as const)("%s on a busy elector is an error that says with what it is busy", async (call) => {
+    const run = a.run();
+    await world.clock.advance(1_000);
+    const sent = world.service.log.length;
 
-      const calling = call === "campaign" ? a.elector.campaign() : a.elector[call](untilAborted);
-      const error: unknown = await calling.catch((thrown: unknown) => thrown);
+    const calling = call === "campaign" ? a.elector.campaign() : a.elector[call](untilAborted);
+    const error: unknown = await calling.catch((thrown: unknown) => thrown);
 
-      expect(error).toBeInstanceOf(ElectorBusyError);
-      expect(error).toMatchObject({ code: "ELECTOR_BUSY", election: ELECTION });
-      expect(String(error)).toContain("busy with run");
-      expect(world.service.log).toHaveLength(sent);
-      run.stop();
-      await run.settled;
-    },
-  );
+    expect(error).toBeInstanceOf(ElectorBusyError);
+    expect(error).toMatchObject({ code: "ELECTOR_BUSY", election: ELECTION });
+    expect(String(error)).toContain("busy with run");
+    expect(world.service.log).toHaveLength(sent);
+    run.stop();
+    await run.settled;
+  });
+
+  test("tryRun and tryCampaign on a busy elector were not elected, and ask nobody", async () => {
+    const run = a.run();
+    await world.clock.advance(1_000);
+    const sent = world.service.log.length;
+
+    expect(await a.elector.tryRun(untilAborted)).toEqual({ elected: false, reason: "busy" });
+    expect(await a.elector.tryCampaign()).toBeUndefined();
+
+    expect(world.service.log).toHaveLength(sent);
+    run.stop();
+    await run.settled;
+  });
 
   test("an elector can run again once it has stopped", async () => {
     const first = a.run();

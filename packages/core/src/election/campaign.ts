@@ -35,7 +35,7 @@ type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonl
  */
 export class Campaign {
   readonly #options: CampaignOptions;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: AbortSignal;
   readonly #looks: LookTimer;
   readonly #lookPace: LookPace;
   /** Apart, so that no attempt waits for looks to be made up for. */
@@ -44,7 +44,7 @@ export class Campaign {
   /** The first look is acted on at once: only those who have waited learn of something at the same instant. */
   #isFirst = true;
 
-  constructor(options: CampaignOptions, signal: AbortSignal | undefined) {
+  constructor(options: CampaignOptions, signal: AbortSignal) {
     const { store, election, clock, timing } = options;
     this.#options = options;
     this.#signal = signal;
@@ -70,7 +70,7 @@ export class Campaign {
         this.#isFirst = false;
       }
     } catch (error) {
-      if (this.#signal?.aborted) return undefined;
+      if (this.#signal.aborted) return undefined;
       throw error;
     } finally {
       this.#looks.stop();
@@ -83,7 +83,7 @@ export class Campaign {
     const { snapshot } = found ?? (await this.#look());
     const standBackMs = standingBack.leftMs(snapshot);
     if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };
-    if (candidacy.mayTry(snapshot) && !this.#signal?.aborted) {
+    if (candidacy.mayTry(snapshot) && !this.#signal.aborted) {
       const waitMs = this.#attemptInMs(snapshot?.term ?? 0);
       if (waitMs > 0) return { waitMs: () => waitMs, ...(this.#looks.watching ? { found: { snapshot } } : {}) };
       this.#turn.taken();
@@ -126,7 +126,7 @@ export class Campaign {
   }
 
   #failed(error: unknown): Step {
-    if (this.#signal?.aborted || isMisuse(error)) throw error;
+    if (this.#signal.aborted || isMisuse(error)) throw error;
     const { clock, timing, onStoreFailed } = this.#options;
     onStoreFailed(error);
     this.#looks.forget();

@@ -31,7 +31,7 @@ export class Candidacy {
   }
 
   /** @throws {TermRegressedError} for a term below one that this process has seen. */
-  async look(expiry: Expiry, signal: AbortSignal | undefined): Promise<LeaseSnapshot | undefined> {
+  async look(expiry: Expiry, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
     const { store, election, timing, wishes } = this.#options;
     // Only a term seen before this look was asked for must show in it: looks overtake one another.
     const highest = this.#highestSeen();

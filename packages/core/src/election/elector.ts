@@ -9,7 +9,7 @@ import { defaultCandidateId } from "./candidate-id.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
-import { Leading } from "./leading.ts";
+import { Leading, type TaskResult } from "./leading.ts";
 import { leaderOf, Observer } from "./observer.ts";
 import { StandingBack } from "./standing-back.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
@@ -23,7 +23,19 @@ export interface WaitOptions {
 export type TryRunOutcome<T> =
   /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
-  | { readonly elected: false; readonly leader?: Leader | undefined };
+  /** `busy`: this elector itself was at work; nothing was sent. */
+  | { readonly elected: false; readonly reason?: "busy" | undefined; readonly leader?: Leader | undefined };
+
+/** The call that an elector is busy with. */
+interface Call {
+  readonly name: string;
+  /** Aborts with the caller's signal, and by `stop`. */
+  readonly signal: AbortSignal;
+  /** To be called when the call has settled: it is over once no task is pending any more either. */
+  readonly done: () => void;
+  readonly stop: () => void;
+  readonly over: Promise<void>;
+}
 
 /**
  * One candidate in one election.
@@ -40,7 +52,7 @@ export type TryRunOutcome<T> =
  * }, { signal });
  * ```
  */
-export class Elector<Store extends LeaseStore = LeaseStore> {
+export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisposable {
   readonly election: string;
   readonly candidateId: string;
   readonly #store: LeaseStore;
@@ -51,7 +63,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
   readonly #leading: Leading<LeadershipOf<Store>>;
-  #busyWith: string | undefined;
+  #call: Call | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions<Store>) {
@@ -97,9 +109,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
   }
 
   /**
-   * Campaigns, leads, and campaigns again, until the signal aborts; then it drains, releases and resolves. Failures of
-   * the store never end it: it steps down in time, and is back when the store is. The task is never called on a term that
-   * is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
+   * Campaigns, leads, and campaigns again, until the signal aborts or `stop` is called; then it drains, releases and
+   * resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on.
+   * Failures of the store never end it: it steps down in time, and is back when the store is. The task is never called on a
+   * term that is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
    *
    * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
    *   hold this election. {AlreadyAbortedError} if the signal has aborted before.
@@ -110,13 +123,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
     checkTask("run", task);
     const { signal, done } = this.#begin("run", options.signal);
     try {
-      while (!signal?.aborted) {
+      while (!signal.aborted) {
         this.#standBy();
         await this.#standingBack.pause(signal);
-        if (signal?.aborted) return;
+        if (signal.aborted) return;
         const lease = await this.#campaign(signal);
-        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
-        else if (lease) await this.#leading.run(lease, task, signal);
+        if (lease) await this.#lead(lease, task, signal);
       }
     } finally {
       done();
@@ -136,14 +148,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
       for (;;) {
         this.#standBy();
         const lease = await this.#campaign(signal);
-        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
-        signal?.throwIfAborted();
-        if (!lease) continue;
-        const tenure = this.#leading.start(lease, signal);
-        if (tenure.mayWork) return tenure.leadership;
-        await tenure.leadership.release();
+        const leadership = lease && (await this.#hold(lease, signal));
+        if (leadership) return leadership;
         await this.#standingBack.pause(signal);
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
       }
     } finally {
       done();
@@ -161,17 +169,31 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
    */
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     checkTask("tryRun", task);
+    if (this.#call) return { elected: false, reason: "busy" };
     const { signal, done } = this.#begin("tryRun", options.signal);
     try {
-      const snapshot = await this.#candidacy.look("store-clock", signal);
-      const mayTry = this.#candidacy.mayTry(snapshot) && !signal?.aborted;
-      const lease = mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
-      if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);
-      signal?.throwIfAborted();
-      const led = lease && (await this.#leading.run(lease, task, signal));
+      const lease = await this.#try(signal);
+      const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       return { elected: false, ...(this.leader ? { leader: this.leader } : {}) };
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * One attempt, as `tryRun`'s, which hands the leadership over as `campaign` does; `undefined` where this candidate was not
+   * elected, or this elector was at work already.
+   */
+  async tryCampaign(options: WaitOptions = {}): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
+    if (this.#call) return undefined;
+    const { signal, done } = this.#begin("tryCampaign", options.signal);
+    try {
+      const lease = await this.#try(signal);
+      const leadership = lease && (await this.#hold(lease, signal));
+      if (!leadership) signal.throwIfAborted();
+      return leadership;
     } finally {
       done();
     }
@@ -190,6 +212,26 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
     await tenure.finished;
   }
 
+  /**
+   * Ends whatever call is under way, as the abort of its signal does: a leader drains and releases. Afterwards the elector can
+   * be used again. Does nothing where no call is under way.
+   *
+   * It waits for the task, or for a leadership held by hand to be disposed of: who awaits it inside of either waits for
+   * himself. Call it before `process.exit`: a process that ends without it leaves its lease to run out.
+   * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
+   */
+  async stop(): Promise<void> {
+    const call = this.#call;
+    if (!call) return;
+    call.stop();
+    const { tenure } = this.#leading;
+    await (tenure ? Promise.race([call.over, tenure.stopOverran]) : call.over);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
   /** Yields who leads, and again whenever that changes; see {@link Observer.observe}. */
   observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
     const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
@@ -206,32 +248,67 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
   /**
    * Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more.
    *
-   * The signal that is given back is linked to the caller's by one listener: many electors may share that one, and each
-   * listener more makes adding and removing the others slower.
+   * The signal of the call is linked to the caller's by one listener: many electors may share that one, and each listener
+   * more makes adding and removing the others slower.
    */
-  #begin(call: string, given: AbortSignal | undefined): { readonly signal: AbortSignal | undefined; readonly done: () => void } {
-    if (this.#busyWith) throw new ElectorBusyError(this.election, call, this.#busyWith);
+  #begin(name: string, given: AbortSignal | undefined): Call {
+    if (this.#call) throw new ElectorBusyError(this.election, name, this.#call.name);
     if (given !== undefined && !(given instanceof AbortSignal)) {
-      throw new ConfigurationError(`The signal given to ${call} is not an AbortSignal.`, { election: this.election });
+      throw new ConfigurationError(`The signal given to ${name} is not an AbortSignal.`, { election: this.election });
     }
-    if (given?.aborted) throw new AlreadyAbortedError(call, given, this.election);
-    this.#busyWith = call;
+    if (given?.aborted) throw new AlreadyAbortedError(name, given, this.election);
     const linked = new AbortController();
     const onAbort = (): void => linked.abort(given?.reason);
     given?.addEventListener("abort", onAbort, { once: true });
+    const { promise: over, resolve } = Promise.withResolvers<void>();
     const free = (): void => {
       given?.removeEventListener("abort", onAbort);
-      this.#busyWith = undefined;
+      this.#call = undefined;
       this.#announcements.setState({ state: "stopped" });
+      resolve();
     };
-    return {
-      signal: given && linked.signal,
+    this.#call = {
+      name,
+      signal: linked.signal,
+      stop: () => linked.abort(new DOMException(`The elector of '${this.election}' was stopped.`, "AbortError")),
+      over,
       done: () => {
         // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
         if (this.#leading.tenure) void this.#leading.tenure.finished.then(free);
         else free();
       },
     };
+    return this.#call;
+  }
+
+  /** One look and, where it shows a chance, one attempt. */
+  async #try(signal: AbortSignal): Promise<Lease | undefined> {
+    const snapshot = await this.#candidacy.look("store-clock", signal);
+    const mayTry = this.#candidacy.mayTry(snapshot) && !signal.aborted;
+    return mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
+  }
+
+  /** Runs the task on a lease; `undefined` where it could not be called, because its term was over, or ending, before that. */
+  async #lead<T>(
+    lease: Lease,
+    task: LeaderTask<T, LeadershipOf<Store>>,
+    signal: AbortSignal,
+  ): Promise<TaskResult<T> | undefined> {
+    if (!signal.aborted) return await this.#leading.run(lease, task, signal);
+    await this.#candidacy.giveBack(lease);
+    return undefined;
+  }
+
+  /** Hands a lease over as a leadership; `undefined` where its term was over, or ending, before that. */
+  async #hold(lease: Lease, signal: AbortSignal): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
+    if (signal.aborted) {
+      await this.#candidacy.giveBack(lease);
+      return undefined;
+    }
+    const tenure = this.#leading.start(lease, signal);
+    if (tenure.mayWork) return tenure.leadership;
+    await tenure.leadership.release();
+    return undefined;
   }
 
   #standBy(): void {
@@ -239,8 +316,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> {
     this.#announcements.emit("standby", {});
   }
 
-  /** Waits until this candidate has the lease; see {@link Campaign.win}. */
-  async #campaign(signal: AbortSignal | undefined): Promise<Lease | undefined> {
+  /** Waits until this candidate has the lease; `undefined` once the signal has aborted. */
+  async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
     const isExact = this.#store.capabilities.storeClock?.exact ?? false;
     const campaign: CampaignOptions = {
       candidacy: this.#candidacy,

@@ -22,6 +22,11 @@ export interface Leadership {
    */
   readonly signal: AbortSignal;
   /**
+   * Resolves with the signal's reason once it has aborted, and never rejects: for work that is not one function, and holds the
+   * leadership meanwhile. A leadership held by hand also ends when it is disposed of, and a task's when that settles.
+   */
+  readonly ended: Promise<Error>;
+  /**
    * Reports whether this is, by this process's clocks at this very moment, the one valid leadership: false from 0.9 lease
    * durations after the last good renewal was sent, even in the first statement after a freeze, and whether or not the
    * store answers. Once false it stays false.

@@ -46,7 +46,7 @@ export class Leading<Led extends Leadership> {
    * Runs the task for one term. Settles once the task has and the lease is given up, or when a stop has waited long enough.
    * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
    */
-  async run<T>(lease: Lease, task: LeaderTask<T, Led>, signal: AbortSignal | undefined): Promise<TaskResult<T> | undefined> {
+  async run<T>(lease: Lease, task: LeaderTask<T, Led>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
     const tenure = this.#makeTenure(lease);
     const { leadership } = tenure;
     const started = Promise.withResolvers<void>();
@@ -65,14 +65,14 @@ export class Leading<Led extends Leadership> {
   }
 
   /** Starts a term whose work is over once its leadership is disposed of. */
-  start(lease: Lease, signal: AbortSignal | undefined): Tenure<Led> {
+  start(lease: Lease, signal: AbortSignal): Tenure<Led> {
     const tenure = this.#makeTenure(lease);
     void this.#hold(tenure, tenure.disposed, signal);
     return tenure;
   }
 
   /** Keeps a term going until its work has settled and the lease is given up. */
-  async #hold(tenure: Tenure<Led>, work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  async #hold(tenure: Tenure<Led>, work: Promise<unknown>, signal: AbortSignal): Promise<void> {
     const { announcements, wishes } = this.#options;
     const { term } = tenure;
     this.#tenure = tenure;
@@ -82,11 +82,11 @@ export class Leading<Led extends Leadership> {
     const { value } = wishes;
     announcements.setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
     announcements.emit("startedLeading", { term });
-    const stop = (): void => tenure.stop(signal?.reason as Error);
-    if (signal?.aborted) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
+    const stop = (): void => tenure.stop(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
     await tenure.finish(work);
-    signal?.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", stop);
   }
 
   #makeTenure(lease: Lease): Tenure<Led> {

@@ -33,7 +33,7 @@ export class StandingBack {
   }
 
   /** Waits for the short time that has to pass after a term, whoever has led since, or until the signal aborts. */
-  async pause(signal: AbortSignal | undefined): Promise<void> {
+  async pause(signal: AbortSignal): Promise<void> {
     const leftMs = this.#endedMs + SHORTEST_PAUSE_MS - this.#clock.monotonicMs();
     if (leftMs > 0) await sleep(this.#clock, leftMs, signal).catch(() => undefined);
   }

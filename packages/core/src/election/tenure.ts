@@ -55,6 +55,7 @@ export class Tenure<Led extends Leadership> {
   readonly #stallWatch: StallWatch | undefined;
   readonly #completion: Completion | undefined;
   readonly #controller = new AbortController();
+  readonly #ended = Promise.withResolvers<Error>();
   readonly #disposed = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<void>();
 
@@ -133,6 +134,7 @@ export class Tenure<Led extends Leadership> {
     this.#stallWatch?.cancel();
     this.#overrunWatch.start();
     this.#controller.abort(reason);
+    this.#ended.resolve(reason);
     if (!this.#settling) this.#options.hooks.ending(reason);
   }
 
@@ -329,6 +331,7 @@ export class Tenure<Led extends Leadership> {
       term,
       termId,
       signal: this.#controller.signal,
+      ended: this.#ended.promise,
       isValid: () => this.#isValid(),
       remainingMs: () => (this.#isValid() ? this.#validity.toEndMs : 0),
       assertValid: () => this.#assertValid(),

@@ -220,13 +220,13 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ELECTOR,
-        find: "        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);\n        else if (lease)",
-        replace: "        if (lease && signal?.aborted) break;\n        else if (lease)",
+        find: "(lease, task, signal);\n    await this.#candidacy.giveBack(lease);\n",
+        replace: "(lease, task, signal);\n",
       },
       {
         file: ELECTOR,
-        find: "        if (lease && signal?.aborted) await this.#candidacy.giveBack(lease);\n        signal?.throwIfAborted();",
-        replace: "        signal?.throwIfAborted();",
+        find: "    if (signal.aborted) {\n      await this.#candidacy.giveBack(lease);\n",
+        replace: "    if (signal.aborted) {\n",
       },
     ],
   },

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
+import { ElectionWorld, type Candidate } from "./election-world.ts";
+
+let world: ElectionWorld;
+let a: Candidate;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  a = world.candidate("a");
+});
+
+/** Waits for a call, and says how it settled. */
+async function settled(call: Promise<unknown>): Promise<unknown> {
+  return await world.clock.runUntil(call.then(() => "resolved")).catch((error: unknown) => error);
+}
+
+describe("stop", () => {
+  test("ends a run that was given no signal: drains, releases, and resolves after that", async () => {
+    const task = new StubbornTask();
+    const running = a.elector.run(task.run);
+    await world.clock.advance(1_000);
+    let stopped = false;
+    const stopping = a.elector.stop().then(() => (stopped = true));
+    await world.clock.advance(5_000);
+    expect([task.leadership.signal.aborted, task.leadership.isValid(), stopped]).toEqual([true, true, false]);
+
+    task.settle();
+    await Promise.all([running, stopping]);
+
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test("lets a standby go at once, and a campaign reject with an AbortError", async () => {
+    const leader = await world.candidate("b").elector.campaign();
+    for (const call of ["run", "campaign"] as const) {
+      const calling = call === "run" ? a.elector.run(untilAborted) : a.elector.campaign();
+      const outcome = settled(calling);
+      await world.clock.advance(1_000);
+      await a.elector.stop();
+      const expected = call === "run" ? "resolved" : expect.objectContaining({ name: "AbortError" });
+      expect(await outcome).toEqual(expected);
+    }
+    expect(leader.isValid()).toBe(true);
+    await leader.release();
+  });
+
+  test("waits until a leadership held by hand is disposed of", async () => {
+    const leadership = await a.elector.campaign();
+    let stopped = false;
+    const stopping = a.elector.stop().then(() => (stopped = true));
+    await world.clock.advance(1_000);
+    expect([leadership.signal.aborted, stopped]).toEqual([true, false]);
+
+    await leadership.release();
+
+    expect(await stopping).toBe(true);
+  });
+
+  test("does nothing where no call is under way, and leaves an elector that can be used again", async () => {
+    await a.elector.stop();
+    const running = a.elector.run(untilAborted);
+    await world.clock.advance(1_000);
+    await Promise.all([a.elector.stop(), a.elector.stop(), running]);
+    await a.elector.stop();
+
+    expect(await a.elector.tryRun(({ term }) => term)).toMatchObject({ elected: true, result: 2 });
+  });
+
+  test("rejects, as run does, where the task goes on for longer than drainTimeoutMs", async () => {
+    const task = new StubbornTask();
+    const running = settled(a.elector.run(task.run));
+    await world.clock.advance(1_000);
+
+    expect(await settled(a.elector.stop())).toMatchObject({ code: "DRAIN_TIMEOUT" });
+
+    expect(await running).toMatchObject({ code: "DRAIN_TIMEOUT" });
+    task.settle();
+  });
+
+  test("is what `await using` does at the end of its block", async () => {
+    {
+      await using elector = world.candidate("c").elector;
+      void elector.run(untilAborted);
+      await world.clock.advance(1_000);
+      expect(elector.isLeader).toBe(true);
+    }
+
+    expect(world.service.record(ELECTION)).toMatchObject({ termId: null });
+  });
+});
+
+describe("tryCampaign", () => {
+  test("hands the leadership over where this candidate can lead at once", async () => {
+    await using leadership = await a.elector.tryCampaign();
+
+    expect(leadership).toMatchObject({ term: 1, candidateId: "a" });
+    await world.clock.advance(60_000);
+    expect(leadership?.isValid()).toBe(true);
+  });
+
+  test("does not wait where another leads", async () => {
+    const leader = await world.candidate("b").elector.campaign();
+
+    expect(await a.elector.tryCampaign()).toBeUndefined();
+
+    await leader.release();
+  });
+});
+
+describe("leadership.ended", () => {
+  test("resolves with the signal's reason when the leadership is lost", async () => {
+    const leadership = await a.elector.campaign();
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(60_000);
+
+    expect(await leadership.ended).toBe(leadership.signal.reason);
+    expect(await leadership.ended).toMatchObject({ code: "LEASE_LOST" });
+    await leadership.release();
+  });
+
+  test("resolves when the leadership is disposed of, and not before", async () => {
+    const leadership = await a.elector.campaign();
+    let ended: Error | undefined;
+    void leadership.ended.then((reason) => (ended = reason));
+    await world.clock.advance(60_000);
+    expect(ended).toBeUndefined();
+
+    await leadership.release();
+
+    expect(await leadership.ended).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "released" });
+  });
+});
