@@ -64,6 +64,19 @@ describe("events", () => {
     await run.settled;
   });
 
+  test("a renewal whose reply comes after the task has settled is not told", async () => {
+    const a = world.candidate("a", { latencyMs: 200 });
+    const task = new StubbornTask();
+    const run = a.run(task.run);
+    await world.clock.advance(RENEW_INTERVAL_MS + 300);
+    task.settle();
+    await world.clock.advance(1_000);
+
+    expect(a.events.names("renewed", "stoppedLeading")).toEqual(["stoppedLeading"]);
+    run.stop();
+    await run.settled;
+  });
+
   test("a listener is deaf once it was removed", async () => {
     const { elector } = world.candidate("a");
     const heard: unknown[] = [];

@@ -69,6 +69,9 @@ describe("misconfiguration is an error at construction, with the numbers and wit
     ["the class instead of an object of it", MemoryLeaseStore],
     ["a record store, which is only half of it", new MemoryRecordStore()],
     ["a URL", "postgres://localhost"],
+    ["a store without one of the methods", Object.assign(new MemoryLeaseStore(), { nextLookMs: undefined })],
+    ["a store without capabilities", Object.assign(new MemoryLeaseStore(), { capabilities: undefined })],
+    ["a store whose capabilities are null", Object.assign(new MemoryLeaseStore(), { capabilities: null })],
   ])("%s for a store", (_, store) => {
     expect(() => new Elector({ store: store as never, election: ELECTION })).toThrow("store is not a LeaseStore. Make one first");
     expect(() => new Observer({ store: store as never, election: ELECTION })).toThrow(ConfigurationError);

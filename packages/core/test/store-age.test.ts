@@ -22,7 +22,7 @@ beforeEach(() => {
 
 interface Answer {
   /** By the store's clock. */
-  readonly ageMs: number;
+  readonly ageMs?: number;
   /** How long ago the writer's wall clock says that it was, by the reader's. */
   readonly wallAgeMs?: number;
   /** How long the reply was under way. */
@@ -34,7 +34,7 @@ async function read(age: StoreAge, { ageMs, wallAgeMs, replyMs = 0 }: Answer): P
   const sentAt = instantOf(clock);
   const nonceWallMs = wallAgeMs === undefined ? undefined : clock.wallMs() - wallAgeMs;
   await clock.advance(replyMs);
-  age.note({ record, version: "v", sentAt, nonceAgeMs: [ageMs, ageMs], nonceWallMs });
+  age.note({ record, version: "v", sentAt, nonceAgeMs: ageMs === undefined ? undefined : [ageMs, ageMs], nonceWallMs });
 }
 
 describe("the age of a nonce by the store's clock", () => {
@@ -125,6 +125,19 @@ describe("a clock that may step", () => {
     await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });
 
     expect(age.boundsMs).toBeUndefined();
+  });
+
+  test.each([
+    ["the wall clocks, where the server tells none", { wallAgeMs: 9_000 }, 9_000],
+    ["the server, which the wall clocks contradict", { ageMs: 25_000, wallAgeMs: 9_000 }, 25_000],
+    ["the wall clocks, which the server contradicts", { ageMs: -1, wallAgeMs: 9_000 }, 9_000],
+    ["nobody, where it is of the future: it may be any", { wallAgeMs: -TOLERANCE_MS - 1 }, Infinity],
+    ["the wall clocks, where it is of the future within the tolerance", { wallAgeMs: -TOLERANCE_MS }, -TOLERANCE_MS],
+  ])("that is not believed leaves a nonce undated up to the age told by %s", async (_, answer, saidMs) => {
+    const age = new StoreAge(clock, STEPPING);
+    await read(age, answer);
+
+    expect([age.isUndated(saidMs), age.isUndated(saidMs + 1)]).toEqual([true, saidMs === Infinity]);
   });
 
   test("keeps what it told when a later reading, of another server, tells nothing", async () => {

@@ -119,9 +119,9 @@ export class Campaign {
     if (this.#looks.watching) return aimedMs;
     // Who saw the last renewal later sees the expiry later, too: that look is spread already. A store that judges the expiry
     // itself knows no ages, and aims to learn of its service's time.
-    const { leaseDurationMs = 0, ageMs } = snapshot ?? {};
-    const untilExpiryMs = ageMs ? leaseDurationMs - ageMs[0] : 0;
-    const delayMs = aimedMs < untilExpiryMs ? this.#turn.delayMs() : 0;
+    const { leaseDurationMs, ageMs } = snapshot ?? {};
+    const isBeforeExpiry = ageMs && leaseDurationMs !== undefined && aimedMs < leaseDurationMs - ageMs[0];
+    const delayMs = isBeforeExpiry ? this.#turn.delayMs() : 0;
     return Math.min(aimedMs + delayMs, timing.retryPeriodMs);
   }
 

@@ -34,14 +34,12 @@ export class RenewalPhase {
   nextLookMs(nowMs: number): number {
     if (!this.#last) return this.#intervalMs;
     const periods = Math.max(1, Math.ceil((nowMs - this.#last.hi - SETTLE_MS) / this.#intervalMs));
-    if (periods > 1 && this.#missed <= SECOND_LOOKS_MS.length) {
-      const again = SECOND_LOOKS_MS[this.#missed - 1];
-      if (again !== undefined) return again;
-    }
+    const again = SECOND_LOOKS_MS[this.#missed - 1];
+    if (periods > 1 && again !== undefined) return again;
     const next = this.#expected(this.#last, periods);
     // Half of the doubt falls away with each look at the middle; a sharp phase is looked at from just behind.
     const aim = width(next) > SHARP_MS && middle(next) > nowMs ? middle(next) : next.hi + SETTLE_MS;
-    return Math.max(aim - nowMs, 1);
+    return aim - nowMs;
   }
 
   #renewed(seen: Interval): void {
