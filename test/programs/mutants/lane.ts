@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
+import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 import { testProject } from "../../../vitest.config.ts";
 import { tellBlocks } from "./blocks.ts";
 import { apply, type Mutant } from "./mutate.ts";
-import type { Reached, WorkerOrders } from "./reach.ts";
+import type { Reached, TestLimits, WorkerOrders } from "./reach.ts";
 import { ROOT, type SourceFile } from "./sources.ts";
 
 /** The time that a test file needs, and the blocks that it enters, without any mutant. */
@@ -52,7 +52,17 @@ export class Lane implements AsyncDisposable {
     const present: PresentMutant = { mutant: undefined };
     const tests = testProject(packageName, `packages/${packageName}/test`, false);
     const vitest = await createVitest(
-      { config: false, watch: false, root: ROOT, maxWorkers: 1, bail: 1, reporters: [{}], silent: true, fsModuleCache: false },
+      {
+        config: false,
+        watch: false,
+        root: ROOT,
+        maxWorkers: 1,
+        bail: 1,
+        reporters: [{}],
+        silent: true,
+        fsModuleCache: false,
+        sequence: { sequencer: AsGiven },
+      },
       {
         ...tests,
         plugins: [
@@ -68,7 +78,7 @@ export class Lane implements AsyncDisposable {
         test: {
           ...tests.test,
           pool: "forks",
-          isolate: true,
+          isolate: false,
           setupFiles: [fileURLToPath(new URL("./reached.ts", import.meta.url))],
         },
       },
@@ -87,7 +97,7 @@ export class Lane implements AsyncDisposable {
     try {
       const report = join(directory, "reached.json");
       const startMs = performance.now();
-      const { modules, errors } = await this.#run({ testFile }, { report, mostEntries: Number.MAX_SAFE_INTEGER });
+      const { modules, errors } = await this.#run([{ testFile }], { report, limits: {} });
       if (errors.length > 0) throw new Error(`${testFile} fails without any mutant.`, { cause: errors[0] });
       const reached = JSON.parse(await readFile(report, "utf8")) as Reached;
       const durations = modules.flatMap((one) => [...one.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0));
@@ -99,17 +109,12 @@ export class Lane implements AsyncDisposable {
 
   /** What the tests make of a mutant; ends with the first that fails. */
   async judge(mutant: Mutant, selections: readonly Selection[]): Promise<Fate> {
+    const limits = Object.fromEntries(selections.map(({ testFile, baseline }) => [testFile, limitsOf(baseline)]));
     this.#change(mutant);
     try {
-      for (const selection of selections) {
-        const { baseline } = selection;
-        const mostEntries = LEAST_MOST_ENTRIES + TIMES_MORE_ENTRIES * baseline.entries;
-        this.#vitest.config.testTimeout = LEAST_TIMEOUT_MS + TIMES_LONGER * baseline.slowestTestMs;
-        const { errors } = await this.#run(selection, { report: undefined, mostEntries });
-        if (errors.some(isTimeout)) return "timed out";
-        if (errors.length > 0) return "killed";
-      }
-      return "survived";
+      const { errors } = await this.#run(selections, { report: undefined, limits });
+      if (errors.some(isTimeout)) return "timed out";
+      return errors.length > 0 ? "killed" : "survived";
     } finally {
       this.#change(undefined);
     }
@@ -119,8 +124,9 @@ export class Lane implements AsyncDisposable {
     await this.#vitest.close();
   }
 
+  /** Runs the files in their order in one process, which loads the sources once for all of them. */
   async #run(
-    { testFile, names }: Pick<Selection, "testFile" | "names">,
+    selections: ReadonlyArray<Pick<Selection, "testFile" | "names">>,
     orders: WorkerOrders,
   ): Promise<{ modules: TestModule[]; errors: unknown[] }> {
     // What failed before is counted with what fails now, unless it is forgotten.
@@ -128,14 +134,16 @@ export class Lane implements AsyncDisposable {
     this.#vitest.state.idMap.clear();
     const project = this.#vitest.projects[0]!;
     project.provide("mutants", orders);
-    const specification: TestSpecification = project.createSpecification(testFile, names && { testNames: [...names] });
-    const { testModules, unhandledErrors } = await this.#vitest.runTestSpecifications([specification], false);
+    const specifications = selections.map(({ testFile, names }) =>
+      project.createSpecification(testFile, names && { testNames: [...names] }),
+    );
+    const { testModules, unhandledErrors } = await this.#vitest.runTestSpecifications(specifications, false);
     const errors = [...unhandledErrors];
     for (const testModule of testModules) {
       errors.push(...testModule.errors());
       for (const test of testModule.children.allTests()) errors.push(...(test.result().errors ?? []));
       for (const suite of testModule.children.allSuites()) errors.push(...suite.errors());
-      if (!testModule.ok() && errors.length === 0) errors.push(new Error(`${testFile} failed.`));
+      if (!testModule.ok() && errors.length === 0) errors.push(new Error(`${testModule.moduleId} failed.`));
     }
     return { modules: testModules, errors };
   }
@@ -144,6 +152,19 @@ export class Lane implements AsyncDisposable {
     const changed = mutant ?? this.#present.mutant;
     this.#present.mutant = mutant;
     if (changed) this.#vitest.invalidateFile(join(ROOT, changed.file));
+  }
+}
+
+function limitsOf({ entries, slowestTestMs }: Baseline): TestLimits {
+  return {
+    timeoutMs: LEAST_TIMEOUT_MS + TIMES_LONGER * slowestTestMs,
+    mostEntries: LEAST_MOST_ENTRIES + TIMES_MORE_ENTRIES * entries,
+  };
+}
+
+class AsGiven extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return Promise.resolve(files);
   }
 }
 

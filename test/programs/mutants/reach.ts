@@ -6,12 +6,20 @@ export interface Reached {
   readonly byTest: ReadonlyArray<readonly [name: string, blocks: readonly number[]]>;
 }
 
+/** Bounds of a test file. */
+export interface TestLimits {
+  /** Of each test. */
+  readonly timeoutMs: number;
+  /** The worker ends when blocks are entered more often than this. */
+  readonly mostEntries: number;
+}
+
 /** The settings of a worker. */
 export interface WorkerOrders {
   /** The file into which it writes what was reached; none: it does not look. */
   readonly report: string | undefined;
-  /** It ends when blocks are entered more often than this. */
-  readonly mostEntries: number;
+  /** By test file; none by default. */
+  readonly limits: Readonly<Record<string, TestLimits>>;
 }
 
 declare module "vitest" {

@@ -1,10 +1,13 @@
-/** A worker of Vitest begins with this: it tells which blocks each test enters, and ends where they are entered without end. */
+/** Each test file begins with this: it tells which blocks each test enters, and ends where they are entered without end. */
 import { appendFileSync } from "node:fs";
-import { afterAll, beforeEach, inject, onTestFinished } from "vitest";
+import { afterAll, beforeEach, expect, inject, onTestFinished, vi } from "vitest";
 import { REACH } from "./blocks.ts";
-import type { Reached } from "./reach.ts";
+import type { Reached, TestLimits } from "./reach.ts";
 
-const { report, mostEntries } = inject("mutants");
+const { report, limits } = inject("mutants");
+const { testPath = "" } = expect.getState();
+const { timeoutMs, mostEntries = Infinity }: Partial<TestLimits> = limits[testPath] ?? {};
+if (timeoutMs !== undefined) vi.setConfig({ testTimeout: timeoutMs });
 /** The blocks that each test under way has entered. */
 const underWay = new Map<string, Set<number>>();
 const byTest = new Map<string, Set<number>>();
