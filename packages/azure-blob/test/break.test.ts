@@ -5,27 +5,6 @@ import { LAPSE_MS, someLeaseId } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 describe("a break", () => {
-  test("closes renewal at once, and nobody may acquire before the old lease has run out", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    const lease = await win(a);
-    await world.forward(5_000);
-    await expect(b.break(ELECTION, { reason: "maintenance" })).resolves.toEqual({ broken: true, term: 1 });
-
-    await expect(a.renew(lease, LIMITS)).resolves.toEqual({
-      held: false,
-      reason: "broken",
-      barredUntilExpiry: true,
-      explanation: "an administrator broke it: maintenance",
-    });
-    // Ten seconds of the lease remain.
-    for (let second = 0; second < 8; second += 1) {
-      await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-      await world.forward(1_000);
-    }
-    await world.forward(5_000);
-    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-  });
-
   test("lifts a hand-over to nobody, also under a lease that somebody has left without a term", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
@@ -107,17 +86,6 @@ describe("a break", () => {
     await expect(b.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: false });
   });
 
-  test("that is immediate frees the lease at once, and the holder is told that nothing bars its rivals", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    const lease = await win(a);
-    await expect(b.break(ELECTION, { reason: "emergency", immediate: true })).resolves.toEqual({ broken: true, term: 1 });
-
-    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-    await expect(a.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, barredUntilExpiry: false });
-    await expect(a.release(lease, LIMITS)).resolves.toBe("not-held");
-    await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
-  });
-
   test("that is immediate is learned at the next renewal even before anybody has acquired", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
@@ -141,17 +109,6 @@ describe("a break", () => {
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("of a term that nobody leads breaks nothing, and tells what is there", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    await expect(b.break(ELECTION, { reason: "test" })).resolves.toEqual({ broken: false });
-    const lease = await win(a);
-    await a.release(lease, LIMITS);
-    await expect(b.break(ELECTION, { reason: "test" })).resolves.toMatchObject({
-      broken: false,
-      current: { state: "vacant", term: 1 },
-    });
-  });
-
   test("of a lease that has run out keeps its holder from renewing it all the same, once", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);
@@ -160,19 +117,6 @@ describe("a break", () => {
     await expect(b.break(ELECTION, { reason: "test" })).resolves.toMatchObject({ broken: false, current: { term: 1 } });
     await expect(a.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-  });
-
-  test("whose term has passed breaks nothing", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    await a.release(await win(a), LIMITS);
-    const successor = await win(b, { candidateId: "b" });
-
-    await expect(a.break(ELECTION, { reason: "test", ifTerm: 1 })).resolves.toMatchObject({
-      broken: false,
-      current: { term: 2, holder: "b" },
-    });
-    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
-    await expect(world.container.getBlobClient(`${ELECTION}.note`).exists()).resolves.toBe(false);
   });
 
   test.for([false, true])(

@@ -48,15 +48,6 @@ describe("what a reader is told of a lease", () => {
     });
   });
 
-  test("vacant after a release, with the term and without the holder", async ({ world }) => {
-    const store = world.store();
-    await store.release(await win(store, { value: "http://a" }), LIMITS);
-
-    const vacant = { election: ELECTION, state: "vacant", term: 1, leaseDurationMs: LEASE_MS };
-    await expect(store.read(ELECTION)).resolves.toEqual(vacant);
-    await expect(world.store().read(ELECTION)).resolves.toEqual(vacant);
-  });
-
   test("expired, once nobody has renewed for the lease's duration", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);

@@ -9,23 +9,6 @@ const HOLD_MS = 8_000;
 const HOLDING = { ...LIMITS, holdMs: HOLD_MS };
 
 describe("a release with a hold", () => {
-  test("keeps every store out for about so long, and lets the next one in after it", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-    await world.forward(2_000);
-    await expect(store.release(lease, HOLDING)).resolves.toBe("released");
-
-    for (let second = 0; second < 7; second += 1) {
-      for (const rival of [store, world.store()]) {
-        await expect(rival.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-      }
-      await world.forward(1_000);
-    }
-    await world.forward(1_500);
-
-    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-  });
-
   test("shows a term that is over, and for how long nobody may acquire, to its own process and to who comes new", async ({
     world,
   }) => {

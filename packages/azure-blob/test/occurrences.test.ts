@@ -67,58 +67,12 @@ describe("an occurrence", () => {
     expect(sent).toEqual(["get", "put-blob", "create-container", "put-blob", "put-blob"]);
   });
 
-  test("that is claimed is refused to all others while its holder renews", async ({ world }) => {
-    const holder = cold(world);
-    const claim = await win(holder, claiming("a"));
-    for (let renewals = 0; renewals < 5; renewals += 1) {
-      await world.forward(5_000);
-      await expect(holder.renew(claim, LIMITS)).resolves.toMatchObject({ held: true });
-      const other = cold(world);
-      await expect(other.read(TICK, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held", holder: "a", term: 1 });
-      await expect(other.acquire(claiming("b"))).resolves.toMatchObject({ acquired: false });
-    }
-  });
-
-  test("that is done is done for good, whoever asks and however late", async ({ world }) => {
-    await attempt(world, (leadership) => leadership.complete());
-    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
-
-    await world.forward(RETENTION_MS);
-
-    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
-    await expect(cold(world).read(TICK)).resolves.toMatchObject({ state: "vacant", term: 1, bar: { kind: "done" } });
-  });
-
-  test("whose attempt failed is open for the next one at once, which has the next number", async ({ world }) => {
-    await expect(attempt(world, () => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
-
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
-  });
-
-  test("whose holder has crashed is taken over after its lease by the service's clock, by one that has seen nothing", async ({
-    world,
-  }) => {
-    await cold(world).acquire(claiming("a"));
-    await world.forward(LEASE_MS);
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false, leader: { candidateId: "a" } });
-    await world.forward(LATE_MS);
-
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
-  });
-
   test("is not taken over before its lease has passed, though the service's machines disagree by a second", async ({ world }) => {
     await cold(world).acquire(claiming("a"));
     await world.forward(LEASE_MS - 100);
     world.dateReplies(world.serviceMs(world.clock.monotonicMs()) - world.clock.monotonicMs() + 1_000);
 
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
-  });
-
-  test("that ten claim at once is claimed by one, and no error escapes", async ({ world }) => {
-    const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => cold(world).acquire(claiming(`claimant ${n}`))));
-
-    expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
-    await expect(cold(world).read(TICK)).resolves.toMatchObject({ term: 1 });
   });
 
   test("that ten claim at once after a crash is claimed by one", async ({ world }) => {

@@ -7,53 +7,6 @@ import { test } from "./world-test.ts";
 const HOUR_MS = 3_600_000;
 
 describe("a transfer", () => {
-  test("ends the leader's term, and only the named candidate may acquire: accepted", async ({ world }) => {
-    const [a, b, c, admin] = [world.store(), world.store(), world.store(), world.store()];
-    const lease = await win(a);
-    const outcome = admin.transfer(ELECTION, "b");
-    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
-
-    await expect(a.renew(lease, LIMITS)).resolves.toEqual({
-      held: false,
-      reason: "broken",
-      barredUntilExpiry: true,
-      explanation: "an administrator asked to hand over to 'b'",
-    });
-    await expect(b.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-    await world.forward(LAPSE_MS);
-    await expect(c.read(ELECTION)).resolves.toMatchObject({
-      state: "expired",
-      term: 1,
-      bar: { kind: "transfer", candidateId: "b" },
-    });
-    await expect(c.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({
-      acquired: false,
-      current: { bar: { kind: "transfer", candidateId: "b" } },
-    });
-    await expect(a.acquire(acquiring({ candidateId: "a" }))).resolves.toMatchObject({ acquired: false });
-    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-
-    await expect(world.settled(outcome)).resolves.toBe("accepted");
-  });
-
-  test("to a candidate that does not come has expired after transferTimeoutMs, and then anyone may acquire", async ({
-    world,
-  }) => {
-    const [a, c] = [world.store(), world.store()];
-    await win(a);
-    const outcome = world.store().transfer(ELECTION, "b", { transferTimeoutMs: 10_000 });
-    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
-    await world.forward(LAPSE_MS);
-    await c.read(ELECTION);
-
-    await world.forward(4_000);
-    await expect(c.read(ELECTION)).resolves.toMatchObject({ state: "expired", bar: { kind: "transfer", candidateId: "b" } });
-    await world.forward(10_000);
-    expect(await c.read(ELECTION)).not.toHaveProperty("bar");
-    await expect(world.settled(outcome)).resolves.toBe("expired");
-    await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 2 });
-  });
-
   test("to a candidate that does not come does not keep away for ever who has seen nothing of it, such as a function", async ({
     world,
   }) => {
@@ -89,18 +42,6 @@ describe("a transfer", () => {
 
     await expect(world.settled(outcome)).resolves.toBe("expired");
     await expect(c.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: true });
-  });
-
-  test("of a term that has passed is lost, and nothing is written", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    await a.release(await win(a), LIMITS);
-    const successor = await win(b, { candidateId: "b" });
-
-    const sent = await world.namesDuring(async () => {
-      await expect(world.store().transfer(ELECTION, "c", { ifTerm: 1 })).resolves.toBe("lost");
-    });
-    expect(sent).toEqual(["head"]);
-    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
   test("of an election that never was is lost", async ({ world }) => {
@@ -159,24 +100,6 @@ describe("a transfer", () => {
     await expect(world.settled(outcome)).resolves.toBe("accepted");
   });
 
-  test("for no such term or time is refused before any request", async ({ world }) => {
-    const store = world.store();
-    const sent = await world.namesDuring(async () => {
-      for (const options of [
-        { ifTerm: 0 },
-        { ifTerm: "1" },
-        { transferTimeoutMs: 0 },
-        { transferTimeoutMs: NaN },
-        { transferTimeoutMs: "1" },
-      ]) {
-        await expect(world.witness.failureOf(store.transfer(ELECTION, "b", options as never))).resolves.toMatchObject({
-          code: "CONFIGURATION",
-        });
-      }
-    });
-    expect(sent).toEqual([]);
-  });
-
   test("leaves a note that no other term heeds", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await win(a);
@@ -194,28 +117,6 @@ describe("a transfer", () => {
     expect(seen).toMatchObject({ state: "expired", term: 2 });
     expect(seen).not.toHaveProperty("bar");
     await expect(win(world.store(), { candidateId: "d" })).resolves.toMatchObject({ term: 3 });
-  });
-
-  test("is lost if somebody else leads all the same", async ({ world }) => {
-    const a = world.store();
-    await win(a);
-    const outcome = world.store().transfer(ELECTION, "b");
-    await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
-    await world.store().break(ELECTION, { reason: "emergency", immediate: true });
-    await win(world.store(), { candidateId: "c" });
-
-    await expect(world.settled(outcome)).resolves.toBe("lost");
-  });
-
-  test("stops waiting with its caller's own reason", async ({ world }) => {
-    await win(world.store());
-    const stopping = new AbortController();
-    const outcome = world.store().transfer(ELECTION, "b", { signal: stopping.signal });
-    await world.proxy.waitFor(({ name, answeredMs }) => name === "lease:break" && answeredMs !== undefined);
-    const reason = new Error("the caller's own");
-    stopping.abort(reason);
-
-    await expect(outcome).rejects.toBe(reason);
   });
 });
 

@@ -380,40 +380,6 @@ describe("the time limit of a call", () => {
 });
 
 describe("a release", () => {
-  test("frees its own term and no other: late, it leaves the successor alone", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    const old = await win(a);
-    await world.forward(LAPSE_MS);
-    const successor = await win(b, { candidateId: "b" });
-
-    await expect(a.release(old, LIMITS)).resolves.toBe("not-held");
-
-    await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
-    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
-  });
-
-  test("leaves the same candidate's next term alone, too", async ({ world }) => {
-    const store = world.store();
-    const old = await win(store);
-    await world.forward(LAPSE_MS);
-    const next = await win(store);
-
-    await expect(store.release(old, LIMITS)).resolves.toBe("not-held");
-
-    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2 });
-    await expect(store.renew(next, LIMITS)).resolves.toMatchObject({ held: true });
-  });
-
-  test("twice harms nobody", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-
-    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
-    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
-    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
-    await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
-  });
-
   test("whose reply is lost is an error that says so, and the lease is free", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
@@ -490,21 +456,5 @@ describe("a release", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({
       metadata: { leasehold_term: "1", leasehold_termid: lease.termId },
     });
-  });
-
-  test("of a lease that another store gave out is refused before any request", async ({ world }) => {
-    const lease = await win(world.store());
-    const other = world.store();
-
-    const sent = await world.namesDuring(async () => {
-      for (const attempt of [
-        () => other.release(lease, LIMITS),
-        () => other.renew(lease, LIMITS),
-        () => other.publish(lease, "value", LIMITS),
-      ]) {
-        await expect(world.witness.failureOf(attempt())).resolves.toMatchObject({ code: "CONFIGURATION" });
-      }
-    });
-    expect(sent).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { ForeignRecordError } from "@leasehold/core";
-import { describe, expect, vi } from "vitest";
+import { describe, expect } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { leaseKey } from "../src/schema.ts";
 import { LeaseTable } from "../src/lease-table.ts";
@@ -275,47 +275,3 @@ test.for([["id"], ["election"], ["election", "tick"], ["id", "entry"]])(
     expect(Items).toEqual([]);
   },
 );
-
-describe("an end to a leadership", () => {
-  test("release: the term stays, and nobody's name is on it", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store, { value: "value" });
-    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
-    await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
-    await expect(world.item()).resolves.toMatchObject({ term: { N: "1" }, termId: { NULL: true } });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
-  });
-
-  test("break: the holder learns why, and nobody acquires before the lease has passed", async ({ world, dynalite }) => {
-    const [store, admin] = [world.store(), world.store()];
-    const lease = await win(store);
-    await expect(admin.break(ELECTION, { reason: "maintenance" })).resolves.toEqual({ broken: true, term: 1 });
-    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
-    await expect(admin.acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-
-    world.clock.forward(15_001);
-    await dynalite.advance(15_000);
-    await expect(win(admin, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-    expect(await world.item()).not.toHaveProperty("broken");
-  });
-
-  test("transfer: the holder is asked, and only the one named may acquire", async ({ world }) => {
-    const [store, admin, other, named] = [world.store(), world.store(), world.store(), world.store()];
-    const lease = await win(store);
-    const outcome = admin.transfer(ELECTION, "named");
-    await world.proxy.waitFor(({ name, body, answeredMs }) => {
-      return name === "UpdateItem" && body.includes('":transfer"') && answeredMs !== undefined;
-    });
-    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true, transferTo: "named" });
-    await store.release(lease, LIMITS);
-
-    await expect(other.acquire(acquiring({ candidateId: "other" }))).resolves.toMatchObject({
-      acquired: false,
-      current: { state: "vacant", bar: { kind: "transfer", candidateId: "named" } },
-    });
-    await win(named, { candidateId: "named" });
-    await vi.waitUntil(() => world.clock.nextTimerInMs !== undefined);
-    world.clock.forward(500);
-    await expect(outcome).resolves.toBe("accepted");
-  });
-});

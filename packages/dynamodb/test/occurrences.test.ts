@@ -1,4 +1,3 @@
-import { Elector } from "@leasehold/core";
 import { ProcessClock, promptNetwork, VirtualClock } from "@leasehold/core/testing";
 import type { DynamoDBLeaseStore, DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -37,56 +36,6 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
 }
 
 describe("an occurrence", () => {
-  test("is claimed once: everybody is refused then, whatever they know", async () => {
-    const [a, b] = [occurrences(), occurrences()];
-    await soon(b.read(TICK));
-    await soon(win(a, CLAIM));
-
-    for (const store of [a, b, occurrences()]) {
-      const outcome = await soon(store.acquire(CLAIM));
-      expect(outcome).toMatchObject({ acquired: false, current: { holder: "a", term: 1 } });
-    }
-    expect(service.item(ELECTION, ENTRY)).toMatchObject({ election: { S: ELECTION }, entry: { S: ENTRY }, term: { N: "1" } });
-  });
-
-  test("that is done refuses everybody for good", async () => {
-    const [a, b] = [occurrences(), occurrences()];
-    const claim = await soon(win(a, CLAIM));
-    await soon(b.read(TICK));
-    await expect(soon(a.complete(claim, LIMITS))).resolves.toBe("released");
-    await world.advance(DAY_MS / 2);
-
-    for (const store of [a, b, occurrences()]) {
-      await soon(store.read(TICK));
-      const outcome = await soon(store.acquire(CLAIM));
-      expect(outcome).toMatchObject({ acquired: false, current: { state: "vacant", term: 1, bar: { kind: "done" } } });
-    }
-  });
-
-  test("that was given back can be claimed again: the next attempt", async () => {
-    const store = occurrences();
-    await soon(store.release(await soon(win(store, CLAIM)), LIMITS));
-
-    await expect(soon(win(occurrences(), CLAIM))).resolves.toMatchObject({ election: TICK, term: 2 });
-  });
-
-  test("whose claimant died is taken over by a process that knows nothing, once the claim has run out, and done once", async () => {
-    await soon(win(occurrences(), CLAIM));
-    const call = async (): Promise<unknown> => {
-      const clock = new ProcessClock(world);
-      const store = leases(clock).occurrences(ELECTION, { retentionMs: DAY_MS });
-      const elector = new Elector({ store, election: TICK, clock });
-      return await soon(elector.tryRun(async (leadership) => await leadership.complete()));
-    };
-
-    await world.advance(LEASE_MS - 1_000);
-    await expect(call()).resolves.toMatchObject({ elected: false });
-    await world.advance(1_000 + occurrences().capabilities.storeClock!.toleranceMs);
-    await expect(call()).resolves.toMatchObject({ elected: true, term: 2 });
-    await expect(call()).resolves.toMatchObject({ elected: false });
-    expect(service.item(ELECTION, ENTRY)).toMatchObject({ term: { N: "2" }, termId: { NULL: true }, done: { BOOL: true } });
-  });
-
   test.for([
     ["another election", TICK],
     [ELECTION, "lease"],

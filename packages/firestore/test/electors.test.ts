@@ -2,7 +2,6 @@ import type { Leadership } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
-import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import type { FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
@@ -29,33 +28,6 @@ async function crashingLeader(world: FirestoreWorld): Promise<{ readonly leaders
 }
 
 describe("electors on Firestore, with a lease of two seconds", () => {
-  test("lead one at a time, in rising terms, as they stop", async ({ world }) => {
-    world.letTimeRun();
-    const members = ["a", "b", "c"].map((id) => world.candidate(id, OPTIONS).elector);
-    const stopping = members.map(() => new AbortController());
-    const terms: number[] = [];
-    let leaders = 0;
-    const runs = members.map((elector, index) =>
-      elector.run(
-        async (leadership) => {
-          terms.push(leadership.term);
-          leaders += 1;
-          expect(leaders).toBe(1);
-          await untilAborted(leadership);
-          leaders -= 1;
-        },
-        { signal: stopping[index]!.signal },
-      ),
-    );
-    for (const _ of members) {
-      await expect.poll(() => members.filter(({ isLeader }) => isLeader).length, { timeout: 5_000 }).toBe(1);
-      const index = members.findIndex(({ isLeader }) => isLeader);
-      stopping[index]!.abort();
-      await runs[index];
-    }
-    expect(terms).toEqual([1, 2, 3]);
-  });
-
   test("take over from a leader that crashed, once its lease has run out; and it has stepped down before", async ({ world }) => {
     world.letTimeRun();
     const crashing = await crashingLeader(world);

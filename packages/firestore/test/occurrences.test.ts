@@ -1,5 +1,5 @@
 import { Timestamp, type Firestore } from "@google-cloud/firestore";
-import { ConfigurationError, Elector } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
 import type { AcquireRequest, LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { FirestoreLeaseStoreOptions, FirestoreOccurrenceStore } from "@leasehold/firestore";
@@ -63,61 +63,6 @@ describe("an occurrence", () => {
       await expect(store.complete(lease, LIMITS)).resolves.toBe("released");
     });
     expect(methods).toEqual(["BatchGetDocuments", "Commit", "Commit", "Commit"]);
-  });
-
-  test("is refused while it is claimed", async ({ world }) => {
-    await win(occurrences(world), claiming());
-    world.moveServerClock(LEASE_MS - 1);
-    await expect(occurrences(world).acquire(claiming({ candidateId: "b" }))).resolves.toMatchObject({
-      acquired: false,
-      current: { state: "held", holder: "a", term: 1 },
-    });
-  });
-
-  test("has one of many that claim it at once", async ({ world }) => {
-    const outcomes = await Promise.all(
-      Array.from({ length: 5 }, (_, index) => occurrences(world).acquire(claiming({ candidateId: `m${index}` }))),
-    );
-    expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
-  });
-
-  test("that is done is refused to everybody, for good", async ({ world }) => {
-    const store = occurrences(world);
-    await store.complete(await win(store, claiming()), LIMITS);
-    world.moveServerClock(20 * DAY_MS);
-    for (const later of [store, occurrences(world)]) {
-      await expect(later.acquire(claiming({ candidateId: "b" }))).resolves.toMatchObject({
-        acquired: false,
-        current: { state: "vacant", bar: { kind: "done" }, term: 1 },
-      });
-    }
-    await expect(occurrences(world).read(TICK)).resolves.toMatchObject({ bar: { kind: "done" } });
-  });
-
-  test("that was released without being done is claimed again, in the next term", async ({ world }) => {
-    const store = occurrences(world);
-    await store.release(await win(store, claiming()), LIMITS);
-    await expect(win(occurrences(world), claiming({ candidateId: "b" }))).resolves.toMatchObject({ term: 2 });
-  });
-
-  test("whose claim crashed is taken over by a process that has just started, right after the lease", async ({ world }) => {
-    const crashed = occurrences(world);
-    const lease = await win(crashed, claiming());
-    world.moveServerClock(LEASE_MS + 1);
-    const store = occurrences(world);
-    await store.complete(await win(store, claiming({ candidateId: "b" })), LIMITS);
-
-    await expect(crashed.complete(lease, LIMITS)).resolves.toBe("not-held");
-    await expect(world.fieldsAt(TICK_PATH)).resolves.toMatchObject({ term: 2, candidateId: "b", done: true });
-  });
-
-  test("that an elector completes is done for every other", async ({ world }) => {
-    const candidate = (): Elector<FirestoreOccurrenceStore> => {
-      const clock = world.clock();
-      return new Elector({ store: occurrences(world, { clock }), election: TICK, clock });
-    };
-    await expect(candidate().tryRun((leadership) => leadership.complete())).resolves.toMatchObject({ elected: true, term: 1 });
-    await expect(candidate().tryRun(() => expect.fail("It was done."))).resolves.toMatchObject({ elected: false });
   });
 
   test("is not pushed, and holds what an administrator writes", async ({ world }) => {

@@ -53,19 +53,6 @@ async function expire(world: SqlWorld, occurrence: string): Promise<void> {
 
 await describeDatabases(ALL, (test, kind) => {
   describe("an occurrence", () => {
-    test("is claimed by one, and refused to others meanwhile", async ({ world }) => {
-      const first = occurrencesOf(world);
-      const claim = await world.win(first, { election: TICK });
-      expect(claim).toMatchObject({ election: TICK, term: 1 });
-      const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock" });
-      await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({ acquired: false });
-      await expect(tryCold(world)).resolves.toEqual({ elected: false, leader: expect.objectContaining({ candidateId: "a" }) });
-      await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: true });
-      await expect(first.publish(claim, "half way", LIMITS)).resolves.toMatchObject({ held: true });
-      const looked = await occurrencesOf(world).read(TICK, { expiry: "store-clock" });
-      expect(looked).toMatchObject({ state: "held", term: 1, holder: "a", value: "half way" });
-    });
-
     test("that is done is refused to everybody for good", async ({ world }) => {
       const first = occurrencesOf(world);
       const claim = await world.win(first, { election: TICK });
@@ -87,33 +74,12 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: true, term: 1 });
     });
 
-    test("that was released before it was done may be claimed again, as the next attempt", async ({ world }) => {
-      const first = occurrencesOf(world);
-      await first.release(await world.win(first, { election: TICK }), LIMITS);
-      await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2, result: 2 });
-    });
-
     test("that is held back waits, by the database's clock", async ({ world }) => {
       const first = occurrencesOf(world);
       await first.release(await world.win(first, { election: TICK }), { ...LIMITS, holdMs: 60_000 });
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
       await letPass(world, 60_000, "leasehold_occurrences");
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
-    });
-
-    test("whose claimant crashed is taken over, once it has run out by the database's clock", async ({ world }) => {
-      const crashed = occurrencesOf(world);
-      const claim = await world.win(crashed, { election: TICK });
-      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-      await letPass(world, LEASE_MS, "leasehold_occurrences");
-
-      const cold = occurrencesOf(world);
-      const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock" });
-      await expect(cold.acquire(request)).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
-
-      await expect(crashed.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
-      await expect(crashed.complete(claim, LIMITS)).resolves.toBe("not-held");
-      await expect(cold.read(TICK)).resolves.not.toHaveProperty("done");
     });
 
     test("can be broken", async ({ world }) => {
@@ -193,24 +159,6 @@ await describeDatabases(ALL, (test, kind) => {
       const error = await failureOf(tryCold(world));
       expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
       expect(await world.occurrenceRow(TICK)).toEqual(before);
-    });
-
-    test("is won by one of ten who find it fresh", async ({ world }) => {
-      const stores = Array.from({ length: 10 }, () => occurrencesOf(world));
-      for (let round = 0; round < 5; round += 1) {
-        const election = `tick ${round}`;
-        const outcomes = await Promise.all(
-          stores.map(async (store, index) =>
-            store.acquire(world.acquiring({ election, candidateId: `c${index}` })).catch((error: unknown) => {
-              expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
-              return { acquired: false } as const;
-            }),
-          ),
-        );
-        const won = outcomes.flatMap((outcome) => (outcome.acquired ? [outcome.lease] : []));
-        expect(won).toHaveLength(1);
-        expect(await world.occurrenceRow(election)).toMatchObject({ term: 1, term_id: won[0]?.termId });
-      }
     });
   });
 
