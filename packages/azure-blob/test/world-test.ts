@@ -4,16 +4,16 @@ import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { freshBlob } from "@leasehold/test-kit/backends/fresh-container";
 import { BlobWorld } from "./blob-world.ts";
 
-/** A test in a world of its own: one Azurite for the file, and a container, a clock and a network for each test. */
+/** A test in a world of its own: one Azurite for the process, and a container, a clock and a network for each test. */
 export const test = base
-  .extend("azurite", { scope: "file" }, async ({}, { onCleanup }) => {
+  .extend("azurite", { scope: "worker" }, async ({}, { onCleanup }) => {
     const azurite = await startAzurite();
     onCleanup(() => azurite.stop());
     // Its first answers take a second; no test is to count that.
     await (await freshBlob(azurite.url)).getBlobLeaseClient().acquireLease(15);
     return azurite;
   })
-  .extend("proxy", { scope: "file" }, async ({ azurite }, { onCleanup }) => {
+  .extend("proxy", { scope: "worker" }, async ({ azurite }, { onCleanup }) => {
     const proxy = await startFaultProxy(azurite.url);
     onCleanup(() => proxy.stop());
     return proxy;

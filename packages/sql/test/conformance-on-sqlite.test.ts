@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,6 +7,7 @@ import type { GuardedText, Place } from "@leasehold/conformance";
 import { systemClock, type Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
+import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { sqlite } from "@leasehold/test-kit/stores/sqlite";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
@@ -19,7 +19,7 @@ const NO_NETWORK = "nothing lies between a store and its files, which it uses wi
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "conformance-sqlite-"));
+  folder = await memoryFolder("conformance-sqlite-");
 });
 
 afterAll(async () => {
@@ -31,7 +31,6 @@ runConformance(
     name: "sqlite",
     leaseMs: 3_000,
     outageMs: LONG_OUTAGE_MS,
-    // One takes 40 ms: each of its two writes reaches the disk several times, in two files.
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },

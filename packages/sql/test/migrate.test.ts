@@ -96,7 +96,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 
   test("afterwards a candidate needs SELECT, INSERT and UPDATE, and no more", async ({ world }) => {
-    const store = world.store(await as(world, "candidate", "SELECT, INSERT, UPDATE"));
+    const store = world.store(await as(world, "member", "SELECT, INSERT, UPDATE"));
     const elector = new Elector({ store, election: world.election, candidateId: "a" });
     await expect(elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
     const lease = await world.win(store);

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { systemClock, type Clock, type LeaseStore } from "@leasehold/core";
@@ -11,9 +10,10 @@ import { Client } from "pg";
 import { describe, test as base } from "vitest";
 import { acquiring, LEASE_MS, RENEW_INTERVAL_MS, win } from "@leasehold/test-kit/acquisitions";
 import type { Daemon } from "@leasehold/test-kit/backends/daemon";
-import { mariaDbMissing, startMariaDb } from "@leasehold/test-kit/backends/mariadb";
+import { mariaDbMissing, startMariaDb, type MariaDb } from "@leasehold/test-kit/backends/mariadb";
+import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
-import { postgresMissing, startPostgres } from "@leasehold/test-kit/backends/postgres";
+import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { MySqlDatabase } from "../src/mysql/mysql-database.ts";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
@@ -35,7 +35,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** The database of a test file: a server, or a folder of files. */
+/** A database: a server, or a folder of files. */
 export interface Server {
   readonly kind: Kind;
   readonly daemon?: Daemon;
@@ -155,44 +155,48 @@ export class SqlWorld implements AsyncDisposable {
   }
 }
 
-/** Declares the same tests for several databases, each with a server of its own; those that are missing are skipped. */
+/** Declares the same tests for several databases; those that are missing are skipped. */
 export async function describeDatabases(kinds: readonly Kind[], body: (test: SqlTest, kind: Kind) => void): Promise<void> {
   for (const kind of kinds) {
     const missing = kind !== "sqlite" && (await isMissing(kind === "mysql" ? mariaDbMissing() : postgresMissing()));
-    let test = tests.get(kind);
-    if (!test) tests.set(kind, (test = testOf(kind)));
-    const declared = test;
     // oxlint-disable-next-line vitest/valid-title
     describe.skipIf(missing)(kind, () => {
-      body(declared, kind);
+      body(TESTS[kind], kind);
     });
   }
 }
 
-/** One for each database, so that a file starts each server once. */
-const tests = new Map<Kind, SqlTest>();
+/** Each server is started once in a process, and serves one file after the other. */
+const onServers = base
+  .extend("sqlite", { scope: "worker" }, async ({}, { onCleanup }): Promise<Server> => {
+    const folder = await memoryFolder("sqltest-");
+    onCleanup(() => rm(folder, { recursive: true, force: true }));
+    return { kind: "sqlite", place: () => join(folder, `${randomUUID()}.db`) };
+  })
+  .extend("mysql", { scope: "worker" }, async ({}, { onCleanup }) => serverOf("mysql", await startMariaDb(), onCleanup))
+  .extend("postgres", { scope: "worker" }, async ({}, { onCleanup }) => serverOf("postgres", await startPostgres(), onCleanup));
 
-export type SqlTest = ReturnType<typeof testOf>;
+const TESTS = {
+  sqlite: onServers.extend("world", ({ sqlite }, { onCleanup }) => worldOn(sqlite, onCleanup)),
+  mysql: onServers.extend("world", ({ mysql }, { onCleanup }) => worldOn(mysql, onCleanup)),
+  postgres: onServers.extend("world", ({ postgres }, { onCleanup }) => worldOn(postgres, onCleanup)),
+};
 
-function testOf(kind: Kind) {
-  return base
-    .extend("server", { scope: "file" }, async ({}, { onCleanup }): Promise<Server> => {
-      if (kind === "sqlite") {
-        const folder = await mkdtemp(join(tmpdir(), "sqltest-"));
-        onCleanup(() => rm(folder, { recursive: true, force: true }));
-        return { kind, place: () => join(folder, `${randomUUID()}.db`) };
-      }
-      const daemon = await (kind === "mysql" ? startMariaDb() : startPostgres());
-      onCleanup(() => daemon.stop());
-      await using store = new SqlLeaseStore({ [kind]: daemon.url });
-      await store.migrate();
-      return { kind, daemon, place: () => daemon.url };
-    })
-    .extend("world", async ({ server }, { onCleanup }) => {
-      const world = new SqlWorld(server);
-      onCleanup(() => world[Symbol.asyncDispose]());
-      return world;
-    });
+export type SqlTest = (typeof TESTS)[Kind];
+
+type OnCleanup = (clean: () => Promise<void>) => void;
+
+async function serverOf(kind: Kind, daemon: MariaDb | Postgres, onCleanup: OnCleanup): Promise<Server> {
+  onCleanup(() => daemon.stop());
+  await using store = new SqlLeaseStore({ [kind]: daemon.url } as SqlLeaseStoreOptions);
+  await store.migrate();
+  return { kind, daemon, place: () => daemon.url };
+}
+
+function worldOn(server: Server, onCleanup: OnCleanup): SqlWorld {
+  const world = new SqlWorld(server);
+  onCleanup(() => world[Symbol.asyncDispose]());
+  return world;
 }
 
 async function openSession(kind: Kind, place: string): Promise<Session> {
