@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run from the sources: every package exports them under this private condition, so nothing has to be built.
 // Not Vite's "module": Vitest passes these on to Node, whose `require` then finds files that only a bundler can read.
@@ -8,8 +9,14 @@ const resolve = { conditions: ["@leasehold/source", "node"] };
 // The proofs that take minutes are in *.long.test.ts: `npm run test:long` runs them alone, `npm test` leaves them out.
 const LONG = "*.long.test.ts";
 
+/**
+ * How many tests of one file go on at a time, of those that are concurrent because they wait for leases in real time. A file
+ * cannot say it: a worker goes by what its first file says.
+ */
+const AT_A_TIME = { packages: 12, suites: 64 };
+
 /** The tests in one folder. The limits are what a busy machine needs; no test is to prove that something is fast. */
-export function testProject(name: string, folder: string, isLong: boolean): TestProjectInlineConfiguration {
+export function testProject(name: string, folder: string, isLong: boolean, maxConcurrency = 5): TestProjectInlineConfiguration {
   return {
     ssr: { resolve },
     test: {
@@ -18,12 +25,28 @@ export function testProject(name: string, folder: string, isLong: boolean): Test
       exclude: ["**/node_modules/**", ...(isLong ? [] : [`**/${LONG}`])],
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
+      maxConcurrency,
       testTimeout: 120_000,
       hookTimeout: 60_000,
       // Else Google's client looks for a metadata server first, and warns that there is none.
       env: { METADATA_SERVER_DETECTION: "none" },
     },
   };
+}
+
+/** What lives in real time, and so waits more than it computes: that which waits longest first. */
+const WAITING = ["/packages/sql/test/conformance-on-", "/packages/sql/test/", "/test/suites/"];
+
+/** What waits begins first, so that what computes never has to wait for it at the end, when nothing else is left to do. */
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const found = WAITING.findIndex((path) => moduleId.includes(path));
+      return found < 0 ? WAITING.length : found;
+    };
+    // oxlint-disable-next-line unicorn/no-array-sort -- of a sequencer
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
 }
 
 export default defineConfig(({ mode }) => {
@@ -34,15 +57,16 @@ export default defineConfig(({ mode }) => {
     test: {
       // More than there are processors: many a test does nothing but wait for a service, or for time to pass.
       maxWorkers: "200%",
+      sequence: { sequencer: WaitingFirst },
       // Prints the table of every store that was put to the test.
       globalSetup: ["test/kit/conformance/table.ts"],
       projects: [
-        ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong)),
+        ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong, AT_A_TIME.packages)),
         testProject("infra", "infra/*/test", isLong),
         // They prove the kit, and no rule of the library's.
         ...(isLong ? [testProject("kit", "test/kit/test", false)] : []),
         testProject("programs", "test/programs", isLong),
-        testProject("suites", "test/suites", isLong),
+        testProject("suites", "test/suites", isLong, AT_A_TIME.suites),
       ],
     },
   };

@@ -43,6 +43,8 @@ export async function startMariaDb(options: DaemonOptions = {}): Promise<MariaDb
         "--character-set-server=utf8mb4",
         "--skip-name-resolve",
         "--skip-log-bin",
+        // Each case of conformance has connections of its own.
+        "--max-connections=500",
         // The data does not outlive the process anyway.
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-buffer-pool-size=32M",

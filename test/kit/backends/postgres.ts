@@ -47,6 +47,8 @@ export async function startPostgres(options: DaemonOptions = {}): Promise<Postgr
         // The path of a socket has to be short, and nobody uses it.
         ...setting("unix_socket_directories", ""),
         ...setting("timezone", "UTC"),
+        // Each case of conformance has connections of its own.
+        ...setting("max_connections", "500"),
         // The data does not outlive the process anyway.
         ...setting("fsync", "off"),
         ...setting("full_page_writes", "off"),

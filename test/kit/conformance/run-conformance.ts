@@ -1,10 +1,7 @@
 import { cases, conformance, type CaseResult, type Subject } from "@leasehold/conformance";
-import { afterAll, describe, it, vi } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { isMissing } from "../backends/missing-backend.ts";
 import { keepResults } from "./table.ts";
-
-/** How many cases at a time, where most of them wait. */
-const CONCURRENTLY = 12;
 
 /** Of the cases of a thousand, where each operation goes to a service or a file; memory goes through them all. */
 export const SOME_ROUNDS = 250;
@@ -17,7 +14,6 @@ export interface RunOptions {
 
 /** Registers the suite for one store in Vitest, and keeps its results for the table. */
 export function runConformance(subject: Subject, { concurrently = false }: RunOptions = {}): void {
-  if (concurrently) vi.setConfig({ maxConcurrency: CONCURRENTLY });
   const results: CaseResult[] = [];
   conformance({ describe, it: concurrently ? it.concurrent : it }, subject, (result) => results.push(result));
   afterAll(async () => keepResults(subject.name, results));

@@ -2,7 +2,7 @@
  * A few rounds of what `npm run chaos` does for as long as one likes, on every store. The seed is another one each time: it
  * is in the message of a failure, and so is the file with the history.
  */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { figuresOf, judge, problemsOf } from "./check.ts";
@@ -15,8 +15,6 @@ const LANES: ReadonlyArray<{ readonly stores: readonly StoreName[]; readonly rou
   { stores: STORE_NAMES.filter((name) => name !== "azure"), rounds: 4 },
 ];
 const TIMEOUT_MS = 300_000;
-
-vi.setConfig({ maxConcurrency: LANES.length });
 
 for (const { stores, rounds } of LANES) {
   describe.concurrent(`five workers, through ${rounds} rounds of trouble`, async () => {

@@ -1,4 +1,4 @@
-import { describe, vi } from "vitest";
+import { describe } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { coldTakeover } from "./cold-takeover.ts";
@@ -13,7 +13,6 @@ const holdsTransactions = (name: StoreName): boolean => name !== "dynamodb";
 
 /** Registers what processes do on a store with a short lease. All tests of a store run at once: most of a test is waiting. */
 export async function processesOn(name: StoreName): Promise<void> {
-  vi.setConfig({ maxConcurrency: 64 });
   const missing = await isMissing((await testStore(name)).missing());
   describe.skipIf(missing)(`processes on ${name}`, async () => {
     const stage = await StoreStage.of(name);

@@ -2,7 +2,6 @@
  * Real processes, real signals, real time, and a real Azurite. Nearly all of a test is waiting for a lease to run out, so
  * all of them run at once: this is one file because files may run one after another.
  */
-import { vi } from "vitest";
 // Those that take longest come first.
 import "./frozen.ts";
 import "./stubborn-task.ts";
@@ -11,5 +10,3 @@ import "./azure.ts";
 import "./cut-off.ts";
 import "./killed.ts";
 import "./exits.ts";
-
-vi.setConfig({ maxConcurrency: 64 });

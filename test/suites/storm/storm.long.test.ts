@@ -3,7 +3,7 @@
  * `@leasehold/functions` on real stores. The seed is another one each time: it is in the message of a failure, and
  * LEASEHOLD_STORM_SEED plays its plan again. Where time is short: a storm takes from half a minute to two.
  */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { stormExclusive } from "./exclusive.ts";
@@ -40,8 +40,6 @@ const LANES: ReadonlyArray<ReadonlyArray<readonly [gate: keyof typeof STORMS, st
   ],
 ];
 const TIMEOUT_MS = 300_000;
-
-vi.setConfig({ maxConcurrency: LANES.length });
 
 for (const [at, storms] of LANES.entries()) {
   describe.concurrent(`lane ${at + 1}`, async () => {

@@ -178,14 +178,14 @@ export const losingMessages: readonly Case[] = [
             assertStoreError(ending.error);
             assert.equal(ending.error.mayHaveBeenApplied, false, "what became of a break was not looked for");
             await scene.keep(a, lease);
-            await scene.leave(a, lease);
           } else {
             if (isLost) outlived += 1;
             assert.deepEqual(ending.value, { broken: true, term: lease.term });
             await scene.isLost(a, lease);
             await scene.lose(b, "b");
-            await scene.pass(scene.lapseMs);
           }
+          // Frees it at once, broken or not.
+          await scene.leave(a, lease);
           const next = await scene.win(b, "b");
           await scene.keep(b, next);
           await scene.leave(b, next);
