@@ -3,14 +3,14 @@ import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { operationOf, TableWorld } from "./table-world.ts";
 
-/** A test in a world of its own: one dynalite for the process, and a table and a clock for each test. */
+/** A test in a world of its own: one dynalite for the file, and a table and a clock for each test. */
 export const test = base
-  .extend("dynalite", { scope: "worker" }, async ({}, { onCleanup }) => {
+  .extend("dynalite", { scope: "file" }, async ({}, { onCleanup }) => {
     const dynalite = await startDynalite();
     onCleanup(() => dynalite.stop());
     return dynalite;
   })
-  .extend("proxy", { scope: "worker" }, async ({ dynalite }, { onCleanup }) => {
+  .extend("proxy", { scope: "file" }, async ({ dynalite }, { onCleanup }) => {
     const proxy = await startFaultProxy(dynalite.url, { nameOf: operationOf });
     onCleanup(() => proxy.stop());
     return proxy;

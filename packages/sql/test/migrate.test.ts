@@ -25,17 +25,19 @@ async function columns(world: SqlWorld, name: string): Promise<readonly unknown[
 /** As an account with these rights on the tables, and no others. */
 async function as(world: SqlWorld, name: string, rights: string): Promise<string> {
   const tables = ["leasehold_leases", "leasehold_fences", "leasehold_occurrences"];
-  if (world.kind === "mysql") await world.run(`CREATE USER '${name}'@'%'`);
-  else await world.run(`CREATE ROLE ${name} LOGIN`);
+  // Accounts belong to the server, which other files use as well.
+  const account = `migration_${name}`;
+  if (world.kind === "mysql") await world.run(`CREATE USER '${account}'@'%'`);
+  else await world.run(`CREATE ROLE ${account} LOGIN`);
   for (const table of tables) {
     await world.run(
       world.kind === "mysql"
-        ? `GRANT ${rights} ON leasehold.${table} TO '${name}'@'%'`
-        : `GRANT ${rights} ON ${table} TO ${name}`,
+        ? `GRANT ${rights} ON leasehold.${table} TO '${account}'@'%'`
+        : `GRANT ${rights} ON ${table} TO ${account}`,
     );
   }
   const url = new URL(world.place);
-  url.username = name;
+  url.username = account;
   return String(url);
 }
 
@@ -96,7 +98,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 
   test("afterwards a candidate needs SELECT, INSERT and UPDATE, and no more", async ({ world }) => {
-    const store = world.store(await as(world, "member", "SELECT, INSERT, UPDATE"));
+    const store = world.store(await as(world, "candidate", "SELECT, INSERT, UPDATE"));
     const elector = new Elector({ store, election: world.election, candidateId: "a" });
     await expect(elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
     const lease = await world.win(store);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { FencedError, UnsupportedError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import type { SqlOccurrenceStore } from "@leasehold/sql";
@@ -6,7 +7,8 @@ import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
-const TICK = "nightly@2026-11-20T10:00:00.000Z";
+/** Named like no other, since an election has this name, too. */
+const TICK = `nightly@${randomUUID()}T10:00:00.000Z`;
 const SHORT = { timeoutMs: 150 };
 
 interface Claimed {
