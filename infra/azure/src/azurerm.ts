@@ -13,6 +13,13 @@ export class AzurermProvider extends ResourceProvider<AzurermProviderArguments> 
   static override readonly versionConstraint: string = "~> 4.73";
 }
 
+/** What is in a resource group. */
+interface Placed {
+  readonly name: string;
+  readonly resource_group_name: string;
+  readonly location: string;
+}
+
 export interface ResourceGroupArguments {
   readonly name: string;
   readonly location: string;
@@ -30,10 +37,7 @@ export class ResourceGroup extends ProviderResource<ResourceGroupArguments> {
   }
 }
 
-export interface StorageAccountArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  readonly location: string;
+export interface StorageAccountArguments extends Placed {
   readonly account_tier: "Standard";
   readonly account_replication_type: string;
   readonly account_kind: "StorageV2";
@@ -125,11 +129,7 @@ export class RoleAssignment extends ProviderResource<RoleAssignmentArguments> {
   static override readonly terraformType: string = "azurerm_role_assignment";
 }
 
-export interface UserAssignedIdentityArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  readonly location: string;
-}
+export type UserAssignedIdentityArguments = Placed;
 
 export class UserAssignedIdentity extends ProviderResource<UserAssignedIdentityArguments> {
   static override readonly terraformType: string = "azurerm_user_assigned_identity";
@@ -143,10 +143,7 @@ export class UserAssignedIdentity extends ProviderResource<UserAssignedIdentityA
   }
 }
 
-export interface LogAnalyticsWorkspaceArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  readonly location: string;
+export interface LogAnalyticsWorkspaceArguments extends Placed {
   readonly sku: "PerGB2018";
   readonly retention_in_days: number;
 }
@@ -155,10 +152,7 @@ export class LogAnalyticsWorkspace extends ProviderResource<LogAnalyticsWorkspac
   static override readonly terraformType: string = "azurerm_log_analytics_workspace";
 }
 
-export interface ContainerAppEnvironmentArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  readonly location: string;
+export interface ContainerAppEnvironmentArguments extends Placed {
   readonly logs_destination: "log-analytics";
   readonly log_analytics_workspace_id: string;
 }
@@ -198,10 +192,7 @@ export class ContainerApp extends ProviderResource<ContainerAppArguments> {
   static override readonly terraformType: string = "azurerm_container_app";
 }
 
-export interface ServicePlanArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  readonly location: string;
+export interface ServicePlanArguments extends Placed {
   readonly os_type: "Linux";
   readonly sku_name: "FC1";
 }
@@ -210,10 +201,7 @@ export class ServicePlan extends ProviderResource<ServicePlanArguments> {
   static override readonly terraformType: string = "azurerm_service_plan";
 }
 
-export interface FunctionAppArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  readonly location: string;
+export interface FunctionAppArguments extends Placed {
   readonly service_plan_id: string;
   readonly storage_container_type: "blobContainer";
   readonly storage_container_endpoint: string;

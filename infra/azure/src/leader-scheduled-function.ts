@@ -1,5 +1,6 @@
 import { Token } from "cdktn";
 import { Construct } from "constructs";
+import { CLOSED_ACCOUNT } from "./closed-account.ts";
 import { FunctionApp, RoleAssignment, ServicePlan, StorageAccount, StorageContainer, UserAssignedIdentity } from "./azurerm.ts";
 import { candidateEnvironment } from "./candidate-environment.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
@@ -99,16 +100,8 @@ export class LeaderScheduledFunction extends Construct {
     const account = new StorageAccount(this, "HostAccount", {
       ...place,
       name,
-      account_kind: "StorageV2",
-      account_tier: "Standard",
+      ...CLOSED_ACCOUNT,
       account_replication_type: "LRS",
-      min_tls_version: "TLS1_2",
-      https_traffic_only_enabled: true,
-      shared_access_key_enabled: false,
-      default_to_oauth_authentication: true,
-      allow_nested_items_to_be_public: false,
-      cross_tenant_replication_enabled: false,
-      local_user_enabled: false,
     });
     new StorageContainer(this, "HostContainer", { name: code, storage_account_id: account.id, container_access_type: "private" });
     // https://learn.microsoft.com/azure/azure-functions/functions-reference#connecting-to-host-storage-with-an-identity

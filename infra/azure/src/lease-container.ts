@@ -9,6 +9,7 @@ import {
   StorageManagementPolicy,
   type PrincipalType,
 } from "./azurerm.ts";
+import { CLOSED_ACCOUNT } from "./closed-account.ts";
 import { OCCURRENCES_PREFIX } from "./blob-names.ts";
 import { electionCondition, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";
 import { storageMetric, type StorageMetric } from "./storage-metric.ts";
@@ -92,16 +93,8 @@ export class LeaseContainer extends Construct {
         name: accountName,
         resource_group_name: resourceGroup.name,
         location: resourceGroup.location,
-        account_kind: "StorageV2",
-        account_tier: "Standard",
+        ...CLOSED_ACCOUNT,
         account_replication_type: replication,
-        min_tls_version: "TLS1_2",
-        https_traffic_only_enabled: true,
-        shared_access_key_enabled: false,
-        default_to_oauth_authentication: true,
-        allow_nested_items_to_be_public: false,
-        cross_tenant_replication_enabled: false,
-        local_user_enabled: false,
         sftp_enabled: false,
         is_hns_enabled: false,
         blob_properties: {

@@ -1,32 +1,16 @@
 import { afterAll, beforeAll } from "vitest";
-import { startFirestore, type FirestoreProcess } from "@leasehold/test-kit/backends/firestore";
 import {
   officialFirestoreMissing,
   startOfficialFirestore,
   type OfficialFirestore,
 } from "@leasehold/test-kit/backends/official-firestore";
-import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { LONG_OUTAGE_MS, realTime } from "@leasehold/test-kit/conformance/real-time";
 import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 import { FIRESTORE_FACTS, FirestorePlace } from "./firestore-place.ts";
+import { runOnOurServer } from "./on-our-server.ts";
 
-let server: FirestoreProcess;
-
-beforeAll(async () => {
-  server = await startFirestore();
-});
-
-afterAll(async () => {
-  await server.stop();
-});
-
-runConformance({
-  ...FIRESTORE_FACTS,
-  name: "firestore (our server, a thousand rounds)",
-  leaseMs: 15_000,
-  open: () => Promise.resolve(new FirestorePlace(server.host, new MovedTime(server))),
-});
+runOnOurServer("firestore (our server, a thousand rounds)");
 
 // Where it is not installed, there is no column of the official emulator: nothing has to have it.
 if ((await officialFirestoreMissing()) === undefined) {

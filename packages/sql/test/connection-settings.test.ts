@@ -5,7 +5,7 @@ import { createPool, type PoolOptions } from "mysql2/promise";
 import { type CustomTypesConfig, Pool, types as pgTypes } from "pg";
 import { describe, expect } from "vitest";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { describeDatabases, recordOf, type SqlWorld } from "./sql-world.ts";
+import { describeDatabases, recordOf, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 const signal = new AbortController().signal;
 const RECORD: LeaseRecord = recordOf({
@@ -81,20 +81,6 @@ await describeDatabases(["mysql"], (test) => {
     world.onEnd(() => pool.end());
     await pool.query(setting);
     await roundTrip(world, pool);
-  });
-
-  test("a session that was left in a transaction never makes a leader", async ({ world }) => {
-    const pool = createPool({ uri: world.place, connectionLimit: 1 });
-    world.onEnd(() => pool.end());
-    await pool.query("BEGIN");
-    const rows = world.rows(pool);
-    const error = await failureOf(
-      rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
-    );
-    expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
-    // And leaves no lock behind.
-    await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
-    await roundTrip(world, world.place);
   });
 
   describe("a session with autocommit off", () => {
@@ -202,9 +188,14 @@ await describeDatabases(["postgres"], (test) => {
     world.onEnd(() => pool.end());
     await roundTrip(world, pool);
   });
+});
 
+await describeDatabases(SERVERS, (test, kind) => {
   test("a session that was left in a transaction never makes a leader", async ({ world }) => {
-    const pool = new Pool({ connectionString: world.place, max: 1 });
+    const pool: { query(sql: string): Promise<unknown>; end(): Promise<void> } =
+      kind === "mysql"
+        ? createPool({ uri: world.place, connectionLimit: 1 })
+        : new Pool({ connectionString: world.place, max: 1 });
     world.onEnd(() => pool.end());
     await pool.query("BEGIN");
     const rows = world.rows(pool);
@@ -212,6 +203,7 @@ await describeDatabases(["postgres"], (test) => {
       rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
     );
     expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    // And leaves no lock behind.
     await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
     await roundTrip(world, world.place);
   });

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import { test } from "./test.ts";
 
 /** Nobody ends these processes: they end because nothing of ours is left that keeps them alive. */
@@ -9,13 +10,7 @@ describe.concurrent("a process whose elector has stopped", () => {
     const { leader, standby } = await scene.pair();
     await leader.candidate.said("granted", { where: ({ by }) => by === "renew" });
 
-    for (const { candidate } of [standby, leader]) {
-      candidate.obey({ kind: "stop" });
-      const settled = await candidate.said("runSettled");
-      const exited = await candidate.said("exited");
-      expect(exited).toMatchObject({ code: 0 });
-      expect(exited.atMs - settled.atMs).toBeLessThan(SOON_MS);
-    }
+    for (const { candidate } of [standby, leader]) await endsSoon(candidate);
   });
 
   test("ends by itself while the store is out of reach", async ({ scene }) => {
@@ -26,12 +21,15 @@ describe.concurrent("a process whose elector has stopped", () => {
     await standby.proxy.waitFor(({ name, answeredMs }) => name === "head" && answeredMs === undefined);
     await leader.proxy.waitFor(({ name, answeredMs }) => name === "lease:renew" && answeredMs === undefined);
 
-    for (const { candidate } of [standby, leader]) {
-      candidate.obey({ kind: "stop" });
-      const settled = await candidate.said("runSettled");
-      const exited = await candidate.said("exited");
-      expect(exited).toMatchObject({ code: 0 });
-      expect(exited.atMs - settled.atMs).toBeLessThan(SOON_MS);
-    }
+    for (const { candidate } of [standby, leader]) await endsSoon(candidate);
   });
 });
+
+/** Stops a candidate's elector, and nothing else of its process. */
+async function endsSoon(candidate: CandidateProcess): Promise<void> {
+  candidate.obey({ kind: "stop" });
+  const settled = await candidate.said("runSettled");
+  const exited = await candidate.said("exited");
+  expect(exited).toMatchObject({ code: 0 });
+  expect(exited.atMs - settled.atMs).toBeLessThan(SOON_MS);
+}

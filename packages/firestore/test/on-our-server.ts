@@ -1,0 +1,26 @@
+import { afterAll, beforeAll } from "vitest";
+import { startFirestore, type FirestoreProcess } from "@leasehold/test-kit/backends/firestore";
+import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
+import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { FIRESTORE_FACTS, FirestorePlace } from "./firestore-place.ts";
+
+/** Registers the suite for our own server, whose time is moved. */
+export function runOnOurServer(name: string, rounds?: number): void {
+  let server: FirestoreProcess;
+
+  beforeAll(async () => {
+    server = await startFirestore();
+  });
+
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  runConformance({
+    ...FIRESTORE_FACTS,
+    name,
+    rounds,
+    leaseMs: 15_000,
+    open: () => Promise.resolve(new FirestorePlace(server.host, new MovedTime(server))),
+  });
+}
