@@ -1,31 +1,10 @@
 import { ConfigurationError } from "@leasehold/core";
-import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
-import { VirtualClock } from "@leasehold/core/testing";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
-import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
-
-let clock: VirtualClock;
-let service: RecordService;
-let holder: RecordLeaseStore;
-let rival: RecordLeaseStore;
-let adminRecords: FaultyRecordStore;
-let admin: RecordLeaseStore;
-let lease: Lease;
-
-beforeEach(async () => {
-  clock = new VirtualClock();
-  service = new RecordService(clock);
-  holder = new RecordLeaseStore(service.connect("a"), { clock });
-  rival = new RecordLeaseStore(service.connect("b"), { clock });
-  adminRecords = service.connect("admin");
-  admin = new RecordLeaseStore(adminRecords, { clock });
-  lease = await win(holder);
-  await rival.read(ELECTION);
-});
+import { test } from "./held-lease.ts";
 
 describe("a break", () => {
-  test("closes renewal at once", async () => {
+  test("closes renewal at once", async ({ held: { holder, admin, lease } }) => {
     expect(await admin.break(ELECTION, { reason: "maintenance" })).toEqual({ broken: true, term: 1 });
 
     expect(await holder.renew(lease, LIMITS)).toMatchObject({
@@ -35,7 +14,8 @@ describe("a break", () => {
     });
   });
 
-  test("lets nobody acquire until the rest of the lease has passed", async () => {
+  test("lets nobody acquire until the rest of the lease has passed", async ({ held: { clock, holder, rival, admin } }) => {
+    await rival.read(ELECTION);
     await clock.advance(6_000);
     await admin.break(ELECTION, { reason: "maintenance" });
 
@@ -48,7 +28,8 @@ describe("a break", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
-  test("leaves the term to the next acquisition", async () => {
+  test("leaves the term to the next acquisition", async ({ held: { clock, service, rival, admin, lease } }) => {
+    await rival.read(ELECTION);
     await admin.break(ELECTION, { reason: "maintenance" });
     expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: lease.termId });
     await clock.advance(LEASE_MS);
@@ -58,7 +39,8 @@ describe("a break", () => {
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
-  test("is seen by readers, with its reason", async () => {
+  test("is seen by readers, with its reason", async ({ held: { holder, rival, admin, lease } }) => {
+    await rival.read(ELECTION);
     await holder.renew(lease, LIMITS);
     await rival.read(ELECTION);
     await admin.break(ELECTION, { reason: "maintenance" });
@@ -66,7 +48,9 @@ describe("a break", () => {
     expect(await rival.read(ELECTION)).toMatchObject({ state: "ending", holder: "a", endingReason: "maintenance" });
   });
 
-  test("with immediate skips the wait: rivals may acquire, and the holder finds its lease gone", async () => {
+  test("with immediate skips the wait: rivals may acquire, and the holder finds its lease gone", async ({
+    held: { holder, rival, admin, lease },
+  }) => {
     expect(await admin.break(ELECTION, { reason: "emergency", immediate: true })).toEqual({ broken: true, term: 1 });
     await rival.read(ELECTION);
 
@@ -74,7 +58,8 @@ describe("a break", () => {
     expect(await holder.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "taken", barredUntilExpiry: false });
   });
 
-  test("of a term that has passed spares the successor", async () => {
+  test("of a term that has passed spares the successor", async ({ held: { clock, rival, admin } }) => {
+    await rival.read(ELECTION);
     await clock.advance(LEASE_MS);
     const successor = await win(rival, { candidateId: "b" });
 
@@ -84,7 +69,9 @@ describe("a break", () => {
     expect((await rival.renew(successor, LIMITS)).held).toBe(true);
   });
 
-  test("without ifTerm breaks the term that it read, not one that slips in between", async () => {
+  test("without ifTerm breaks the term that it read, not one that slips in between", async ({
+    held: { clock, holder, rival, admin, adminRecords, lease },
+  }) => {
     adminRecords.failNext("put", { kind: "slow", latencyMs: 400 });
     const breaking = admin.break(ELECTION, { reason: "slow" });
     await clock.settle();
@@ -96,7 +83,7 @@ describe("a break", () => {
     expect((await rival.renew(successor, LIMITS)).held).toBe(true);
   });
 
-  test("is tried again when a renewal slips in between", async () => {
+  test("is tried again when a renewal slips in between", async ({ held: { clock, holder, admin, adminRecords, lease } }) => {
     adminRecords.failNext("put", { kind: "slow", latencyMs: 400 });
     const breaking = admin.break(ELECTION, { reason: "maintenance" });
     await clock.settle();
@@ -106,18 +93,21 @@ describe("a break", () => {
     expect((await holder.renew(lease, LIMITS)).held).toBe(false);
   });
 
-  test.each([{}, { immediate: true }])("of a lease that nobody holds changes nothing (%j)", async (options) => {
-    await holder.release(lease, LIMITS);
-    const before = service.record(ELECTION);
+  test.for([{}, { immediate: true }])(
+    "of a lease that nobody holds changes nothing (%j)",
+    async (options, { held: { service, holder, admin, lease } }) => {
+      await holder.release(lease, LIMITS);
+      const before = service.record(ELECTION);
 
-    expect(await admin.break(ELECTION, { reason: "idle", ...options })).toMatchObject({
-      broken: false,
-      current: { state: "vacant" },
-    });
-    expect(service.record(ELECTION)).toEqual(before);
-  });
+      expect(await admin.break(ELECTION, { reason: "idle", ...options })).toMatchObject({
+        broken: false,
+        current: { state: "vacant" },
+      });
+      expect(service.record(ELECTION)).toEqual(before);
+    },
+  );
 
-  test("against others who keep writing is a conflict, after a few tries", async () => {
+  test("against others who keep writing is a conflict, after a few tries", async ({ held: { admin, adminRecords } }) => {
     adminRecords.put = () => Promise.resolve({ stored: false });
 
     await expect(admin.break(ELECTION, { reason: "maintenance" })).rejects.toMatchObject({
@@ -127,12 +117,12 @@ describe("a break", () => {
     await expect(admin.transfer(ELECTION, "b")).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "transfer" });
   });
 
-  test("of an election that never was says so, and makes no record", async () => {
+  test("of an election that never was says so, and makes no record", async ({ held: { service, admin } }) => {
     expect(await admin.break("unheard-of", { reason: "typo" })).toEqual({ broken: false, current: undefined });
     expect(service.record("unheard-of")).toBeUndefined();
   });
 
-  test.each([0, 1.5, NaN])("with %d for ifTerm is refused before any request", async (ifTerm) => {
+  test.for([0, 1.5, NaN])("with %d for ifTerm is refused before any request", async (ifTerm, { held: { service, admin } }) => {
     const sent = service.log.length;
 
     await expect(admin.break(ELECTION, { reason: "typo", ifTerm })).rejects.toBeInstanceOf(ConfigurationError);
@@ -141,9 +131,9 @@ describe("a break", () => {
   });
 
   // A record that nobody can read would be left untouched for good: foreign data is not ours.
-  test.each([undefined, 7, null, "\ud800", "x".repeat(501)])(
+  test.for([undefined, 7, null, "\ud800", "x".repeat(501)])(
     "with %j for a reason is refused, and the record stays readable",
-    async (reason) => {
+    async (reason, { held: { holder, admin, lease } }) => {
       await expect(admin.break(ELECTION, { reason: reason as unknown as string })).rejects.toBeInstanceOf(ConfigurationError);
 
       expect((await holder.renew(lease, LIMITS)).held).toBe(true);

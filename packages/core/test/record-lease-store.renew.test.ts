@@ -1,49 +1,31 @@
 import { ConfigurationError, StoreError } from "@leasehold/core";
-import { RecordLeaseStore, type Lease } from "@leasehold/core/provider";
-import { VirtualClock } from "@leasehold/core/testing";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { acquiring, ELECTION, win } from "@leasehold/test-kit/acquisitions";
-import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
+import { test, type HeldLease } from "./held-lease.ts";
 
 /** A limit that requests of some hundred milliseconds use up. */
 const BRIEF = { timeoutMs: 1_000 };
 
-let clock: VirtualClock;
-let service: RecordService;
-let records: FaultyRecordStore;
-let store: RecordLeaseStore;
-let admin: RecordLeaseStore;
-let lease: Lease;
-
-beforeEach(async () => {
-  clock = new VirtualClock();
-  service = new RecordService(clock);
-  records = service.connect("a");
-  store = new RecordLeaseStore(records, { clock });
-  admin = new RecordLeaseStore(service.connect("admin"), { clock });
-  lease = await win(store);
-});
-
 /** Renews, and gives the error where that fails. */
-async function tryRenew(): Promise<unknown> {
-  return await clock.runUntil(store.renew(lease, BRIEF)).catch((error: unknown) => error);
+async function tryRenew({ clock, holder, lease }: HeldLease): Promise<unknown> {
+  return await clock.runUntil(holder.renew(lease, BRIEF)).catch((error: unknown) => error);
 }
 
 /** From now on a condition that fails tells what was found, as DynamoDB's does. */
-function showWhatIsFound(): void {
-  const put = records.put.bind(records);
-  records.put = async (election, record, options) => {
+function showWhatIsFound({ service, holderRecords }: HeldLease): void {
+  const put = holderRecords.put.bind(holderRecords);
+  holderRecords.put = async (election, record, options) => {
     const outcome = await put(election, record, options);
     return outcome.stored ? outcome : { stored: false, current: service.get(election) };
   };
 }
 
 describe("renew", () => {
-  test("is exactly one put, with a new nonce and nothing else changed", async () => {
+  test("is exactly one put, with a new nonce and nothing else changed", async ({ held: { service, holder, lease } }) => {
     const before = service.record(ELECTION)!;
     const sent = service.log.length;
 
-    const outcome = await store.renew(lease, BRIEF);
+    const outcome = await holder.renew(lease, BRIEF);
 
     const { nonce, ...rest } = service.record(ELECTION)!;
     expect(outcome.held).toBe(true);
@@ -52,217 +34,238 @@ describe("renew", () => {
     expect({ ...rest, nonce: before.nonce }).toEqual(before);
   });
 
-  test("counts from before it was sent, not from the reply", async () => {
-    records.latencyMs = 900;
+  test("counts from before it was sent, not from the reply", async ({ held: { clock, holder, holderRecords, lease } }) => {
+    holderRecords.latencyMs = 900;
     await clock.advance(5_000);
     const sentAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 
-    const outcome = await clock.runUntil(store.renew(lease, BRIEF));
+    const outcome = await clock.runUntil(holder.renew(lease, BRIEF));
 
     expect(outcome).toMatchObject({ held: true, extendedAt: sentAt });
   });
 
-  test("of a lease that another store gave out is refused", async () => {
+  test("of a lease that another store gave out is refused", async ({ held: { holder, admin, lease } }) => {
     await expect(admin.renew(lease, BRIEF)).rejects.toBeInstanceOf(ConfigurationError);
-    await expect(store.renew({ ...lease }, BRIEF)).rejects.toThrow("was not given out by this faulty store");
+    await expect(holder.renew({ ...lease }, BRIEF)).rejects.toThrow("was not given out by this faulty store");
   });
 });
 
 describe("a renewal whose outcome is unknown", () => {
-  test("that arrived makes the next one's condition fail, is found by reading, and counts from its own send", async () => {
-    records.failNext("put", { kind: "unanswered" });
+  test("that arrived makes the next one's condition fail, is found by reading, and counts from its own send", async ({
+    held,
+  }) => {
+    const { clock, service, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
-    expect(await tryRenew()).toMatchObject({ code: "STORE_TIMEOUT" });
+    expect(await tryRenew(held)).toMatchObject({ code: "STORE_TIMEOUT" });
     const sent = service.log.length;
 
-    const outcome = await tryRenew();
+    const outcome = await tryRenew(held);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
   });
 
-  test("that arrived is not even read where the failed condition shows what it found", async () => {
-    showWhatIsFound();
-    records.failNext("put", { kind: "unanswered" });
+  test("that arrived is not even read where the failed condition shows what it found", async ({ held }) => {
+    const { clock, service, holder, holderRecords, lease } = held;
+    showWhatIsFound(held);
+    holderRecords.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
-    await tryRenew();
+    await tryRenew(held);
     const sent = service.log.length;
 
-    const outcome = await tryRenew();
+    const outcome = await tryRenew(held);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
-    expect((await store.renew(lease, BRIEF)).held).toBe(true);
+    expect((await holder.renew(lease, BRIEF)).held).toBe(true);
   });
 
-  test("that was lost is made good by the next one with a single request, which counts from its own send", async () => {
-    records.failNext("put", { kind: "lost" });
-    await tryRenew();
+  test("that was lost is made good by the next one with a single request, which counts from its own send", async ({ held }) => {
+    const { clock, service, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "lost" });
+    await tryRenew(held);
     const sentMs = clock.monotonicMs();
     const sent = service.log.length;
 
-    const outcome = await tryRenew();
+    const outcome = await tryRenew(held);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
-  test("that arrives after the next one has is refused, and undoes nothing", async () => {
-    records.failNext("put", { kind: "late", byMs: 1_300 });
-    await tryRenew();
+  test("that arrives after the next one has is refused, and undoes nothing", async ({ held }) => {
+    const { clock, service, holder, holderRecords, lease } = held;
+    holderRecords.failNext("put", { kind: "late", byMs: 1_300 });
+    await tryRenew(held);
     const sentMs = clock.monotonicMs();
-    const outcome = await store.publish(lease, "http://new", BRIEF);
+    const outcome = await holder.publish(lease, "http://new", BRIEF);
     const record = service.record(ELECTION);
 
     await clock.advance(1_000);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.record(ELECTION)).toEqual(record);
-    expect(await tryRenew()).toMatchObject({ held: true });
+    expect(await tryRenew(held)).toMatchObject({ held: true });
   });
 
-  test("that arrives while the next one is under way makes it fail, and is counted from its own, earlier send", async () => {
-    records.failNext("put", { kind: "late", byMs: 1_300 });
+  test("that arrives while the next one is under way makes it fail, and is counted from its own, earlier send", async ({
+    held,
+  }) => {
+    const { clock, holder, holderRecords, lease } = held;
+    holderRecords.failNext("put", { kind: "late", byMs: 1_300 });
     const firstSentMs = clock.monotonicMs();
-    await tryRenew();
+    await tryRenew(held);
     // The late write lands first.
-    records.failNext("put", { kind: "slow", latencyMs: 900 });
+    holderRecords.failNext("put", { kind: "slow", latencyMs: 900 });
 
-    const outcome = await tryRenew();
+    const outcome = await tryRenew(held);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: firstSentMs } });
-    expect((await store.renew(lease, BRIEF)).held).toBe(true);
+    expect((await holder.renew(lease, BRIEF)).held).toBe(true);
   });
 
-  test("among several is told by its nonce: the one found counts, from its own send", async () => {
-    records.failNext("put", { kind: "lost" }, { kind: "unanswered" });
-    await tryRenew();
+  test("among several is told by its nonce: the one found counts, from its own send", async ({ held }) => {
+    const { clock, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "lost" }, { kind: "unanswered" });
+    await tryRenew(held);
     await clock.advance(300);
     const secondSentMs = clock.monotonicMs();
-    await tryRenew();
+    await tryRenew(held);
     await clock.advance(300);
 
-    const outcome = await tryRenew();
+    const outcome = await tryRenew(held);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
   });
 
-  test("is told by its nonce, whatever of them arrives last, and each of the others is refused", async () => {
-    records.failNext("put", { kind: "late", byMs: 2_500 }, { kind: "late", byMs: 200 }, { kind: "lost" });
-    await tryRenew();
+  test("is told by its nonce, whatever of them arrives last, and each of the others is refused", async ({ held }) => {
+    const { clock, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "late", byMs: 2_500 }, { kind: "late", byMs: 200 }, { kind: "lost" });
+    await tryRenew(held);
     const secondSentMs = clock.monotonicMs();
-    await tryRenew();
-    await tryRenew();
+    await tryRenew(held);
+    await tryRenew(held);
 
-    const outcome = await tryRenew();
+    const outcome = await tryRenew(held);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
   });
 
-  test("and the next one's as well: the write that failed for certain is not sent again, only the read", async () => {
-    records.failNext("put", { kind: "unanswered" });
-    records.failNext("get", { kind: "lost" });
+  test("and the next one's as well: the write that failed for certain is not sent again, only the read", async ({ held }) => {
+    const { clock, service, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "unanswered" });
+    holderRecords.failNext("get", { kind: "lost" });
     const sentMs = clock.monotonicMs();
-    await tryRenew();
-    expect(await tryRenew()).toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
+    await tryRenew(held);
+    expect(await tryRenew(held)).toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
     const sent = service.log.length;
 
-    expect(await tryRenew()).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(await tryRenew(held)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get"]);
   });
 
-  test("that arrived before the lease was taken is a loss, and was never more than a renewal", async () => {
-    records.failNext("put", { kind: "unanswered" });
-    await tryRenew();
+  test("that arrived before the lease was taken is a loss, and was never more than a renewal", async ({ held }) => {
+    const { clock, service, holderRecords, admin } = held;
+    holderRecords.failNext("put", { kind: "unanswered" });
+    await tryRenew(held);
     await admin.read(ELECTION);
     await clock.advance(15_000);
     await win(admin, { candidateId: "b" });
 
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "taken", explanation: "'b' holds term 2" });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "taken", explanation: "'b' holds term 2" });
     expect(service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "b" });
   });
 
-  test.each([false, true])("that was followed by a break: the next one is refused (shown: %s)", async (shown) => {
-    if (shown) showWhatIsFound();
-    records.failNext("put", { kind: "lost" });
-    await tryRenew();
+  test.for([false, true])("that was followed by a break: the next one is refused (shown: %s)", async (shown, { held }) => {
+    const { service, holderRecords, admin } = held;
+    if (shown) showWhatIsFound(held);
+    holderRecords.failNext("put", { kind: "lost" });
+    await tryRenew(held);
     await admin.break(ELECTION, { reason: "maintenance" });
     const { nonce } = service.record(ELECTION)!;
 
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
     expect(service.record(ELECTION)!.nonce).toBe(nonce);
   });
 
-  test("of a publication: what was published is not written twice", async () => {
-    records.failNext("put", { kind: "unanswered" });
+  test("of a publication: what was published is not written twice", async ({
+    held: { clock, service, holder, holderRecords, lease },
+  }) => {
+    holderRecords.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
-    await clock.runUntil(store.publish(lease, "http://new", BRIEF)).catch(() => undefined);
+    await clock.runUntil(holder.publish(lease, "http://new", BRIEF)).catch(() => undefined);
     const sent = service.log.length;
 
-    const outcome = await store.publish(lease, "http://new", BRIEF);
+    const outcome = await holder.publish(lease, "http://new", BRIEF);
 
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
     expect(service.record(ELECTION)).toMatchObject({ value: "http://new" });
   });
 
-  test("is not resolved by guessing while reading fails", async () => {
-    records.failNext("put", { kind: "unanswered" });
-    records.failNext("get", { kind: "unavailable" });
-    await tryRenew();
+  test("is not resolved by guessing while reading fails", async ({ held }) => {
+    const { holderRecords } = held;
+    holderRecords.failNext("put", { kind: "unanswered" });
+    holderRecords.failNext("get", { kind: "unavailable" });
+    await tryRenew(held);
 
-    expect(await tryRenew()).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
+    expect(await tryRenew(held)).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
   });
 
-  test("a connection that breaks off tells as little as silence", async () => {
-    records.failNext("put", { kind: "reset", applied: true });
+  test("a connection that breaks off tells as little as silence", async ({ held }) => {
+    const { clock, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "reset", applied: true });
     const sentMs = clock.monotonicMs();
-    expect(await tryRenew()).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+    expect(await tryRenew(held)).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
     await clock.advance(500);
 
-    expect(await tryRenew()).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(await tryRenew(held)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
   });
 
-  test("a failure that changed nothing for certain needs no read", async () => {
-    records.failNext("put", { kind: "throttled", retryAfterMs: 10 });
-    expect(await tryRenew()).toMatchObject({ code: "STORE_THROTTLED" });
+  test("a failure that changed nothing for certain needs no read", async ({ held }) => {
+    const { service, holderRecords } = held;
+    holderRecords.failNext("put", { kind: "throttled", retryAfterMs: 10 });
+    expect(await tryRenew(held)).toMatchObject({ code: "STORE_THROTTLED" });
     const sent = service.log.length;
 
-    await tryRenew();
+    await tryRenew(held);
 
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
   });
 });
 
 describe("the time limit of a call", () => {
-  test.each(["renew", "publish"] as const)("is shared by the requests of a %s", async (call) => {
-    records.failNext("put", { kind: "unanswered" });
-    await tryRenew();
-    records.latencyMs = 700;
+  test.for(["renew", "publish"] as const)("is shared by the requests of a %s", async (call, { held }) => {
+    const { clock, holder, holderRecords, lease } = held;
+    holderRecords.failNext("put", { kind: "unanswered" });
+    await tryRenew(held);
+    holderRecords.latencyMs = 700;
     const startMs = clock.monotonicMs();
 
-    const calling = call === "renew" ? store.renew(lease, BRIEF) : store.publish(lease, "http://new", BRIEF);
+    const calling = call === "renew" ? holder.renew(lease, BRIEF) : holder.publish(lease, "http://new", BRIEF);
     await expect(clock.runUntil(calling)).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
 
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);
   });
 
-  test("is that of a whole release, too", async () => {
-    records.failNext("put", { kind: "unanswered" });
-    await tryRenew();
-    records.latencyMs = 400;
+  test("is that of a whole release, too", async ({ held }) => {
+    const { clock, holder, holderRecords, lease } = held;
+    holderRecords.failNext("put", { kind: "unanswered" });
+    await tryRenew(held);
+    holderRecords.latencyMs = 400;
     const startMs = clock.monotonicMs();
 
     // A write that fails, a read, and a write for which too little is left.
-    await expect(clock.runUntil(store.release(lease, BRIEF))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
+    await expect(clock.runUntil(holder.release(lease, BRIEF))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
 
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);
   });
 
-  test("that is used up sends nothing more", async () => {
+  test("that is used up sends nothing more", async ({ held: { service, holder, lease } }) => {
     const sent = service.log.length;
 
-    await expect(store.renew(lease, { timeoutMs: 0 })).rejects.toMatchObject({
+    await expect(holder.renew(lease, { timeoutMs: 0 })).rejects.toMatchObject({
       code: "STORE_TIMEOUT",
       mayHaveBeenApplied: false,
     });
@@ -271,12 +274,13 @@ describe("the time limit of a call", () => {
 });
 
 describe("a lease that is gone is told from a store that fails", () => {
-  test("taken by another candidate", async () => {
+  test("taken by another candidate", async ({ held }) => {
+    const { clock, admin } = held;
     await admin.read(ELECTION);
     await clock.advance(15_000);
     await win(admin, { candidateId: "b" });
 
-    expect(await tryRenew()).toMatchObject({
+    expect(await tryRenew(held)).toMatchObject({
       held: false,
       reason: "taken",
       barredUntilExpiry: false,
@@ -284,41 +288,45 @@ describe("a lease that is gone is told from a store that fails", () => {
     });
   });
 
-  test("taken by another process with the very same candidateId: the label proves nothing", async () => {
+  test("taken by another process with the very same candidateId: the label proves nothing", async ({ held }) => {
+    const { admin } = held;
     await admin.break(ELECTION, { reason: "test", immediate: true });
     await win(admin);
 
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "taken" });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "taken" });
   });
 
-  test("vacated", async () => {
+  test("vacated", async ({ held }) => {
+    const { admin } = held;
     await admin.break(ELECTION, { reason: "test", immediate: true });
 
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "taken", explanation: "it was vacated" });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "taken", explanation: "it was vacated" });
   });
 
-  test("missing", async () => {
+  test("missing", async ({ held }) => {
+    const { service } = held;
     service.remove(ELECTION);
 
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "missing", barredUntilExpiry: false });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "missing", barredUntilExpiry: false });
     expect(service.record(ELECTION)).toBeUndefined();
   });
 
-  test("broken", async () => {
+  test("broken", async ({ held }) => {
+    const { admin } = held;
     await admin.break(ELECTION, { reason: "maintenance" });
 
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
-    expect(await tryRenew()).toMatchObject({ held: false, reason: "broken" });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "broken" });
   });
 
-  test("others who keep writing are a conflict, after a few tries", async () => {
+  test("others who keep writing are a conflict, after a few tries", async ({ held: { holder, holderRecords, lease } }) => {
     let writes = 0;
-    records.put = () => {
+    holderRecords.put = () => {
       writes += 1;
       return Promise.resolve({ stored: false });
     };
 
-    const error: unknown = await store.renew(lease, BRIEF).catch((thrown: unknown) => thrown);
+    const error: unknown = await holder.renew(lease, BRIEF).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
@@ -327,63 +335,68 @@ describe("a lease that is gone is told from a store that fails", () => {
 });
 
 describe("publish", () => {
-  test("changes what others read, and neither term nor termId", async () => {
-    const outcome = await store.publish(lease, "http://new", BRIEF);
+  test("changes what others read, and neither term nor termId", async ({ held: { service, holder, admin, lease } }) => {
+    const outcome = await holder.publish(lease, "http://new", BRIEF);
 
     expect(outcome.held).toBe(true);
     expect(await admin.read(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
     expect(service.record(ELECTION)).toMatchObject({ termId: lease.termId });
   });
 
-  test("stays through renewals", async () => {
-    await store.publish(lease, "http://new", BRIEF);
-    await store.renew(lease, BRIEF);
+  test("stays through renewals", async ({ held: { holder, admin, lease } }) => {
+    await holder.publish(lease, "http://new", BRIEF);
+    await holder.renew(lease, BRIEF);
 
     expect(await admin.read(ELECTION)).toMatchObject({ value: "http://new" });
   });
 
-  test("of what does not fit is refused without a request", async () => {
+  test("of what does not fit is refused without a request", async ({ held: { service, holder, lease } }) => {
     const sent = service.log.length;
 
-    await expect(store.publish(lease, "x".repeat(1_025), BRIEF)).rejects.toThrow(
+    await expect(holder.publish(lease, "x".repeat(1_025), BRIEF)).rejects.toThrow(
       "value has 1025 bytes of UTF-8; at most 1024 fit.",
     );
-    await expect(store.publish(lease, "\udfff", BRIEF)).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(holder.publish(lease, "\udfff", BRIEF)).rejects.toBeInstanceOf(ConfigurationError);
     expect(service.log).toHaveLength(sent);
   });
 
-  test("whose reply was lost is written again when asked again, and counts as a renewal when found", async () => {
-    records.failNext("put", { kind: "unanswered" });
+  test("whose reply was lost is written again when asked again, and counts as a renewal when found", async ({
+    held: { clock, holder, holderRecords, lease },
+  }) => {
+    holderRecords.failNext("put", { kind: "unanswered" });
     const sentMs = clock.monotonicMs();
-    await clock.runUntil(store.publish(lease, "http://new", BRIEF)).catch(() => undefined);
+    await clock.runUntil(holder.publish(lease, "http://new", BRIEF)).catch(() => undefined);
 
-    expect(await store.renew(lease, BRIEF)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(await store.publish(lease, "http://new", BRIEF)).toMatchObject({ held: true });
+    expect(await holder.renew(lease, BRIEF)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+    expect(await holder.publish(lease, "http://new", BRIEF)).toMatchObject({ held: true });
   });
 });
 
 describe("a broken term is never extended", () => {
-  test("by publishing after the holder has heard of it", async () => {
+  test("by publishing after the holder has heard of it", async ({ held }) => {
+    const { service, holder, admin, lease } = held;
     await admin.break(ELECTION, { reason: "maintenance" });
-    await tryRenew();
+    await tryRenew(held);
     const { nonce } = service.record(ELECTION)!;
 
-    const outcome = await store.publish(lease, "still here", BRIEF);
+    const outcome = await holder.publish(lease, "still here", BRIEF);
 
     expect(outcome).toMatchObject({ held: false, reason: "broken" });
     expect(service.record(ELECTION)!.nonce).toBe(nonce);
   });
 
-  test("by renewing a win whose reply was lost and which was broken before it was found", async () => {
-    await store.release(lease, BRIEF);
-    records.failNext("put", { kind: "unanswered" });
-    const acquiringAgain = store.acquire(acquiring());
+  test("by renewing a win whose reply was lost and which was broken before it was found", async ({
+    held: { clock, service, holder, holderRecords, admin, lease },
+  }) => {
+    await holder.release(lease, BRIEF);
+    holderRecords.failNext("put", { kind: "unanswered" });
+    const acquiringAgain = holder.acquire(acquiring());
     await clock.settle();
     await admin.break(ELECTION, { reason: "maintenance" });
     const outcome = await clock.runUntil(acquiringAgain);
     const { nonce } = service.record(ELECTION)!;
 
-    const renewal = outcome.acquired ? await store.renew(outcome.lease, BRIEF) : undefined;
+    const renewal = outcome.acquired ? await holder.renew(outcome.lease, BRIEF) : undefined;
 
     expect(renewal?.held ?? false).toBe(false);
     expect(service.record(ELECTION)).toMatchObject({ nonce, broken: { reason: "maintenance" } });
