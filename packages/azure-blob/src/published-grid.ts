@@ -41,9 +41,8 @@ export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }
   const run = async (): Promise<void> => {
     await probe(parts, holding, probing.signal);
     const sharper = publishedGrid(parts, holding.lease.grantedAt.monotonicMs, grid.intervalMs);
-    if (!sharper) return;
     const half = shareLimits(parts.clock, { timeoutMs: timeoutMs / 2, signal: probing.signal });
-    await rewriteTerm(parts, "publish", holding, { grid: sharper }, half);
+    if (sharper) await rewriteTerm(parts, "publish", holding, { grid: sharper }, half);
   };
   // An aim that stays blunt costs standbys some time, and nobody anything else.
   void run()

@@ -66,7 +66,7 @@ export class BlobReader {
     const { term, others: metadata, etag, writtenAt, lease } = holding;
     const seenMs = this.#clock.monotonicMs();
     const unchangedMs = seenMs - writtenAt.monotonicMs;
-    const free = { leaseState: "available", infinite: false, contentLength: 0 } as const;
+    const free = { leaseState: "available", infinite: false } as const;
     this.#sightings.set(lease.election, sighted(undefined, { ...free, metadata, etag, unchangedMs, term, seenMs }));
   }
 

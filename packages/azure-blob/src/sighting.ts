@@ -7,7 +7,7 @@ import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 export const MAX_LEASE_MS = 60_000;
 
 /** An election's blob as one read showed it. */
-export interface Reading extends BlobProperties {
+export interface Reading extends Omit<BlobProperties, "contentLength"> {
   readonly term: TermMetadata;
   /** When the reply was in, by the monotonic clock. */
   readonly seenMs: number;

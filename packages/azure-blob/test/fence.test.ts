@@ -228,6 +228,20 @@ describe("a fenced upload", () => {
     await expect(blob.getProperties()).resolves.toMatchObject({ metadata: { owner: "ops" } });
   });
 
+  test("that others keep getting ahead of is an error, and nothing was written", async ({ world }) => {
+    const { store, leadership } = await led(world, "a");
+    const blob = target(world);
+    await store.seal(leadership, blob);
+    world.proxy.rule = ({ name }) =>
+      name === "put-blob"
+        ? { kind: "answer", status: 412, headers: { "x-ms-error-code": "ConditionNotMet" }, body: "" }
+        : undefined;
+
+    const error = await world.witness.failureOf(store.fencedUpload(leadership, blob, "content"));
+
+    expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+  });
+
   test("by several writers of one term at once writes each in turn", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);

@@ -79,6 +79,7 @@ describe("createTable", () => {
     const tableName = `${world.tableName}-new`;
     const store = world.store({ client, tableName });
     await store.createTable();
+    expect(world.proxy.requests.map(({ name }) => name)).toEqual(["CreateTable", "DescribeTable"]);
     await win(store);
     await store.createTable();
 
@@ -98,11 +99,16 @@ describe("createTable", () => {
     });
   });
 
-  test("tells what the service says, if it may not", async ({ world }) => {
+  test("tells what the service says, if it may not or could not", async ({ world }) => {
     world.proxy.rule = () => refusal(400, "AccessDeniedException");
     await expect(world.store({ tableName: "denied" }).createTable()).rejects.toMatchObject({
       code: "STORE_DENIED",
       message: expect.stringMatching(/'create-table' failed: AccessDeniedException.*dynamodb:CreateTable/),
+    });
+    world.proxy.rule = () => refusal(500, "InternalServerError");
+    await expect(world.store({ tableName: "unknown" }).createTable()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      mayHaveBeenApplied: true,
     });
   });
 
