@@ -137,8 +137,18 @@ describe("a break lifts", () => {
 });
 
 describe("a transfer", () => {
+  test("takes half a minute by default", async () => {
+    const outcome = admin.transfer(ELECTION, "nobody");
+    await clock.settle();
+
+    expect(service.record(ELECTION)).toMatchObject({ transfer: { timeoutMs: 30_000 } });
+    await expect(clock.runUntil(outcome)).resolves.toBe("expired");
+  });
+
   test("of ten minutes is the longest; a longer one is refused before any request", async () => {
     const sent = service.log.length;
+    await expect(admin.transfer("", "b")).rejects.toThrow(ConfigurationError);
+    await expect(admin.break("", { reason: "why" })).rejects.toThrow(ConfigurationError);
     const tooLong = admin.transfer(ELECTION, "b", { transferTimeoutMs: 10 * MINUTE_MS + 1 });
     await expect(tooLong).rejects.toThrow(ConfigurationError);
     await expect(tooLong).rejects.toThrow(/600001.*600000/);
@@ -249,6 +259,21 @@ describe("an administrator's request whose outcome is unknown", () => {
 
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
     await expect(holder.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("counts as carried out where the second one was overtaken by the end of the term, too: a break", async () => {
+    const put = adminRecords.put.bind(adminRecords);
+    adminRecords.failNext("put", { kind: "lost" });
+    const outcome = admin.break(ELECTION, { reason: "why" });
+    await clock.settle();
+    adminRecords.put = async (...request) => {
+      await holder.release(lease, LIMITS);
+      await win(holder, { reservation: WEST });
+      return await put(...request);
+    };
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+    expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
   test("outlives looks that fail after it", async () => {

@@ -381,16 +381,19 @@ describe("attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("failures are tried again soon, then less often, and once more right before the deadline", async () => {
+  test("failures are tried again soon, then less often, and once more right before the deadline, whatever failed before", async () => {
     const { wonMs } = await lead();
+    a.records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
+    await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS - 1);
+    const lastGoodMs = lastPutMs();
     a.records.failAll({ kind: "unavailable" });
     const before = world.service.log.length;
 
-    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
+    await advanceTo(lastGoodMs + RENEW_DEADLINE_MS - 1);
 
-    const afterTick = world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs - RENEW_INTERVAL_MS);
-    expect(afterTick.slice(0, 5)).toEqual([0, 100, 300, 700, 1_500]);
-    expect(afterTick[5]).toBeCloseTo(RENEW_DEADLINE_MS - RENEW_INTERVAL_MS - ATTEMPT_TIMEOUT_MS, 6);
+    const afterTick = world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs - 2 * RENEW_INTERVAL_MS);
+    expect(afterTick.slice(0, 6)).toEqual([0, 100, 300, 700, 1_500, 2_750]);
+    expect(afterTick[6]).toBeCloseTo(lastGoodMs - wonMs + RENEW_DEADLINE_MS - 2 * RENEW_INTERVAL_MS - ATTEMPT_TIMEOUT_MS, 6);
     expect(afterTick.length).toBeLessThan(12);
   });
 

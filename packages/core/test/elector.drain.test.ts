@@ -1,4 +1,4 @@
-import { DrainTimeoutError, OVERRUN_EXIT_CODE } from "@leasehold/core";
+import { DrainTimeoutError, LeaseLostError, OVERRUN_EXIT_CODE } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, VALID_FOR_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
@@ -130,6 +130,7 @@ describe("work is awaited", () => {
 
     expect(world.service.log).toHaveLength(sent);
     expect(released()).toBe(false);
+    expect(() => task.leadership.assertValid()).toThrow(LeaseLostError);
   });
 
   test("nothing that the task does after its overrun renews the lease", async () => {
@@ -233,6 +234,15 @@ describe("work is awaited", () => {
       await end();
     },
   );
+
+  test("a drain that ends sooner than half of the margin is not longer for the loss", async () => {
+    await lead({ drainTimeoutMs: 4_000 });
+    a.records.failAll({ kind: "lost" });
+    await world.clock.advance(LEASE_MS);
+
+    expect(a.events.all("overrun")).toMatchObject([{ sinceSignalMs: 4_000 }]);
+    await end();
+  });
 
   test("a task that settles soon after its validity has ended is no overrun", async () => {
     await lead();

@@ -1,7 +1,8 @@
 import { LeadershipEndedError, type ElectorEvents } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
-import { ElectionWorld } from "./election-world.ts";
+import { sleep } from "@leasehold/core/provider";
+import { ElectionWorld, RENEW_DEADLINE_MS } from "./election-world.ts";
 import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
@@ -62,6 +63,20 @@ describe("events", () => {
     expect(a.events.names("renewed", "renewFailed")).toEqual(["renewFailed", "renewed"]);
     run.stop();
     await run.settled;
+  });
+
+  test("a renewal that is found to count from no later than the last one is not told", async () => {
+    const a = world.candidate("a");
+    a.store.renew = async ({ grantedAt }) => {
+      await sleep(world.clock, 100);
+      return { held: true, extendedAt: grantedAt };
+    };
+    const run = a.run();
+    await world.clock.advance(RENEW_DEADLINE_MS);
+
+    expect(a.events.names("renewed", "ending")).toEqual(["ending"]);
+    run.stop();
+    await world.clock.runUntil(run.settled);
   });
 
   test("a renewal whose reply comes after the task has settled is not told", async () => {

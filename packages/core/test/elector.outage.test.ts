@@ -1,7 +1,7 @@
 import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
-import { ElectionWorld, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";
+import { ElectionWorld, RENEW_DEADLINE_MS, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
 import type { Fault } from "./faulty-record-store.ts";
 
 let world: ElectionWorld;
@@ -41,7 +41,7 @@ describe("an outage is not the end", () => {
     },
   );
 
-  test("every failed look is told, and no more is asked of a failing store than of a healthy one", async () => {
+  test("every failed look is told, and is followed by another after half a retry period or up to a whole one", async () => {
     const a = world.candidate("a");
     a.records.failAll({ kind: "unavailable" });
     const run = a.run();
@@ -49,7 +49,10 @@ describe("an outage is not the end", () => {
     await world.clock.advance(600_000);
 
     expect(a.events.names("storeFailed")).toHaveLength(world.service.count("a"));
-    expect(world.service.count("a")).toBeLessThanOrEqual(601);
+    const sentMs = world.service.log.map((sent) => sent.sentMs);
+    const waitsMs = sentMs.slice(1).map((ms, at) => ms - sentMs[at]!);
+    expect(Math.min(...waitsMs)).toBeCloseTo(RETRY_PERIOD_MS / 2, -2);
+    expect(Math.max(...waitsMs)).toBeCloseTo(RETRY_PERIOD_MS, -2);
     run.stop();
     await run.settled;
   });

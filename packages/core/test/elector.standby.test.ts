@@ -27,6 +27,19 @@ async function stop(...runs: readonly Run[]): Promise<void> {
 }
 
 describe("standbys are cheap", () => {
+  test("those that have begun at one instant do not look at one instant for long", async () => {
+    const { run } = await leader();
+    const standbys = Array.from({ length: 10 }, (_, index) => world.candidate(`standby-${index}`, { latencyMs: 10 }));
+    const runs = standbys.map((standby) => standby.run());
+    await world.clock.advance(10 * RENEW_INTERVAL_MS);
+
+    const lastMs = standbys.map(
+      ({ elector }) => world.service.log.findLast(({ candidate }) => candidate === elector.candidateId)!.sentMs,
+    );
+    expect(new Set(lastMs).size).toBe(standbys.length);
+    await stop(run, ...runs);
+  });
+
   test(
     "for hours on end they never write while the lease is visibly held, and the leader sends one put per interval",
     { timeout: 30_000 },

@@ -103,7 +103,9 @@ describe("minimumHoldMs", () => {
     expect(() => candidate(minimumHoldMs)).toThrow(ConfigurationError);
   });
 
-  test("may be the whole lease", () => {
+  test("may be the whole lease, or a millisecond", async () => {
     expect(() => candidate(LEASE_MS)).not.toThrow();
+    await candidate(1).tryRun(() => "quick");
+    expect((await records.get(ELECTION))?.data).toMatchObject({ holdMs: 1 });
   });
 });

@@ -55,10 +55,12 @@ describe("an occurrence", () => {
     await expect(attempt(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
   });
 
-  test("is over for its leadership once it is completed", async () => {
+  test("is over for its leadership once it is completed, and is never lost any more", async () => {
     await attempt(async (leadership) => {
       await leadership.complete();
+      await clock.advance(0.8 * LEASE_MS);
       expect(leadership.isValid()).toBe(false);
+      expect(leadership.signal.aborted).toBe(false);
       expect(() => leadership.assertValid()).toThrow("it is done");
       await expect(leadership.renew()).rejects.toThrow("it is done");
     });

@@ -39,6 +39,18 @@ describe("a rival counts from after its read", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
+  test("a long lease, too, for one that comes back when it expires, whatever others it sees first", async () => {
+    const leaseDurationMs = 3 * HOUR_MS;
+    await win(holder, { leaseDurationMs });
+    await rival.read(ELECTION);
+
+    rival.nextLookMs(ELECTION, leaseDurationMs);
+    await clock.advance(leaseDurationMs);
+    await win(rival, { election: "another" });
+
+    expect(await state()).toBe("expired");
+  });
+
   test("the time counts from after the first reading had returned, not from when it was sent", async () => {
     await win(holder);
     recordsB.failNext("get", { kind: "slow", latencyMs: 3_000 });

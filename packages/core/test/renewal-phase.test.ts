@@ -102,6 +102,17 @@ describe("the phase of a holder's renewals", () => {
     expect(waits[2]).toBeGreaterThan(4_000);
   });
 
+  test("renewals that it did not see leave it as sharp as it was", () => {
+    const phase = new RenewalPhase(INTERVAL_MS);
+    phase.looked(1_000, 1_005, false);
+    phase.looked(1_010, 1_015, true);
+    // 20 ms of doubt are sharp: it looks 10 ms after the latest that the renewal can come.
+    expect(phase.nextLookMs(1_015)).toBe(INTERVAL_MS + 12.5);
+    phase.looked(16_010, 16_020, true);
+
+    expect(phase.nextLookMs(16_020)).toBeGreaterThan(0.9 * INTERVAL_MS);
+  });
+
   test("before any renewal was seen it looks once per interval, and lets retryPeriodMs decide", () => {
     expect(new RenewalPhase(INTERVAL_MS).nextLookMs(123_456)).toBe(INTERVAL_MS);
   });

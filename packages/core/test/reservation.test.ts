@@ -135,5 +135,6 @@ describe("a reservation", () => {
     ]) {
       expect(() => elector(coldStore(), reservation)).toThrow(ConfigurationError);
     }
+    expect(elector(coldStore(), { group: "west", durationMs: 1 })).toBeInstanceOf(Elector);
   });
 });

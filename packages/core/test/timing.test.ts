@@ -27,6 +27,12 @@ describe("timing", () => {
       drainTimeoutMs: 15_000,
       stallTimeoutMs: undefined,
       cooldownMs: 4_000,
+      crashFailoverMs: expect.closeTo(17_000 + 10_000 / 3, 6) as number,
+      politeHandoverMs: expect.closeTo(2_000 + 10_000 / 3, 6) as number,
+      outageToleratedMs: expect.closeTo(2_500, 6) as number,
+      pauseToleratedMs: expect.closeTo(10_000 / 3, 6) as number,
+      timeToStopMs: 3_500,
+      driftTolerated: 0.1,
     });
   });
 

@@ -101,6 +101,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "The other is at least 1.",
   },
   {
+    file: "packages/core/src/election/leading.ts",
+    from: "minimumHoldMs: wishes.minimumHoldMs ?? 0,",
+    to: "minimumHoldMs: (wishes.minimumHoldMs),",
+    why: "What is left of no hold is then no number, and so as little more than none.",
+  },
+  {
     file: "packages/core/src/election/release.ts",
     from: "const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;",
     to: "const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 1) : 0;",

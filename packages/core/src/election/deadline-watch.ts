@@ -20,9 +20,8 @@ export class DeadlineWatch {
     this.#check = check;
   }
 
-  /** Begins, or begins anew where the deadline has moved. */
+  /** A deadline that moves later needs no other timer: this one is early, and begins anew. */
   start(): void {
-    this.#timer?.cancel();
     if (this.#cancelled) return;
     const delayMs = Math.min(Math.max(this.#toDeadlineMs(), 0), CLOCK_CHECK_MS);
     this.#timer = this.#clock.setTimer(() => {

@@ -114,12 +114,11 @@ export class Renewals {
 
   async #renew(): Promise<void> {
     const { isOver, failed } = this.#options;
-    if (isOver() || this.#closed) return;
     const sentMs = this.#clock.monotonicMs();
     const isBeforeLastTry = this.#toLastTryMs() > 0;
     try {
       const outcome = await this.exclusively(async () => {
-        return this.#closed || this.limitMs() <= 0 || this.#waitsForLastTry ? undefined : await this.#send();
+        return isOver() || this.#closed || this.#waitsForLastTry ? undefined : await this.#send();
       });
       if (!outcome) return this.#renewIn(this.#toLastTryMs());
       this.#renewed(outcome);

@@ -248,7 +248,6 @@ export class Tenure<Led extends Leadership> {
     if (extendedAt && this.#validity.extend(extendedAt)) {
       // The grant found may be an old one, of a request whose reply was lost.
       this.#checkClock();
-      this.#deadlineWatch.start();
       this.#options.hooks.renewed();
     }
     if (transferTo !== undefined) {
@@ -261,7 +260,6 @@ export class Tenure<Led extends Leadership> {
   #closeRenewal(reason: LossReason, explanation: string): void {
     this.#renewals.close();
     this.end(this.#lostError(reason, `${explanation}.`));
-    this.#deadlineWatch.start();
   }
 
   async #publish(value: string): Promise<void> {

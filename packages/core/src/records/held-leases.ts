@@ -32,9 +32,10 @@ export class HeldLeases {
     const { term, termId, candidateId, leaseDurationMs } = record;
     const lease: Lease = {
       election,
-      candidateId: candidateId ?? "",
+      // A record of ours has both.
+      candidateId: candidateId as string,
       term,
-      termId: termId ?? "",
+      termId: termId as string,
       leaseDurationMs,
       grantedAt,
     };

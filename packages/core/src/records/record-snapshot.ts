@@ -14,19 +14,19 @@ export interface SnapshotView {
 /** Returns the election as a sighting shows it. */
 export function snapshotOf(election: string, sighting: Sighting, { expiry, abandonedHoldMs }: SnapshotView): LeaseSnapshot {
   const { record } = sighting;
+  const { transfer, reservation, done, holdMs = 0 } = record;
   const ageMs = sighting.ageMs(expiry);
   const isAbandoned = abandonedHoldMs !== undefined;
   const vacant = record.termId === null || isAbandoned;
   const state = vacant ? "vacant" : leaseState(record, ageMs);
   // A vacated record's nonce is as old as the release, and then there may be a hold; any other's is as old as the last
   // renewal, and nobody else knows of a term that was abandoned here.
-  const freeForMs = ageMs[0] - (record.termId === null ? (record.holdMs ?? 0) : record.leaseDurationMs);
-  const { transfer, reservation, done } = record;
+  const freeForMs = ageMs[0] - (record.termId === null ? holdMs : record.leaseDurationMs);
   const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
   const bar = barOf({
     state,
     done,
-    holdMs: isAbandoned && !record.broken ? abandonedHoldMs : (record.holdMs ?? 0) - ageMs[0],
+    holdMs: isAbandoned && !record.broken ? abandonedHoldMs : holdMs - ageMs[0],
     transferTo: transfer && freeForMs < transfer.timeoutMs ? transfer.candidateId : undefined,
     group: isReserved ? reservation.group : undefined,
   });

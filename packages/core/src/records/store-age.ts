@@ -51,13 +51,14 @@ export class StoreAge {
   }
 
   note(reading: Reading): void {
-    if (!this.#trust) return;
+    const trust = this.#trust;
+    if (!trust) return;
     const inAt = instantOf(this.#clock);
-    if (this.#trust.mayStep && reading.nonceWallMs !== undefined) {
+    if (trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
       // What is of the future says nothing of the age: it may be any.
-      const mayBeMs = wallAgeMs < -this.#trust.toleranceMs ? Infinity : wallAgeMs;
+      const mayBeMs = wallAgeMs < -trust.toleranceMs ? Infinity : wallAgeMs;
       this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
     }
     if (!reading.nonceAgeMs) return;
@@ -67,10 +68,10 @@ export class StoreAge {
     const { nonceWallMs = -Infinity } = reading;
     const measured = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
     if (minMs < 0) this.#doubted = true;
-    if (this.#trust.mayStep) this.#measured = this.#askWallClocks(measured, reading.nonceWallMs);
+    if (trust.mayStep) this.#measured = this.#askWallClocks(measured, reading.nonceWallMs, trust);
     else {
       // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
-      if (this.#measured && !this.#trust.exact) this.#compare(measured, this.#measured);
+      if (this.#measured && !trust.exact) this.#compare(measured, this.#measured, trust);
       this.#measured = measured;
     }
   }
@@ -103,9 +104,8 @@ export class StoreAge {
    * The least age, unless the store's exceeds what the wall clocks say. One that is less is believed: no clock says that it
    * is too much, and a write that was under way for long is younger than the time at which its writer had sent it.
    */
-  #askWallClocks(measured: Measured, nonceWallMs: number | undefined): Measured | undefined {
+  #askWallClocks(measured: Measured, nonceWallMs: number | undefined, { toleranceMs }: StoreClock): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;
-    const { toleranceMs = 0 } = this.#trust ?? {};
     const mostMs = measured.inAt.wallMs - nonceWallMs;
     if (measured.minMs > mostMs + toleranceMs) this.#doubted = true;
     else this.#confirmed = true;
@@ -113,8 +113,7 @@ export class StoreAge {
   }
 
   /** Decides whether two readings agree with the time between them. */
-  #compare(measured: Measured, before: Measured): void {
-    const { toleranceMs = 0 } = this.#trust ?? {};
+  #compare(measured: Measured, before: Measured, { toleranceMs }: StoreClock): void {
     const leastMs = before.minMs + measured.askedAt.monotonicMs - before.inAt.monotonicMs - toleranceMs;
     const mostMs = before.maxMs + holderElapsedMs(this.#clock, before.askedAt) + toleranceMs;
     if (measured.maxMs < leastMs || measured.minMs > mostMs) this.#doubted = true;

@@ -119,7 +119,7 @@ export class Administration {
         await sleep(this.#store.clock, LOOK_MS, limits.signal);
       }
     }
-    throw this.#failure(election, order, term ?? 0, unanswered);
+    throw this.#failure(election, order, term, unanswered);
   }
 
   /** Waits until the term that was to end has a successor, or anybody may be it. */
@@ -161,7 +161,7 @@ export class Administration {
     return new StoreError("STORE_CONFLICT", message, { store: name, operation: kind, election, mayHaveBeenApplied: false });
   }
 
-  #failure(election: string, { kind }: Order, term: number, unanswered: unknown): StoreError {
+  #failure(election: string, { kind }: Order, term: number | undefined, unanswered: unknown): StoreError {
     const { name } = this.#store;
     const details = { store: name, operation: kind, election };
     const code = isStoreError(unanswered) ? (unanswered.code as StoreErrorCode) : "STORE_UNAVAILABLE";

@@ -16,8 +16,8 @@ export const CLOCK_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STORE_AGE,
-        find: "    if (this.#trust.mayStep) this.#measured",
-        replace: "    if (this.#trust.mayStep && minMs < 0) this.#measured",
+        find: "    if (trust.mayStep) this.#measured",
+        replace: "    if (trust.mayStep && minMs < 0) this.#measured",
       },
       {
         file: STORE_AGE,
