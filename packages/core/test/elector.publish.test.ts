@@ -24,8 +24,10 @@ async function stop(): Promise<void> {
 }
 
 describe("publish", () => {
-  test("changes what others read at once, and not the term", async () => {
+  test("changes what others read at once, by one request, and not the term", async () => {
+    const before = world.service.log.length;
     await task.leadership.publish("http://new");
+    expect(world.service.log).toHaveLength(before + 1);
 
     expect(await world.candidate("reader").store.read(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
     await world.clock.advance(60_000);

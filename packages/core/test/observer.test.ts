@@ -236,3 +236,20 @@ describe("an observer of a store that pushes", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 });
+
+test("an observer of a store that pushes every write reads once, while the leader renews", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  const lease = await win(store);
+  const read = vi.spyOn(store, "read");
+  const stopping = new AbortController();
+  const { ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
+  for (let renewals = 0; renewals < 10; renewals += 1) {
+    await clock.advance(LEASE_MS / 3);
+    await store.renew(lease, LIMITS);
+  }
+
+  expect(read).toHaveBeenCalledTimes(1);
+  stopping.abort();
+  await ended;
+});

@@ -1,6 +1,6 @@
 import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore, type Lease } from "@leasehold/core/provider";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
@@ -121,6 +121,19 @@ describe("a reservation", () => {
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: leftMs === 0 });
     await clock.advance(6_000);
     await expect(elector(coldStore()).tryRun(() => "next")).resolves.toMatchObject({ elected: leftMs > 0 });
+  });
+
+  test("that has run out is not brought back by a transfer, where the clock takes two readings to believe", async () => {
+    const service = new SimulatedRecordService(clock, { storeClock: { toleranceMs: 100, exact: false } });
+    const cold = (): RecordLeaseStore => new RecordLeaseStore(service.connect(new ProcessClock(clock)), { clock });
+    const store = cold();
+    const lease = await clock.runUntil(win(store, { candidateId: "w", reservation: WEST }));
+    await clock.runUntil(store.release(lease, LIMITS));
+    await clock.advance(2 * RESERVED_MS);
+
+    await expect(clock.runUntil(cold().transfer(ELECTION, "e", { transferTimeoutMs: 5_000 }))).resolves.toBe("expired");
+
+    expect(service.get(ELECTION)?.data).not.toHaveProperty("reservation");
   });
 
   test("is refused where no clock can judge it, and where it is none, before any request", () => {
