@@ -196,6 +196,7 @@ describe("a win that comes too late is released before the call settles", () => 
 
     await expect(world.clock.runUntil(campaigning)).rejects.toBe("enough");
     expect(forgotten).toEqual([1]);
+    expect(a.events.names("releaseFailed")).toHaveLength(releases / 2);
     expect(world.service.count("a", "put")).toBe(1 + releases);
   });
 

@@ -39,6 +39,17 @@ describe("a rival counts from after its read", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
+  test.each(["expired", "vacant"])("one that is %s is looked at after half a retry period or up to a whole one", async (how) => {
+    const lease = await win(holder);
+    if (how === "vacant") await holder.release(lease, LIMITS);
+    await rival.read(ELECTION);
+    await clock.advance(LEASE_MS);
+    const waitsMs = Array.from({ length: 100 }, () => rival.nextLookMs(ELECTION, 2_000));
+
+    expect(Math.min(...waitsMs)).toBeCloseTo(1_000, -2);
+    expect(Math.max(...waitsMs)).toBeCloseTo(2_000, -2);
+  });
+
   test("a long lease, too, for one that comes back when it expires, whatever others it sees first", async () => {
     const leaseDurationMs = 3 * HOUR_MS;
     await win(holder, { leaseDurationMs });

@@ -1,5 +1,5 @@
 import type { Lease } from "@leasehold/core/provider";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { test, type HeldLease } from "./held-lease.ts";
 
@@ -154,9 +154,10 @@ describe("release frees only its own term", () => {
   });
 
   test("against others who keep writing is a conflict, after a few tries", async ({ held: { holder, holderRecords, lease } }) => {
-    holderRecords.put = () => Promise.resolve({ stored: false });
+    const put = vi.spyOn(holderRecords, "put").mockResolvedValue({ stored: false });
 
     await expect(holder.release(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "release" });
+    expect(put).toHaveBeenCalledTimes(4);
   });
 
   test("is remembered until another term is seen: should a backup bring the record back, it says what it says", async ({

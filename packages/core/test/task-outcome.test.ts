@@ -14,7 +14,7 @@ describe("which rejections count as a return", () => {
   test.each([
     ["the signal's reason", reason],
     ["the reason as a cause", new Error("query failed", { cause: reason })],
-    ["the reason far down the causes", nested(10, reason)],
+    ["the reason far down the causes", nested(15, reason)],
     ["DOM's AbortError", new DOMException("aborted", "AbortError")],
     ["an SDK's AbortError", new SdkAbortError("The operation was aborted.")],
     ["an SDK's AbortError as a cause", new Error("upload failed", { cause: new SdkAbortError() })],
