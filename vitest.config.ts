@@ -26,6 +26,8 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
       maxConcurrency,
+      // Tests make stores fail all the time, of which Leasehold warns; those that want to see it hear the event.
+      execArgv: ["--disable-warning=LeaseholdWarning"],
       testTimeout: 120_000,
       hookTimeout: 60_000,
       // Else Google's client looks for a metadata server first, and warns that there is none.

@@ -5,7 +5,7 @@ import { onlyAsLeader } from "@leasehold/functions/azure-functions";
 const { LEASE_STORAGE_URL: accountUrl, LEASE_STORAGE: connectionString } = process.env;
 
 // In Azure the account's URL, with the app's own identity; on your machine a connection string, such as Azurite's.
-const place = accountUrl === undefined ? { connectionString } : { accountUrl };
+const place = accountUrl === undefined ? { connectionString, createContainer: true } : { accountUrl };
 const store = new BlobLeaseStore({ ...place, containerName: "leases" });
 
 app.timer("nightlyBilling", {

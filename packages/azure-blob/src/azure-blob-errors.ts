@@ -54,6 +54,7 @@ export function unlessItExists(error: unknown): void {
 
 /** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_MISSING: " Create the container first, or check its name; createContainer: true has the first candidate create it.",
   STORE_DENIED: " Candidates need the role Storage Blob Data Contributor on the container; observers, Storage Blob Data Reader.",
 };
 

@@ -1,6 +1,6 @@
 import { ConfigurationError, Elector, type ElectorOptions, type Leadership, type WaitOptions } from "@leasehold/core";
 import { BlobLeaseStore } from "./blob-lease-store.ts";
-import type { BlobLeaseStoreOptions } from "./options.ts";
+import { BLOB_STORE_OPTIONS, type BlobLeaseStoreOptions } from "./options.ts";
 
 /** The place and name of the mutex's blob, and the options of an `Elector`. */
 export interface BlobMutexSettings extends BlobLeaseStoreOptions, Omit<ElectorOptions, "store" | "election" | "clock"> {
@@ -39,7 +39,10 @@ export class BlobDistributedMutex {
   /** @throws {ConfigurationError} for settings that cannot work, before any request. */
   constructor(settings: BlobMutexSettings, taskToRunWhenLeaseAcquired: MutexTask) {
     const { blobName, ...options } = settings;
-    this.store = new BlobLeaseStore(options);
+    const [place, wishes] = [true, false].map((ofStore) =>
+      Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(BLOB_STORE_OPTIONS, name) === ofStore)),
+    );
+    this.store = new BlobLeaseStore(place as BlobLeaseStoreOptions);
     const election = blobName ?? settings.blob?.name;
     if (election === undefined) throw new ConfigurationError("blobName is missing: name the blob whose lease is the mutex.");
     if (settings.blob && settings.blob.name !== election) {
@@ -47,7 +50,7 @@ export class BlobDistributedMutex {
         `blobName is '${election}', but the blob that was passed is '${settings.blob.name}'; leave blobName out.`,
       );
     }
-    this.elector = new Elector({ ...options, store: this.store, election });
+    this.elector = new Elector({ ...wishes, store: this.store, election });
     this.#task = taskToRunWhenLeaseAcquired;
   }
 

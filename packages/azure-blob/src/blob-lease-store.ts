@@ -4,6 +4,8 @@ import {
   systemClock,
   type BreakOptions,
   type BreakOutcome,
+  type CheckOptions,
+  type CheckReport,
   type Clock,
   type Leadership,
   type LeaseSnapshot,
@@ -58,7 +60,7 @@ const MAX_VALUE_BYTES = 2_048;
  * A {@link LeaseStore} on Azure Blob Storage: one blob per election, whose native lease is the election's lease. The
  * service itself ends it; its term, holder and value are metadata, written under the lease.
  *
- * The first candidate creates the container and the blob; the blob is never deleted. Every request is sent once: the
+ * The first candidate creates the blob, which is never deleted, and the container only where it is told to. Every request is sent once: the
  * SDK's own retries are off, whatever the given client does otherwise. Candidates need *Storage Blob Data Contributor*
  * on the container, observers *Storage Blob Data Reader*.
  *
@@ -136,6 +138,16 @@ export class BlobLeaseStore implements LeaseStore {
     return found && reader.snapshot(election, found);
   }
 
+  async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
+    checkName("election", election);
+    const { requests, reader } = this.#parts;
+    const begunMs = this.clock.monotonicMs();
+    await reader.read(election, { timeoutMs, signal });
+    const readMs = this.clock.monotonicMs() - begunMs;
+    await requests.probe(election, { timeoutMs, signal });
+    return { readMs, writeMs: this.clock.monotonicMs() - begunMs - readMs };
+  }
+
   nextLookMs(election: string, retryPeriodMs: number): number {
     const { clock, serviceClock, reader } = this.#parts;
     const last = reader.last(election);
@@ -169,7 +181,7 @@ export class BlobLeaseStore implements LeaseStore {
   occurrences(election: string, { retentionMs }: OccurrenceOptions): OccurrenceStore {
     checkName("election", election);
     duration("retentionMs", retentionMs);
-    const records = new BlobRecordStore(this.#place.container, this.#place.occurrencePrefix(election));
+    const records = new BlobRecordStore(this.#place, this.#place.occurrencePrefix(election));
     return new RecordOccurrenceStore(records, { clock: this.clock });
   }
 

@@ -1,18 +1,19 @@
-import type { BlockBlobClient, ContainerClient } from "@azure/storage-blob";
-import type {
-  GetOptions,
-  LeaseRecord,
-  PutOptions,
-  PutOutcome,
-  RecordRequestOptions,
-  RecordStore,
-  RecordStoreCapabilities,
-  StoredRecord,
+import type { BlockBlobClient } from "@azure/storage-blob";
+import {
+  IMPOSSIBLE_VERSION,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordRequestOptions,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
 } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME, unlessItExists } from "./azure-blob-errors.ts";
 import { AGE_UNCERTAINTY_MS, ageBoundsMs } from "./clock.ts";
-import { occurrenceBlobName } from "./options.ts";
-import { serviceReply } from "./requests.ts";
+import { occurrenceBlobName, type BlobPlace } from "./options.ts";
+import { IMPOSSIBLE_ETAG, serviceReply } from "./requests.ts";
 
 /**
  * One blob per record, with the record as its content, compared and swapped on its ETag. The blob's own lease takes no
@@ -29,12 +30,12 @@ export class BlobRecordStore implements RecordStore {
     // An expiry may be found late by the width of the age's bounds.
     storeClock: { toleranceMs: 2 * AGE_UNCERTAINTY_MS, exact: false },
   };
-  readonly #container: ContainerClient;
+  readonly #place: Pick<BlobPlace, "container" | "createsContainer">;
   readonly #prefix: string;
 
   /** @param prefix of the blobs' names: every blob below it is this store's. */
-  constructor(container: ContainerClient, prefix: string) {
-    this.#container = container;
+  constructor(place: Pick<BlobPlace, "container" | "createsContainer">, prefix: string) {
+    this.#place = place;
     this.#prefix = prefix;
   }
 
@@ -59,7 +60,10 @@ export class BlobRecordStore implements RecordStore {
     const blob = this.#blob(election);
     const content = new TextEncoder().encode(JSON.stringify(record));
     const upload = async (): Promise<string> => {
-      const conditions = ifVersion === undefined ? { ifNoneMatch: "*" } : { ifMatch: ifVersion };
+      const conditions =
+        ifVersion === undefined
+          ? { ifNoneMatch: "*" }
+          : { ifMatch: ifVersion === IMPOSSIBLE_VERSION ? IMPOSSIBLE_ETAG : ifVersion };
       const blobHTTPHeaders = { blobContentType: "application/json" };
       const { etag = "" } = await serviceReply({ operation: "put", election, writes: true }, () =>
         blob.upload(content, content.byteLength, { abortSignal: signal, conditions, blobHTTPHeaders }),
@@ -68,7 +72,7 @@ export class BlobRecordStore implements RecordStore {
     };
     try {
       const version = await upload().catch(async (error: unknown) => {
-        if (ifVersion !== undefined || !isContainerGone(failureOf(error))) throw error;
+        if (!this.#place.createsContainer || ifVersion !== undefined || !isContainerGone(failureOf(error))) throw error;
         await this.#createContainer(election, { signal });
         return await upload();
       });
@@ -84,12 +88,12 @@ export class BlobRecordStore implements RecordStore {
 
   async #createContainer(election: string, { signal }: RecordRequestOptions): Promise<void> {
     await serviceReply({ operation: "create-container", election, writes: true }, () =>
-      this.#container.create({ abortSignal: signal }),
+      this.#place.container.create({ abortSignal: signal }),
     ).catch(unlessItExists);
   }
 
   #blob(election: string): BlockBlobClient {
-    return this.#container.getBlockBlobClient(occurrenceBlobName(this.#prefix, election));
+    return this.#place.container.getBlockBlobClient(occurrenceBlobName(this.#prefix, election));
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type StorageSharedKeyCredential,
 } from "@azure/storage-blob";
 import { ConfigurationError, type Clock } from "@leasehold/core";
+import { checkOptions } from "@leasehold/core/provider";
 
 /** A source of tokens, such as those of `@azure/identity`. */
 export interface TokenCredential {
@@ -27,13 +28,31 @@ export interface BlobLeaseStoreOptions {
   readonly containerName?: string | undefined;
   /** With `accountUrl`. @defaultValue `DefaultAzureCredential` of `@azure/identity`, which must then be installed */
   readonly credential?: TokenCredential | StorageSharedKeyCredential | AnonymousCredential | undefined;
+  /**
+   * True where the first candidate creates a container that is missing: for development. Else that is `STORE_MISSING`: a
+   * container that is created for a mistyped name makes a second leader. @defaultValue false
+   */
+  readonly createContainer?: boolean | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
 }
 
+/** Each option, by name. */
+export const BLOB_STORE_OPTIONS: Readonly<Record<keyof BlobLeaseStoreOptions, true>> = {
+  container: true,
+  blob: true,
+  connectionString: true,
+  accountUrl: true,
+  containerName: true,
+  credential: true,
+  createContainer: true,
+  clock: true,
+};
+
 /** A container whose client tries each request once, and the names of the blobs in it. */
 export interface BlobPlace {
   readonly container: ContainerClient;
+  readonly createsContainer: boolean;
   /** Returns the name of an election's blob. @throws {ConfigurationError} if it has no place here. */
   blobName(election: string): string;
   /**
@@ -52,19 +71,32 @@ const WAYS =
 
 /** Resolves the options. @throws {ConfigurationError} unless exactly one way is given, and given well. */
 export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
-  const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter(
-    (name) => options?.[name] !== undefined,
-  );
+  checkOptions("BlobLeaseStore", options, BLOB_STORE_OPTIONS);
+  const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter((name) => options[name] !== undefined);
   if (given.length !== 1) {
     throw new ConfigurationError(`BlobLeaseStore needs exactly one of ${WAYS}; it was given ${given.join(" and ") || "none"}.`);
   }
-  const { container, blob, connectionString, accountUrl } = options;
-  if (blob !== undefined) return placeOfBlob(blob);
-  if (container !== undefined) return placeIn(oneTry(checkClient(container, "container")));
-  const containerName = checkContainerName(options.containerName);
-  if (connectionString !== undefined) return placeIn(fromConnectionString(connectionString, containerName));
-  return placeIn(fromAccountUrl(accountUrl, containerName, options.credential));
+  const { blob } = options;
+  const createsContainer = options.createContainer === true;
+  if (blob !== undefined) return { ...placeOfBlob(blob), createsContainer };
+  return { ...placeIn(containerOf(options)), createsContainer };
 }
+
+function containerOf({
+  container,
+  connectionString,
+  accountUrl,
+  credential,
+  containerName: name,
+}: BlobLeaseStoreOptions): ContainerClient {
+  if (container !== undefined) return oneTry(checkClient(container, "container"));
+  const containerName = checkContainerName(name);
+  if (connectionString !== undefined) return fromConnectionString(connectionString, containerName);
+  return fromAccountUrl(accountUrl, containerName, credential);
+}
+
+/** A place without what is decided for every kind of it. */
+type PlainPlace = Omit<BlobPlace, "createsContainer">;
 
 /**
  * Returns the name of an occurrence's blob, below its election's prefix.
@@ -74,7 +106,7 @@ export function occurrenceBlobName(prefix: string, occurrence: string): string {
   return checkLength(prefix + encodeName(occurrence), MAX_BLOB_NAME, "The occurrence, below its election's name,", occurrence);
 }
 
-function placeIn(container: ContainerClient): BlobPlace {
+function placeIn(container: ContainerClient): PlainPlace {
   return {
     container,
     blobName: (election) => checkLength(encodeName(election), MAX_LEASE_BLOB_NAME, "election", election),
@@ -98,7 +130,7 @@ function checkLength(name: string, most: number, what: string, election: string)
   throw new ConfigurationError(`${what} takes ${name.length} characters as a blob's name; at most ${most} fit.`, { election });
 }
 
-function placeOfBlob(blob: BlobClient): BlobPlace {
+function placeOfBlob(blob: BlobClient): PlainPlace {
   const { name, containerName, accountName } = checkClient(blob, "blob");
   const url = new URL(blob.url);
   // https://<account>.<domain>/<container>/<blob>, or http://<host>/<account>/<container>/<blob>.

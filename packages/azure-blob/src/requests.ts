@@ -1,5 +1,5 @@
 import type { BlobClient, BlobGetPropertiesResponse, BlockBlobClient } from "@azure/storage-blob";
-import type { Clock } from "@leasehold/core";
+import { ConfigurationError, type Clock } from "@leasehold/core";
 import { sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
 import { failureOf, isContainerGone, isGone, STORE_NAME, toStoreError, unlessItExists } from "./azure-blob-errors.ts";
 import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
@@ -41,6 +41,8 @@ export interface BlobProperties extends VersionedMetadata {
 /** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
 export const BREAK_AT_EXPIRY_S = 60;
 export const BREAK_NOW_S = 0;
+/** The ETag of no blob. */
+export const IMPOSSIBLE_ETAG = '"0x0"';
 
 /**
  * Sends one request to the service: once, bounded in time, and published on the diagnostics channel.
@@ -119,12 +121,12 @@ export class BlobRequests {
     );
   }
 
-  /** Creates the blob unless it exists, and its container if that is missing. */
+  /** Creates the blob unless it exists, and its container if that is missing and may be created. */
   async create(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
     try {
       await this.#createBlob(election, metadata, limits);
     } catch (error) {
-      if (!isContainerGone(failureOf(error))) throw error;
+      if (!this.#place.createsContainer || !isContainerGone(failureOf(error))) throw error;
       await this.#createContainer(election, limits);
       await this.#createBlob(election, metadata, limits);
     }
@@ -173,6 +175,25 @@ export class BlobRequests {
       this.#blob(election).setMetadata(metadata, { abortSignal, conditions }),
     );
     return response.etag ?? "";
+  }
+
+  /**
+   * Sends a write whose condition must fail: it proves the right to write, and changes nothing. The service looks at rights
+   * first, and at the blob's lease or its absence before the condition.
+   */
+  async probe(election: string, limits: CallLimits): Promise<void> {
+    const conditions = { ifMatch: IMPOSSIBLE_ETAG };
+    const reply = await this.#write("probe", election, limits, (abortSignal) =>
+      this.#blob(election).setMetadata({}, { abortSignal, conditions }),
+    ).catch((error: unknown) => {
+      const failure = failureOf(error);
+      const { status, fromService } = failure;
+      const isToBeCreated = isContainerGone(failure) && this.#place.createsContainer;
+      const isRefused = status === 412 || (status === 404 && (isToBeCreated || !isContainerGone(failure)));
+      if (!fromService || !isRefused) throw error;
+    });
+    if (reply)
+      throw new ConfigurationError(`${this.describe(election)} took a write whose ETag cannot have matched.`, { election });
   }
 
   async #createContainer(election: string, limits: CallLimits): Promise<void> {

@@ -25,6 +25,7 @@ class Instance {
     this.mutex = new BlobDistributedMutex(
       {
         container: world.proxied,
+        createContainer: true,
         blobName: ELECTION,
         candidateId: name,
         clock: world.clock,
@@ -68,7 +69,7 @@ describe("a BlobDistributedMutex", () => {
     const finishing = Promise.withResolvers<void>();
     let signal: AbortSignal | undefined;
     const mutex = new BlobDistributedMutex(
-      { container: world.proxied, blobName: ELECTION, clock: world.clock },
+      { container: world.proxied, createContainer: true, blobName: ELECTION, clock: world.clock },
       async (taskSignal) => {
         signal = taskSignal;
         await finishing.promise;
@@ -115,10 +116,13 @@ describe("a BlobDistributedMutex", () => {
   test("runs its task again when it ends by itself, and rejects with what it throws", async ({ world }) => {
     let runs = 0;
     const failure = new Error("the task's own");
-    const mutex = new BlobDistributedMutex({ container: world.proxied, blobName: ELECTION, clock: world.clock }, () => {
-      runs += 1;
-      if (runs === 3) throw failure;
-    });
+    const mutex = new BlobDistributedMutex(
+      { container: world.proxied, blobName: ELECTION, clock: world.clock, createContainer: true },
+      () => {
+        runs += 1;
+        if (runs === 3) throw failure;
+      },
+    );
 
     await expect(world.settled(mutex.runTaskWhenMutexAcquired())).rejects.toBe(failure);
 

@@ -74,7 +74,7 @@ export class BlobWorld {
 
   /** The store of one more process. */
   store(): BlobLeaseStore {
-    return new BlobLeaseStore({ container: this.proxied, clock: this.clock });
+    return new BlobLeaseStore({ container: this.proxied, clock: this.clock, createContainer: true });
   }
 
   candidate(candidateId: string, options: Partial<ElectorOptions> = {}): Candidate {

@@ -57,7 +57,7 @@ class BlobPlace implements Place {
   }
 
   connectWith(clock: Clock): Promise<BlobLeaseStore> {
-    return Promise.resolve(new BlobLeaseStore({ container: this.#world.container, clock }));
+    return Promise.resolve(new BlobLeaseStore({ container: this.#world.container, clock, createContainer: true }));
   }
 
   async pass(ms: number): Promise<void> {

@@ -48,7 +48,7 @@ describe("a place for leases", () => {
   test("given in any of its ways is the same place", async ({ world }) => {
     let term = 0;
     for (const [way, options] of Object.entries(ways(world))) {
-      const store = new BlobLeaseStore({ ...options, clock: world.clock });
+      const store = new BlobLeaseStore({ ...options, clock: world.clock, createContainer: true });
       const lease = await win(store);
       expect(lease.term, way).toBe((term += 1));
       await store.release(lease, LIMITS);
@@ -67,14 +67,14 @@ describe("a place for leases", () => {
       "ä 🔧",
       "devstoreaccount1/x",
     ]) {
-      const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(name), clock: world.clock });
+      const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(name), clock: world.clock, createContainer: true });
       await win(store, { election: name });
       await expect(world.container.getBlobClient(name).getProperties(), name).resolves.toMatchObject({ leaseState: "leased" });
     }
   });
 
   test("given as a blob holds one election, named like it", async ({ world }) => {
-    const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(ELECTION), clock: world.clock });
+    const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(ELECTION), clock: world.clock, createContainer: true });
 
     for (const attempt of [() => store.read("another"), () => store.acquire(acquiring({ election: "another" }))]) {
       const error = await world.witness.failureOf(attempt());
@@ -95,7 +95,7 @@ describe("a place for leases", () => {
         credential: new AnonymousCredential(),
       },
     ]) {
-      const store = new BlobLeaseStore({ ...options, clock: world.clock });
+      const store = new BlobLeaseStore({ ...options, clock: world.clock, createContainer: true });
       const [request] = await world.requestsDuring(() => world.witness.failureOf(store.read(ELECTION)));
       expect(request?.query.get("sig")).toBe("c2VjcmV0IHNpZ25hdHVyZQ==");
       expect(request?.path).toBe(`/devstoreaccount1/${world.container.containerName}/${ELECTION}`);
@@ -193,7 +193,12 @@ describe("without a credential", () => {
 
   test("a token is not sent without TLS: the error says so", async ({ world }) => {
     const accountUrl = `${world.proxy.url}/devstoreaccount1`;
-    const store = new BlobLeaseStore({ accountUrl, containerName: world.container.containerName, clock: world.clock });
+    const store = new BlobLeaseStore({
+      accountUrl,
+      containerName: world.container.containerName,
+      clock: world.clock,
+      createContainer: true,
+    });
 
     const error = await world.witness.failureOf(store.read(ELECTION));
 

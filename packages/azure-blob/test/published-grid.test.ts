@@ -206,7 +206,7 @@ describe("standbys that look at the grid", () => {
     leader.on("renewed", () => renewalsMs.push(world.clock.monotonicMs()));
     const clock = onAnotherMachine(world.clock, { monotonicMs: 987_654_321, wallMs: 11 * HOUR_MS });
     const standby = new Elector({
-      store: new BlobLeaseStore({ container: world.proxied, clock }),
+      store: new BlobLeaseStore({ container: world.proxied, clock, createContainer: true }),
       election: ELECTION,
       candidateId: "b",
       clock,

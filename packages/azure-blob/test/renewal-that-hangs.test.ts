@@ -8,7 +8,7 @@ import { test } from "./world-test.ts";
 test("with the system's own clock, a renewal that hangs for ever aborts the task's signal by the renew deadline", async ({
   world,
 }) => {
-  const store = new BlobLeaseStore({ container: world.proxied });
+  const store = new BlobLeaseStore({ container: world.proxied, createContainer: true });
   const elector = new Elector({ store, election: ELECTION, leaseDurationMs: LEASE_MS });
   world.listen(elector);
   const startMs = performance.now();

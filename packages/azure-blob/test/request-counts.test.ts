@@ -20,6 +20,16 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["lease:release"]);
   });
 
+  test("a container that is missing is not made unless it is said so", async ({ world }) => {
+    const store = new BlobLeaseStore({ container: world.proxied, clock: world.clock });
+
+    const missing = { code: "STORE_MISSING", message: expect.stringContaining("Create the container first") };
+    await expect(store.check({ election: ELECTION })).rejects.toMatchObject(missing);
+    await expect(store.acquire(acquiring())).rejects.toMatchObject(missing);
+
+    expect(world.requests.map(({ name }) => name)).toEqual(["head", "metadata", "head", "put-blob"]);
+  });
+
   test("a win after a look that showed the lease vacant, or expired: two", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await a.release(await win(a), LIMITS);
@@ -53,7 +63,9 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
-  test("a standby that waits through a minute of another's leadership only sends HEADs, one a look", async ({ world }) => {
+  test("a standby that waits through a minute of another's leadership sends HEADs, one a look, and proves once that it may write", async ({
+    world,
+  }) => {
     const leader = world.candidate("a");
     const leadership = await world.settled(leader.elector.campaign());
     const standby = world.candidate("b");
@@ -69,7 +81,8 @@ describe("how many requests a step takes", () => {
     const looks = sent.filter(({ name }) => name !== "lease:renew");
     // The leader's own looks are those by which it sharpens its grid, once in its term.
     const leadersOwn = world.witness.published.filter(({ operation }) => operation === "publish").length;
-    expect(looks.filter(({ name }) => name !== "head")).toHaveLength(leadersOwn);
+    expect(looks.filter(({ name }) => name !== "head")).toHaveLength(leadersOwn + 1);
+    expect(world.witness.published.filter(({ operation }) => operation === "probe")).toHaveLength(1);
     expect(looks.length).toBeLessThanOrEqual(60 + 8);
     expect(leader.elector.isLeader).toBe(true);
     await world.settled(leadership.release());
@@ -106,7 +119,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
   };
 
   test.for(Object.entries(faults))("%s", async ([, fault], { world }) => {
-    const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock });
+    const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock, createContainer: true });
     const lease = await win(store);
 
     for (const [name, attempt] of Object.entries({
@@ -122,7 +135,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
   });
 
   test("an acquisition, too, which frees what it may have won", async ({ world }) => {
-    const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock });
+    const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock, createContainer: true });
     await store.release(await win(store), LIMITS);
     world.proxy.rule = (request) => (request.name === "lease:acquire" ? { kind: "answer", status: 500 } : undefined);
 
@@ -134,7 +147,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
   test("the user's client is left as it was", async ({ world }) => {
     const client = eagerClient(world);
     const before = inspect(client, { depth: 8 });
-    const store = new BlobLeaseStore({ container: client, clock: world.clock });
+    const store = new BlobLeaseStore({ container: client, clock: world.clock, createContainer: true });
     await win(store);
 
     expect(inspect(client, { depth: 8 })).toBe(before);
@@ -145,7 +158,11 @@ describe("one attempt, one request, whatever the user's client does by itself", 
   });
 
   test("a blob client's own retries are off as well", async ({ world }) => {
-    const store = new BlobLeaseStore({ blob: eagerClient(world).getBlobClient(ELECTION), clock: world.clock });
+    const store = new BlobLeaseStore({
+      blob: eagerClient(world).getBlobClient(ELECTION),
+      clock: world.clock,
+      createContainer: true,
+    });
     const lease = await win(store);
     world.proxy.rule = (request) => (request.name === "lease:renew" ? { kind: "answer", status: 503 } : undefined);
 
@@ -158,8 +175,14 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     const { credential } = eagerClient(world);
     const accountUrl = `${world.proxy.url}/devstoreaccount1/`;
     for (const store of [
-      new BlobLeaseStore({ connectionString, containerName, clock: world.clock }),
-      new BlobLeaseStore({ accountUrl, containerName, credential: credential as never, clock: world.clock }),
+      new BlobLeaseStore({ connectionString, containerName, clock: world.clock, createContainer: true }),
+      new BlobLeaseStore({
+        accountUrl,
+        containerName,
+        credential: credential as never,
+        clock: world.clock,
+        createContainer: true,
+      }),
     ]) {
       const lease = await win(store);
       world.proxy.rule = (request) => (request.name === "lease:renew" ? { kind: "answer", status: 503 } : undefined);

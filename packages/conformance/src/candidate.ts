@@ -39,7 +39,7 @@ export class Candidate {
 
   constructor(arena: Arena, candidateId: string, store: LeaseStore, { clock, stubborn, ...options }: CandidateOptions) {
     this.#clock = clock;
-    this.elector = new Elector({ ...arena.timing, ...options, store, candidateId, clock: clock ?? arena.clock });
+    this.elector = new Elector({ ...arena.timing, logger: false, ...options, store, candidateId, clock: clock ?? arena.clock });
     const granted = (): void => void (this.grantedMs = arena.clock.monotonicMs());
     this.elector.on("startedLeading", granted);
     this.elector.on("renewed", granted);

@@ -650,6 +650,7 @@ function whole(store: LeaseStore): LeaseStore {
     publish: (lease, value, limits) => store.publish(lease, value, limits),
     release: (lease, limits) => store.release(lease, limits),
     read: (election, options) => store.read(election, options),
+    check: (options) => store.check(options),
     nextLookMs: (election, retryPeriodMs) => store.nextLookMs(election, retryPeriodMs),
     break: (election, options) => store.break(election, options),
     transfer: (election, to, options) => store.transfer(election, to, options),

@@ -2,6 +2,8 @@
 
 // The election.
 export { Elector, type TryRunOutcome, type WaitOptions } from "./election/elector.ts";
+export type { ElectorHealth } from "./election/elector-health.ts";
+export type { ContactHealth } from "./election/store-contact.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
 export type { ElectorOptions } from "./election/elector-options.ts";
 export type {
@@ -20,6 +22,8 @@ export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type {
   BreakOptions,
   BreakOutcome,
+  CheckOptions,
+  CheckReport,
   Expiry,
   LeaseStore,
   LeaseStoreCapabilities,
@@ -61,5 +65,8 @@ export {
   type StoreErrorCode,
   type StoreErrorDetails,
 } from "./reporting/errors.ts";
+export { pinoLogger, type LogAttributes, type Logger, type LogLevel, type PinoLike } from "./reporting/logger.ts";
+export type { LoggerOption, WarningCode } from "./reporting/journal.ts";
+export type { ToldError } from "./reporting/told-error.ts";
 // Time.
 export { systemClock, type Clock, type Timer } from "./time/clock.ts";

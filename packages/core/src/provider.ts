@@ -20,6 +20,7 @@ export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record
 export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export {
+  IMPOSSIBLE_VERSION,
   LEASE_RECORD_FIELDS,
   type Fence,
   type GetOptions,
@@ -33,6 +34,7 @@ export {
 } from "./records/record-store.ts";
 // Checks of what a caller gives.
 export { DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
+export { checkOptions } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";

@@ -12,6 +12,9 @@ export const VALID_FOR_MS = 13_500;
 export const ATTEMPT_TIMEOUT_MS: number = (RENEW_DEADLINE_MS - RENEW_INTERVAL_MS) / 3;
 export const RETRY_PERIOD_MS = 2_000;
 
+/** What a standby writes in vain, once: the proof that it may write. */
+export const PROOFS = 1;
+
 export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {
   /** That of its process. @defaultValue the world's */
   readonly clock?: Clock;
@@ -49,7 +52,7 @@ export class Candidate {
     this.clock = clock;
     this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs });
     this.store = beside?.store ?? new RecordLeaseStore(this.records, { clock });
-    this.elector = new Elector({ election: ELECTION, ...electorOptions, store: this.store, candidateId, clock });
+    this.elector = new Elector({ election: ELECTION, logger: false, ...electorOptions, store: this.store, candidateId, clock });
     this.events = new EventLog(this.elector, clock);
   }
 

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import type { Lease } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
-import { ElectionWorld, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
+import { ElectionWorld, PROOFS, RENEW_DEADLINE_MS, VALID_FOR_MS, type Candidate } from "./election-world.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
@@ -97,7 +97,7 @@ describe("campaign", () => {
       controller.abort(reason);
 
       expect(await campaigning.catch((error: unknown) => error)).toBe(reason);
-      expect(world.service.count("a", "put")).toBe(0);
+      expect(world.service.count("a", "put")).toBe(PROOFS);
       await leader.release();
       expect(world.clock.pendingTimers).toBe(0);
     },

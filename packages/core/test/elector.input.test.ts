@@ -14,7 +14,7 @@ import { ElectionWorld } from "./election-world.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 describe("misconfiguration is an error at construction, with the numbers and without a request", () => {
-  const refused: ReadonlyArray<readonly [string, Partial<Record<keyof ElectorOptions, unknown>>, message: string]> = [
+  const refused: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>, message: string]> = [
     ["an empty election", { election: "" }, "election is empty; give it 1 to 255 bytes."],
     ["an election that is too long", { election: "x".repeat(256) }, "election has 256 bytes of UTF-8; at most 255 fit."],
     ["an election of too many bytes", { election: "😀".repeat(64) }, "election has 256 bytes of UTF-8; at most 255 fit."],
@@ -32,6 +32,20 @@ describe("misconfiguration is an error at construction, with the numbers and wit
       { leaseDurationMs: Infinity },
       "leaseDurationMs is Infinity; a leader that crashed could then never be replaced.",
     ],
+    ["a lease in seconds", { leaseDurationMs: 30 }, "Were 30 seconds meant? Then it is 30000."],
+    [
+      "an option of another name",
+      { leaseDuration: 30_000 },
+      "Elector has no option 'leaseDuration'. Was 'leaseDurationMs' meant?",
+    ],
+    [
+      "an option with a slip",
+      { leaseDurationsMs: 30_000 },
+      "Elector has no option 'leaseDurationsMs'. Was 'leaseDurationMs' meant?",
+    ],
+    ["an option of nobody's", { ttl: 30 }, "Elector has no option 'ttl'. There are: store, election,"],
+    ["a logger that is none", { logger: { info: () => undefined } }, "logger has no debug, no warn, no error."],
+    ["an unknown startup", { startup: "lazy" }, "startup is \"lazy\"; it must be 'fail-fast' or 'patient'."],
     ["a lease in words", { leaseDurationMs: "15s" }, "leaseDurationMs must be a number of milliseconds, not 15s."],
     [
       "a renew interval that cannot fit",
@@ -83,6 +97,7 @@ describe("misconfiguration is an error at construction, with the numbers and wit
     expect(() => new Observer({ store, election: ELECTION, retryPeriodMs: 0 })).toThrow("retryPeriodMs is 0 ms");
     expect(() => new Observer({ store, election: ELECTION, attemptTimeoutMs: NaN })).toThrow("attemptTimeoutMs must be a number");
     expect(() => new Observer({ store, election: "" })).toThrow("election is empty");
+    expect(() => new Observer({ store, election: ELECTION, retryPeriod: 1 } as never)).toThrow("Was 'retryPeriodMs' meant?");
   });
 
   test.each(["run", "campaign", "tryRun"] as const)("%s with something else for a signal", async (call) => {

@@ -1,4 +1,4 @@
-import { StoreError, type Clock } from "@leasehold/core";
+import { StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import type {
   LeaseRecord,
   PutOptions,
@@ -21,6 +21,8 @@ export type Fault =
   | { readonly kind: "slow"; readonly latencyMs: number }
   /** Fails without having arrived, and says so. */
   | { readonly kind: "unavailable" }
+  /** Is refused: rights are missing. */
+  | { readonly kind: "denied" }
   /** Breaks off in a way that does not tell whether it was carried out. */
   | { readonly kind: "reset"; readonly applied: boolean }
   | { readonly kind: "throttled"; readonly retryAfterMs: number };
@@ -102,7 +104,7 @@ export class FaultyRecordStore implements RecordStore {
   readonly #serviceClock: Clock;
   readonly #ownClock: Clock;
   readonly #next: { readonly get: Fault[]; readonly put: Fault[] } = { get: [], put: [] };
-  #always: Fault | undefined;
+  readonly #always = new Map<"get" | "put", Fault>();
 
   constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
     const { clock = serviceClock, latencyMs = 0, storeClock } = options;
@@ -119,13 +121,13 @@ export class FaultyRecordStore implements RecordStore {
     this.#next[operation].push(...faults);
   }
 
-  /** The fate of every request from now on, until {@link heal}. */
-  failAll(fault: Fault): void {
-    this.#always = fault;
+  /** The fate of every request from now on, or of every request of one kind, until {@link heal}. */
+  failAll(fault: Fault, ...operations: ReadonlyArray<"get" | "put">): void {
+    for (const operation of operations.length > 0 ? operations : (["get", "put"] as const)) this.#always.set(operation, fault);
   }
 
   heal(): void {
-    this.#always = undefined;
+    this.#always.clear();
   }
 
   get(election: string): Promise<StoredRecord | undefined> {
@@ -141,11 +143,12 @@ export class FaultyRecordStore implements RecordStore {
 
   async #send<T>(request: Pick<LoggedRequest, "operation" | "election" | "record">, apply: () => T): Promise<T> {
     this.#service.log.push({ ...request, candidate: this.#candidate, sentMs: this.#serviceClock.monotonicMs() });
-    const fault = this.#next[request.operation].shift() ?? this.#always;
+    const fault = this.#next[request.operation].shift() ?? this.#always.get(request.operation);
     const latencyMs = fault?.kind === "slow" ? fault.latencyMs : this.latencyMs;
     if (fault?.kind === "lost") return await silence();
     await pass(this.#serviceClock, latencyMs / 2 + (fault?.kind === "late" ? fault.byMs : 0));
     if (fault?.kind === "unavailable") throw this.#error("STORE_UNAVAILABLE", request.operation, false);
+    if (fault?.kind === "denied") throw this.#error("STORE_DENIED", request.operation, false);
     if (fault?.kind === "throttled") throw this.#error("STORE_THROTTLED", request.operation, false, fault.retryAfterMs);
     if (fault?.kind === "reset" && !fault.applied) throw this.#error("STORE_UNAVAILABLE", request.operation, true);
     const result = apply();
@@ -155,12 +158,7 @@ export class FaultyRecordStore implements RecordStore {
     return result;
   }
 
-  #error(
-    code: "STORE_UNAVAILABLE" | "STORE_THROTTLED",
-    operation: "get" | "put",
-    mayHaveBeenApplied: boolean,
-    retryAfterMs?: number,
-  ): StoreError {
+  #error(code: StoreErrorCode, operation: "get" | "put", mayHaveBeenApplied: boolean, retryAfterMs?: number): StoreError {
     const applied = mayHaveBeenApplied && operation === "put";
     return new StoreError(code, `${operation} failed: ${code}`, {
       store: this.name,

@@ -149,9 +149,9 @@ describe("the request channel", () => {
     const common = { store: "memory", election: "e", operation: "put", writes: true };
     expect(published).toEqual([
       { ...common, durationMs: 40, outcome: "ok" },
-      { ...common, operation: "get", writes: false, durationMs: 0, outcome: "ERROR" },
-      { ...common, durationMs: 1_000, outcome: "STORE_TIMEOUT" },
-      { ...common, durationMs: 0, outcome: "ABORTED" },
+      { ...common, operation: "get", writes: false, durationMs: 0, outcome: "ERROR", message: "socket" },
+      { ...common, durationMs: 1_000, outcome: "STORE_TIMEOUT", message: expect.stringContaining("did not answer") },
+      { ...common, durationMs: 0, outcome: "ABORTED", message: expect.any(String) },
     ]);
   });
 });

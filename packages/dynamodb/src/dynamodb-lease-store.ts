@@ -1,12 +1,12 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { systemClock, type OccurrenceOptions } from "@leasehold/core";
-import { checkName, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { checkName, checkOptions, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { toStoreError } from "./dynamodb-errors.ts";
 import { fenceOn, type DynamoDBFence } from "./fence.ts";
 import { LeaseTable } from "./lease-table.ts";
-import { checkTableName, type DynamoDBLeaseStoreOptions } from "./options.ts";
+import { checkTableName, OPTIONS, type DynamoDBLeaseStoreOptions } from "./options.ts";
 import type { AnyDynamoDBClient } from "./requests.ts";
 import { leaseKey, PARTITION_KEY, SORT_KEY } from "./schema.ts";
 
@@ -25,7 +25,8 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: DynamoDBLeaseStoreOptions) {
-    const { tableName, client = new DynamoDBClient({}), clock = systemClock } = (options ?? {}) as DynamoDBLeaseStoreOptions;
+    checkOptions("DynamoDBLeaseStore", options, OPTIONS);
+    const { tableName, client = new DynamoDBClient({}), clock = systemClock } = options;
     checkTableName(tableName);
     const table = new LeaseTable(client, tableName, clock);
     super(new DynamoDBRecordStore(table, { keyOf: leaseKey }), { clock });

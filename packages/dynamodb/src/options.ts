@@ -12,6 +12,9 @@ export interface DynamoDBLeaseStoreOptions extends RecordLeaseStoreOptions {
   readonly client?: AnyDynamoDBClient | undefined;
 }
 
+/** Each option, by name. */
+export const OPTIONS: Readonly<Record<keyof DynamoDBLeaseStoreOptions, true>> = { tableName: true, client: true, clock: true };
+
 /** @throws {ConfigurationError} unless DynamoDB would take it as the name or the ARN of a table. */
 export function checkTableName(tableName: unknown): void {
   // A name, or an ARN of another account's table. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html

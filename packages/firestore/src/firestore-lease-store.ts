@@ -1,10 +1,10 @@
 import { Firestore, type Transaction } from "@google-cloud/firestore";
 import type { Clock, OccurrenceOptions } from "@leasehold/core";
-import { checkName, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { checkName, checkOptions, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
 import { dependOn } from "./fence.ts";
 import { FirestoreOccurrenceStore } from "./firestore-occurrence-store.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
-import { KEEPALIVE, type FirestoreLeaseStoreOptions } from "./options.ts";
+import { KEEPALIVE, OPTIONS, type FirestoreLeaseStoreOptions } from "./options.ts";
 import { Paths } from "./paths.ts";
 
 /**
@@ -22,6 +22,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: FirestoreLeaseStoreOptions = {}) {
+    checkOptions("FirestoreLeaseStore", options, OPTIONS);
     // Defaults of destructuring: only what was left out gets one, and null is a mistake.
     const { collection = "leasehold", firestore = new Firestore(KEEPALIVE), clock } = options;
     const paths = new Paths(collection);

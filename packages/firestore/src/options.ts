@@ -11,6 +11,13 @@ export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
   readonly collection?: string | undefined;
 }
 
+/** Each option, by name. */
+export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> = {
+  firestore: true,
+  collection: true,
+  clock: true,
+};
+
 /**
  * The settings that find a connection that a router has forgotten: without pings, calls on it time out for as long as the
  * system keeps the socket, which is a quarter of an hour on Linux. Google's services put up with no more of them.

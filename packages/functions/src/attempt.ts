@@ -36,7 +36,8 @@ export async function attempt<T, Store extends LeaseStore>(
   options: AttemptOptions<Store>,
   task: LeaderTask<T, LeadershipOf<Store>>,
 ): Promise<AttemptOutcome<T>> {
-  const { clock, election, endMs, signal } = options;
+  const { endMs, signal, ...electorOptions } = options;
+  const { clock, election } = options;
   const ending = new AbortController();
   const outOfTime = (): void =>
     ending.abort(new LeadershipEndedError(election, term, "out-of-time", "its platform is about to end it."));
@@ -61,7 +62,7 @@ export async function attempt<T, Store extends LeaseStore>(
     signal?.throwIfAborted();
     for (let tries = 1; ; tries += 1) {
       try {
-        const outcome = await new Elector(options).tryRun(run, { signal: ending.signal });
+        const outcome = await new Elector(electorOptions as ElectorOptions<Store>).tryRun(run, { signal: ending.signal });
         if (failure) throw failure.error;
         return outcome as TryRunOutcome<T>;
       } catch (error) {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import type { RecordLeaseStoreOptions } from "@leasehold/core/provider";
+import { checkOptions, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 
 /** Exactly one of the databases. */
 export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
@@ -14,10 +14,13 @@ export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
   readonly postgres?: unknown;
 }
 
+/** Each option, by name. */
+const OPTIONS: Readonly<Record<keyof SqlLeaseStoreOptions, true>> = { sqlite: true, mysql: true, postgres: true, clock: true };
 const DATABASES = ["sqlite", "mysql", "postgres"] as const;
 
 /** Returns the one database that is given. @throws {ConfigurationError} unless it is exactly one. */
 export function databaseOf(options: SqlLeaseStoreOptions): (typeof DATABASES)[number] {
+  checkOptions("SqlLeaseStore", options, OPTIONS);
   const [database, ...others] = DATABASES.filter((name) => options[name] !== undefined);
   if (database && others.length === 0) return database;
   throw new ConfigurationError(

@@ -26,7 +26,7 @@ export const azure: TestStore = {
 
   open({ url = "", containerName = "" }) {
     const container = containerClient(url, containerName);
-    const store = new BlobLeaseStore({ container });
+    const store = new BlobLeaseStore({ container, createContainer: true });
     return Promise.resolve({
       store,
       document: (name) => {

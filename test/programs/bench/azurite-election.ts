@@ -30,7 +30,7 @@ export class AzuriteElection implements AsyncDisposable {
   async campaign(): Promise<AzuriteCandidate> {
     const proxy = await startFaultProxy(this.#url);
     this.#proxies.push(proxy);
-    const store = new BlobLeaseStore({ container: containerClient(proxy.url, this.#name) });
+    const store = new BlobLeaseStore({ container: containerClient(proxy.url, this.#name), createContainer: true });
     const elector = new Elector({ store, election: this.#name, leaseDurationMs: this.#leaseMs });
     const leads = Promise.withResolvers<number>();
     elector.on("startedLeading", () => leads.resolve(performance.now()));

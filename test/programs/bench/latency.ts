@@ -61,7 +61,7 @@ async function takeTurns(url: string, turns: number): Promise<Record<Step, numbe
   const container = containerClient(url);
   await container.create();
   const raw = await rawClients(container);
-  const store = new BlobLeaseStore({ container });
+  const store = new BlobLeaseStore({ container, createContainer: true });
   const election = `bench-${randomUUID()}`;
   const times: Record<Step, number[]> = { "raw write": [], "raw renew": [], look: [], acquire: [], renew: [], release: [] };
   const time = async <T>(step: Step, take: () => Promise<T>): Promise<T> => {

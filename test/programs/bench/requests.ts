@@ -45,7 +45,7 @@ async function memorySteps(): Promise<Result[]> {
 async function azuriteSteps(url: string): Promise<Result[]> {
   using counter = new RequestCounter();
   await using proxy = await startFaultProxy(url);
-  const store = new BlobLeaseStore({ container: containerClient(proxy.url) });
+  const store = new BlobLeaseStore({ container: containerClient(proxy.url), createContainer: true });
   return await steps("azure-blob", store, () => agreed(counter.of("azure-blob"), proxy.requests.length));
 }
 

@@ -37,6 +37,7 @@ export class Bystanders {
         store,
         election,
         candidateId: process.id,
+        logger: false,
         clock,
         leaseDurationMs,
         retryPeriodMs,
@@ -46,7 +47,9 @@ export class Bystanders {
     }
     if (planned.observes) {
       const attemptTimeoutMs = leaseDurationMs / 6;
-      running.push(this.#observe(new Observer({ store, election: ELECTION, clock, retryPeriodMs, attemptTimeoutMs })));
+      running.push(
+        this.#observe(new Observer({ store, election: ELECTION, logger: false, clock, retryPeriodMs, attemptTimeoutMs })),
+      );
     }
     if (running.length === 0) return;
     this.stopped = false;

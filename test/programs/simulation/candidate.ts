@@ -79,6 +79,7 @@ export class Candidate {
       store: process.access.store,
       election: ELECTION,
       candidateId,
+      logger: false,
       clock: this.clock,
       expiry: candidate.expiry,
       releaseOnStop: candidate.releaseOnStop,

@@ -101,7 +101,7 @@ export async function doAsStandby(world: World, election: string): Promise<void>
   const { clock, access } = new Line(world, "standby", {});
   const store = access.store.occurrences?.(ELECTION, { retentionMs: DAY_MS });
   if (!store) throw new Error("This store keeps no occurrences.");
-  const elector = new Elector({ ...world.plan.timing, cooldownMs: undefined, store, election, clock });
+  const elector = new Elector({ ...world.plan.timing, logger: false, cooldownMs: undefined, store, election, clock });
   const done = new AbortController();
   const task = async (leadership: OccurrenceLeadership): Promise<void> => {
     world.schedule.worked(leadership);

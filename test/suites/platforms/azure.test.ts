@@ -135,7 +135,10 @@ describe("examples/azure-functions", () => {
     await azurite.advance(61_000);
     expect((await invoke("nightlyBilling", TEN)).logs).toHaveLength(2);
 
-    const leases = new BlobLeaseStore({ container: new ContainerClient(azurite.connectionString, "leases") });
+    const leases = new BlobLeaseStore({
+      container: new ContainerClient(azurite.connectionString, "leases"),
+      createContainer: true,
+    });
     await expect(leases.read("nightly-billing")).resolves.toMatchObject({ term: 2 });
   });
 });

@@ -89,6 +89,29 @@ export const reading: readonly Case[] = [
     },
   },
   {
+    id: "check",
+    title: "a check says how long the store takes, in every state, and changes nothing",
+    async run(scene) {
+      const [a, b] = await scene.connect(2);
+      const check = async (): Promise<void> => {
+        const { readMs, writeMs } = await scene.settled(b.check({ election: scene.election, timeoutMs: scene.limits.timeoutMs }));
+        assert.ok(readMs >= 0 && writeMs >= 0, `${readMs} ms to read, ${writeMs} ms to write`);
+      };
+      await check();
+      assert.equal(await scene.look(a), undefined, "a check makes no record");
+      const lease = await scene.win(a, "a", { value: "value" });
+      await check();
+      await scene.keep(a, lease);
+      const seen = await scene.look(a);
+      assert.deepEqual([seen?.term, seen?.value], [lease.term, "value"]);
+      await scene.leave(a, lease);
+      await check();
+      const next = await scene.win(a, "a");
+      assert.equal(next.term, lease.term + 1);
+      await scene.leave(a, next);
+    },
+  },
+  {
     id: "next-look",
     title: "a standby is told to look again within its retry period, whatever it has seen",
     async run(scene) {

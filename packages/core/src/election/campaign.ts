@@ -1,6 +1,7 @@
 import type { Candidacy } from "./candidacy.ts";
 import type { Clock } from "../time/clock.ts";
-import { isMisuse, type StoreError } from "../reporting/errors.ts";
+import type { Journal } from "../reporting/journal.ts";
+import { isMisuse, isStoreFailure, type StoreError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
@@ -17,6 +18,9 @@ export interface CampaignOptions {
   readonly clock: Clock;
   readonly timing: Timing;
   readonly expiry: Expiry;
+  /** A refusal of the store's, before it is known to take this process's writes, ends the campaign after a lease. */
+  readonly failsFast: boolean;
+  readonly journal: Journal;
   readonly onStoreFailed: (error: unknown) => void;
 }
 
@@ -90,6 +94,9 @@ export class Campaign {
       this.#attemptPace.spend();
       const lease = await candidacy.attempt(expiry);
       if (lease) return { lease };
+    } else if (candidacy.contact.needsProof) {
+      this.#lookPace.spend();
+      await candidacy.prove(this.#signal);
     }
     return { waitMs: () => this.#nextLookMs(snapshot) };
   }
@@ -129,11 +136,24 @@ export class Campaign {
     if (this.#signal.aborted || isMisuse(error)) throw error;
     const { clock, timing, onStoreFailed } = this.#options;
     onStoreFailed(error);
+    if (isStoreFailure(error)) this.#report(error);
     this.#looks.forget();
     const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
     // Where the store pushes, a look is for a renewal. There a retry period may be longer than a lease.
     const periodMs = this.#looks.watching ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
     const waitMs = Math.max(askedMs, periodMs * (0.5 + clock.random() / 2));
     return { waitMs: () => waitMs };
+  }
+
+  /** Reports that the store fails, and gives up where it has done nothing but refuse for a whole lease. */
+  #report(error: unknown): void {
+    const { candidacy, timing, election, journal, failsFast } = this.#options;
+    const { contact } = candidacy;
+    const { leaseDurationMs } = timing;
+    const givesUp = failsFast && contact.isRefused;
+    if (givesUp && contact.refusedMs >= leaseDurationMs) throw error;
+    const leftS = Math.ceil((leaseDurationMs - contact.refusedMs) / 1_000);
+    const consequence = givesUp ? `If nothing else comes of it, this campaign is given up in ${leftS} s.` : undefined;
+    contact.report({ journal, election, leaseDurationMs, consequence });
   }
 }

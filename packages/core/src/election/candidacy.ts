@@ -1,11 +1,12 @@
 import { mayAcquire } from "../store/bar.ts";
 import { holderElapsedMs, type Clock } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
-import { TermRegressedError } from "../reporting/errors.ts";
+import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
+import { contactWith, type RequestKind, type StoreContact } from "./store-contact.ts";
 import type { Timing } from "./timing.ts";
 
 export interface CandidacyOptions {
@@ -22,12 +23,14 @@ export interface CandidacyOptions {
 
 /** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
 export class Candidacy {
+  readonly contact: StoreContact;
   readonly #options: CandidacyOptions;
   /** The highest term that this candidate has seen, for as long as it lives. */
   #highest = 0;
 
   constructor(options: CandidacyOptions) {
     this.#options = options;
+    this.contact = contactWith(options.store, options.clock);
   }
 
   /** @throws {TermRegressedError} for a term below one that this process has seen. */
@@ -35,7 +38,8 @@ export class Candidacy {
     const { store, election, timing, wishes } = this.#options;
     // Only a term seen before this look was asked for must show in it: looks overtake one another.
     const highest = this.#highestSeen();
-    const snapshot = this.learn(await store.read(election, { timeoutMs: timing.attemptTimeoutMs, signal, expiry }));
+    const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry };
+    const snapshot = this.learn(await this.#ask("read", () => store.read(election, reading), signal));
     const term = snapshot?.term ?? 0;
     if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
     return snapshot;
@@ -59,7 +63,7 @@ export class Candidacy {
     const { clock, store, election, candidateId, wishes, timing } = this.#options;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = timing;
     // Not given a signal: once it is sent, only its answer tells whether there is anything to release.
-    const outcome = await store.acquire({
+    const request = {
       election,
       candidateId,
       value: wishes.value,
@@ -70,16 +74,28 @@ export class Candidacy {
       expiry,
       reservation: wishes.reservation,
       timeoutMs: attemptTimeoutMs,
-    });
+    };
+    const outcome = await this.#ask("write", () => store.acquire(request));
     if (!outcome.acquired) {
       if (outcome.current) this.learn(outcome.current);
       return undefined;
     }
+    this.contact.answered("write");
     const { lease } = outcome;
     this.#note(lease.term);
     if (holderElapsedMs(clock, lease.grantedAt) < renewDeadlineMs) return lease;
     await this.giveBack(lease);
     return undefined;
+  }
+
+  /**
+   * Proves once for each store that this process may write: who finds another leading would else learn only at the takeover
+   * that it may not.
+   */
+  async prove(signal: AbortSignal): Promise<void> {
+    const { store, election, timing } = this.#options;
+    const check = { election, timeoutMs: timing.attemptTimeoutMs, signal };
+    await this.contact.prove(() => this.#ask("write", () => store.check(check), signal));
   }
 
   /** Releases a lease on which nobody is to lead: won too late, or after the signal aborted. */
@@ -94,6 +110,18 @@ export class Candidacy {
       },
     );
     if (!isReleased) store.forget?.(lease);
+  }
+
+  /** Sends a request, and notes how the store took it. What was not acquired may have been read only. */
+  async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      const answer = await request();
+      this.contact.answered("read");
+      return answer;
+    } catch (error) {
+      if (isStoreFailure(error) && !signal?.aborted) this.contact.failed(kind, error);
+      throw error;
+    }
   }
 
   /** Others of this process may have seen more, lately. */

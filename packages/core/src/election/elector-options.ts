@@ -1,6 +1,8 @@
 import type { Clock } from "../time/clock.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
 import type { Expiry, LeaseStore, LeaseStoreCapabilities, Reservation } from "../store/lease-store.ts";
+import type { LoggerOption } from "../reporting/journal.ts";
+import { checkOptions } from "../store/options.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
@@ -48,9 +50,47 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly reservation?: Reservation | undefined;
   /** The least term that this candidate may lead: how an administrator heals a record that was lost or restored. */
   readonly minTerm?: number | undefined;
+  /**
+   * Where to write what happens: `console`, a winston logger, `pinoLogger(pino)`. Without one, the few things that a person
+   * must know are process warnings: that the store fails, still fails, answers again; an overrun; a record that cannot be
+   * used. `false` silences those, too.
+   */
+  readonly logger?: LoggerOption;
+  /**
+   * What `run` and `campaign` do where the store refuses (no rights, no table) before it has ever taken a write of this
+   * process: reject after a lease of nothing else, or go on asking. Either warns at once. @defaultValue 'fail-fast'
+   */
+  readonly startup?: "fail-fast" | "patient" | undefined;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
+
+/** Each option, by name. */
+const OPTIONS: Readonly<Record<keyof ElectorOptions, true>> = {
+  store: true,
+  election: true,
+  candidateId: true,
+  value: true,
+  leaseDurationMs: true,
+  renewIntervalMs: true,
+  renewDeadlineMs: true,
+  retryPeriodMs: true,
+  attemptTimeoutMs: true,
+  drainTimeoutMs: true,
+  stallTimeoutMs: true,
+  cooldownMs: true,
+  releaseOnStop: true,
+  onOverrun: true,
+  expiry: true,
+  renewal: true,
+  minimumHoldMs: true,
+  releaseTimeoutMs: true,
+  reservation: true,
+  minTerm: true,
+  logger: true,
+  startup: true,
+  clock: true,
+};
 
 /**
  * Checks everything that can be known before any request.
@@ -58,6 +98,7 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
  */
 export function checkElectorOptions(options: ElectorOptions): Timing {
   const { store, election, candidateId, value, minTerm, onOverrun, expiry, renewal, reservation } = options;
+  checkOptions("Elector", options, OPTIONS);
   checkStore(store);
   checkName("election", election);
   if (candidateId !== undefined) checkName("candidateId", candidateId);
@@ -66,6 +107,7 @@ export function checkElectorOptions(options: ElectorOptions): Timing {
     throw new ConfigurationError(`minTerm is ${minTerm}; it must be a whole number from 1.`, { election });
   }
   checkChoice("onOverrun", onOverrun, ["report", "exit"]);
+  checkChoice("startup", options.startup, ["fail-fast", "patient"]);
   checkChoice("renewal", renewal, ["scheduled", "manual"]);
   checkChoice("expiry", expiry, ["observed", "store-clock"]);
   if (expiry === "store-clock") checkStoreClock(store.capabilities);

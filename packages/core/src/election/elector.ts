@@ -1,4 +1,5 @@
 import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
+import { Journal } from "../reporting/journal.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import type { Clock } from "../time/clock.ts";
@@ -6,6 +7,7 @@ import { Announcements } from "./announcements.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
+import type { ElectorHealth } from "./elector-health.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
@@ -59,6 +61,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #timing: Timing;
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
+  readonly #journal: Journal;
   readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
@@ -75,7 +78,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     const { election, candidateId } = this;
     const common = { clock: this.#clock, store: this.#store, timing: this.#timing, wishes: options };
-    const announcements = new Announcements({ election, candidateId, clock: this.#clock });
+    const journal = Journal.to(options.logger);
+    this.#journal = journal;
+    const announcements = new Announcements({ election, candidateId, clock: this.#clock, journal });
     this.#announcements = announcements;
     this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);
     this.#candidacy = new Candidacy({
@@ -85,7 +90,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       onSeen: (snapshot) => announcements.setLeader(leaderOf(snapshot)),
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    this.#leading = new Leading({ ...common, announcements, standingBack: this.#standingBack });
+    this.#leading = new Leading({ ...common, announcements, journal, standingBack: this.#standingBack });
   }
 
   /** Reports whether this candidate is the leader at this very moment: computed from the clocks at each call, never stored. */
@@ -96,6 +101,21 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   /** The leader that this candidate saw last. */
   get leader(): Leader | undefined {
     return this.#announcements.leader;
+  }
+
+  /** The state of this elector and of its store at this very moment: for health checks, in a form that JSON keeps. */
+  health(): ElectorHealth {
+    const { tenure } = this.#leading;
+    const validForMs = tenure?.leadership.remainingMs() ?? 0;
+    const { state } = this.#announcements;
+    return {
+      // By the clocks: after a freeze no timer has said so yet.
+      state: state === "leading" && validForMs === 0 ? "ending" : state,
+      leading: validForMs > 0,
+      ...(tenure ? { term: tenure.term } : {}),
+      validForMs,
+      ...this.#candidacy.contact.health,
+    };
   }
 
   /** The worst-case times that follow from this elector's options and its store. */
@@ -115,7 +135,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * term that is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
    *
    * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
-   *   hold this election. {AlreadyAbortedError} if the signal has aborted before.
+   *   hold this election. {StoreError} if the store has done nothing but refuse (no rights, no table) for a lease, and never
+   *   took a write of this process before, unless `startup` is 'patient'. {AlreadyAbortedError} if the signal has aborted before.
    *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
    *   throws while its signal has not aborted, after the lease was released.
    */
@@ -240,6 +261,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       election: this.election,
       retryPeriodMs,
       attemptTimeoutMs,
+      logger: this.#options.logger,
       clock: this.#clock,
     });
     return observer.observe(options);
@@ -327,6 +349,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       clock: this.#clock,
       timing: this.#timing,
       expiry: this.#options.expiry ?? (isExact ? "store-clock" : "observed"),
+      failsFast: this.#options.startup !== "patient",
+      journal: this.#journal,
       onStoreFailed: (error) => this.#announcements.emit("storeFailed", { error }),
     };
     return await new Campaign(campaign, signal).win();

@@ -1,9 +1,11 @@
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import type { Journal } from "../reporting/journal.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Announcements } from "./announcements.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import type { Leadership, LeaderTask } from "./leadership.ts";
 import type { StandingBack } from "./standing-back.ts";
+import { contactWith } from "./store-contact.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import { Tenure } from "./tenure.ts";
 import type { Timing } from "./timing.ts";
@@ -20,6 +22,7 @@ export interface LeadingOptions {
     "value" | "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs" | "onOverrun"
   >;
   readonly announcements: Announcements;
+  readonly journal: Journal;
   readonly standingBack: StandingBack;
 }
 
@@ -102,8 +105,11 @@ export class Leading<Led extends Leadership> {
       minimumHoldMs: wishes.minimumHoldMs ?? 0,
       releaseTimeoutMs: wishes.releaseTimeoutMs ?? timing.attemptTimeoutMs,
       hooks: {
-        renewed: () => announcements.emit("renewed", { term }),
-        renewFailed: (error) => announcements.emit("renewFailed", { term, error }),
+        renewed: () => {
+          contactWith(store, clock).answered("write");
+          announcements.emit("renewed", { term });
+        },
+        renewFailed: (error) => this.#renewFailed(lease, error),
         releaseFailed: (error) => announcements.emit("releaseFailed", { term, error }),
         ending: (reason) => {
           announcements.setState({ state: "ending", term, reason });
@@ -113,6 +119,14 @@ export class Leading<Led extends Leadership> {
         finished: (reason, released) => this.#finished(term, reason, released),
       },
     });
+  }
+
+  #renewFailed({ term, election }: Lease, error: unknown): void {
+    const { announcements, clock, journal, store, timing } = this.#options;
+    const contact = contactWith(store, clock);
+    contact.failed("write", error);
+    contact.report({ journal, election, leaseDurationMs: timing.leaseDurationMs });
+    announcements.emit("renewFailed", { term, error });
   }
 
   #finished(term: number, reason: Error | undefined, released: boolean): void {

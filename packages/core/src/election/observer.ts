@@ -1,6 +1,9 @@
 import type { Clock } from "../time/clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse } from "../reporting/errors.ts";
+import { Journal, type LoggerOption } from "../reporting/journal.ts";
+import { checkOptions } from "../store/options.ts";
 import type { Leader } from "./leadership.ts";
+import { contactWith, type ContactHealth, type StoreContact } from "./store-contact.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
@@ -16,9 +19,23 @@ export interface ObserverOptions {
   readonly retryPeriodMs?: number | undefined;
   /** The longest that one look may take. @defaultValue 5_000 */
   readonly attemptTimeoutMs?: number | undefined;
+  /** Where to write what happens to the store; see the option of the same name of an elector. */
+  readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
+
+/** Each option, by name. */
+const OPTIONS: Readonly<Record<keyof ObserverOptions, true>> = {
+  store: true,
+  election: true,
+  retryPeriodMs: true,
+  attemptTimeoutMs: true,
+  logger: true,
+  clock: true,
+};
+/** An outage that lasts for so long is reported again: as long as the default lease. */
+const LASTING_MS = 15_000;
 
 /**
  * Reads who leads, and never competes: it needs read access only.
@@ -35,9 +52,12 @@ export class Observer {
   readonly #retryPeriodMs: number;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
+  readonly #journal: Journal;
+  readonly #contact: StoreContact;
 
-  /** @throws {ConfigurationError} for a bad name, duration or store. */
+  /** @throws {ConfigurationError} for an unknown option, or a bad name, duration or store. */
   constructor(options: ObserverOptions) {
+    checkOptions("Observer", options, OPTIONS);
     checkStore(options.store);
     checkName("election", options.election);
     this.#store = options.store;
@@ -45,6 +65,13 @@ export class Observer {
     this.#retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? 2_000);
     this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
     this.#clock = sharedClock(options.store, options.clock);
+    this.#journal = Journal.to(options.logger);
+    this.#contact = contactWith(this.#store, this.#clock);
+  }
+
+  /** The contact with the store at this very moment: for health checks. */
+  health(): ContactHealth {
+    return this.#contact.health;
   }
 
   /**
@@ -88,10 +115,16 @@ export class Observer {
 
   async #look(signal: AbortSignal): Promise<Push | undefined> {
     try {
-      return { snapshot: await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal }) };
+      const snapshot = await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal });
+      this.#contact.answered("read");
+      return { snapshot };
     } catch (error) {
       if (isMisuse(error)) throw error;
-      // Published on the request channel; an observer outlives its store's outages.
+      if (!signal.aborted) {
+        this.#contact.failed("read", error);
+        this.#contact.report({ journal: this.#journal, election: this.#election, leaseDurationMs: LASTING_MS });
+      }
+      // An observer outlives its store's outages.
       return undefined;
     }
   }
@@ -108,7 +141,7 @@ export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefine
 /** @throws {ConfigurationError} unless `store` looks like a LeaseStore. */
 export function checkStore(store: unknown): asserts store is LeaseStore {
   const candidate = store as Partial<LeaseStore> | undefined;
-  const complete = (["acquire", "renew", "release", "read", "nextLookMs"] as const).every(
+  const complete = (["acquire", "renew", "release", "read", "check", "nextLookMs"] as const).every(
     (name) => typeof candidate?.[name] === "function",
   );
   if (!complete || typeof candidate?.capabilities !== "object" || candidate.capabilities === null) {

@@ -3,6 +3,9 @@ import { MAX_TIMER_MS } from "../time/clock.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "../store/lease-limits.ts";
 import type { LeaseStoreCapabilities } from "../store/lease-store.ts";
 
+/** No store answers in the fractions of a shorter lease. Who gives less has given seconds. */
+const SHORTEST_LEASE_MS = 100;
+
 /** The durations that a user may set, all in milliseconds. */
 export interface TimingOptions {
   /** The time that standbys wait after the last renewal. @defaultValue 15_000 */
@@ -118,6 +121,11 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
   // Defaults of destructuring: only what was left out gets one, and null is a mistake.
   const { leaseDurationMs = 15_000, retryPeriodMs = 2_000 } = options;
+  if (duration("leaseDurationMs", leaseDurationMs) < SHORTEST_LEASE_MS) {
+    throw new ConfigurationError(
+      `leaseDurationMs is ${leaseDurationMs}, in milliseconds; the shortest lease is ${SHORTEST_LEASE_MS}. Were ${leaseDurationMs} seconds meant? Then it is ${leaseDurationMs * 1_000}.`,
+    );
+  }
   checkLease(leaseDurationMs, capabilities);
   const { renewIntervalMs = leaseDurationMs / 3, renewDeadlineMs = (leaseDurationMs * 2) / 3 } = options;
   duration("renewIntervalMs", renewIntervalMs);

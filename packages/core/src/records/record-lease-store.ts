@@ -7,6 +7,8 @@ import type {
   AcquireRequest,
   BreakOptions,
   BreakOutcome,
+  CheckOptions,
+  CheckReport,
   Lease,
   LeaseStore,
   LeaseStoreCapabilities,
@@ -108,6 +110,15 @@ export class RecordLeaseStore implements LeaseStore {
     // Where no other clock confirms the store's, two readings have to agree.
     if (sighting?.countsStoreClock(expiry) && sighting.wantsConfirmation) sighting = await this.#seen.read(election, limits);
     return sighting && this.#seen.snapshot(election, sighting, expiry);
+  }
+
+  async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
+    checkName("election", election);
+    const begunMs = this.clock.monotonicMs();
+    await this.#seen.read(election, { timeoutMs, signal });
+    const readMs = this.clock.monotonicMs() - begunMs;
+    await this.#seen.probe(election, { timeoutMs });
+    return { readMs, writeMs: this.clock.monotonicMs() - begunMs - readMs };
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

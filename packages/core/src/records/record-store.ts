@@ -54,6 +54,9 @@ export interface PutOptions extends RecordRequestOptions {
   readonly fence?: Fence | undefined;
 }
 
+/** A version that no store gives a record: a write on the condition of it must fail. */
+export const IMPOSSIBLE_VERSION = "0";
+
 /** The holder whose guarded writes pass: that of this term and termId; nobody while `termId` is null. */
 export interface Fence {
   readonly term: number;

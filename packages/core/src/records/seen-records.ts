@@ -1,4 +1,4 @@
-import { ForeignRecordError } from "../reporting/errors.ts";
+import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, RequestLimits, WatchOptions } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
@@ -10,6 +10,7 @@ import { RecordRequests, type ReadLimits } from "./record-requests.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import {
   fenceOf,
+  IMPOSSIBLE_VERSION,
   parseLeaseRecord,
   type GetOptions,
   type LeaseRecord,
@@ -18,6 +19,17 @@ import {
 } from "./record-store.ts";
 import { Sighting } from "./sighting.ts";
 import type { Reading } from "./store-age.ts";
+
+/** A record of nobody's, which is never stored. */
+const PROBE: LeaseRecord = {
+  schema: 1,
+  term: 0,
+  termId: null,
+  candidateId: null,
+  nonce: "probe",
+  leaseDurationMs: 1_000,
+  renewIntervalMs: 1_000,
+};
 
 /** A reply to a read. */
 interface Reply {
@@ -128,6 +140,20 @@ export class SeenRecords {
   /** Writes what was found anew, so that the store counts the age of its nonce from now. */
   async redate(election: string, found: Found, limits: RequestLimits): Promise<void> {
     await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
+  }
+
+  /**
+   * Sends a write whose condition must fail: it proves the right to write, and changes nothing.
+   * @throws {ConfigurationError} if it was carried out.
+   */
+  async probe(election: string, limits: RequestLimits): Promise<void> {
+    const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false, fence: fenceOf(PROBE) };
+    const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
+    if (!stored) return;
+    throw new ConfigurationError(
+      `${this.name} has carried out a write whose condition cannot have held: it does not compare and swap, and cannot hold leases.`,
+      { election },
+    );
   }
 
   async #ask(election: string, limits: ReadLimits, consistent: boolean): Promise<Reply> {

@@ -30,6 +30,8 @@ export interface StoreRequest {
   readonly durationMs: number;
   /** `ok`, or the code of the error. */
   readonly outcome: string;
+  /** The error's message, without anything secret; absent where the outcome is `ok`. */
+  readonly message?: string | undefined;
 }
 
 const states = channel(STATE_CHANNEL);

@@ -57,6 +57,11 @@ export class LeaseholdError extends Error {
     this.code = code;
     this.election = details.election;
   }
+
+  /** What structured logging prints: an Error's own message would be left out. */
+  toJSON(): Readonly<Record<string, unknown>> {
+    return { ...(this as object), message: this.message };
+  }
 }
 
 /** Reports whether `error` is one of Leasehold's (of the given code, if one is given), from whichever copy of the package. */
@@ -79,6 +84,19 @@ export class ConfigurationError extends LeaseholdError {
 /** Reports whether trying again can never help, because the store is used or set up wrongly. */
 export function isMisuse(error: unknown): boolean {
   return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
+}
+
+/** The failures that trying again does not mend: somebody has to grant a right, create a table, or correct a name. */
+const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>(["STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"]);
+
+/** Reports whether the store failed, rather than that it was used wrongly or that its record is none of ours. */
+export function isStoreFailure(error: unknown): boolean {
+  return !isLeaseholdError(error) || error.code.startsWith("STORE_");
+}
+
+/** Reports whether the service refuses, in a way that only people can mend. */
+export function isRefusal(error: unknown): boolean {
+  return isLeaseholdError(error) && REFUSALS.has(error.code);
 }
 
 /** The caller's signal was aborted before the call began: nothing was sent. Its `cause` is the signal's reason. */

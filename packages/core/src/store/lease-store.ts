@@ -51,6 +51,13 @@ export interface LeaseStore {
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
 
+  /**
+   * Reaches the store, and proves the right to write by a write whose condition must fail: nothing is changed. For
+   * candidates, deployments and doctors; who only reads needs less.
+   * @throws {StoreError} if either fails. {ConfigurationError} if the store carries the write out all the same.
+   */
+  check(options: CheckOptions): Promise<CheckReport>;
+
   /** Yields the lease whenever it changes; only on stores whose `capabilities.watch` is `push`. Ends when the signal aborts. */
   watch?(election: string, options: WatchOptions): AsyncIterable<LeaseSnapshot | undefined>;
 
@@ -235,6 +242,20 @@ export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly expiry?: Expiry | undefined;
+}
+
+export interface CheckOptions {
+  /** The election whose record is read, and competed for in vain. */
+  readonly election: string;
+  /** Of each of the two requests. @defaultValue 5_000 */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The times that the store took to answer, in milliseconds: compare them with `attemptTimeoutMs`. */
+export interface CheckReport {
+  readonly readMs: number;
+  readonly writeMs: number;
 }
 
 export interface WatchOptions {

@@ -1,3 +1,4 @@
+import { toldError } from "../reporting/told-error.ts";
 import type { Clock } from "../time/clock.ts";
 import { publishRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
@@ -30,6 +31,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
   const sentMs = clock.monotonicMs();
   const abandon = new AbortController();
   let outcome = "ok";
+  let message: string | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
       const timer = clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs);
@@ -59,6 +61,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
     });
   } catch (error) {
     outcome = isLeaseholdError(error) ? error.code : signal?.aborted ? "ABORTED" : "ERROR";
+    ({ message } = toldError(error));
     throw error;
   } finally {
     publishRequest({
@@ -68,6 +71,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
       writes: options.writes,
       durationMs: clock.monotonicMs() - sentMs,
       outcome,
+      ...(message === undefined ? {} : { message }),
     });
   }
 }

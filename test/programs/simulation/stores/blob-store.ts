@@ -50,7 +50,7 @@ export class SimulatedBlobs implements SimulatedStore {
 
   connect(process: ProcessClock, network: Network): StoreAccess {
     const client = containerOn((request) => this.#carry(process, network, request));
-    const store = new BlobLeaseStore({ container: client, clock: process });
+    const store = new BlobLeaseStore({ container: client, clock: process, createContainer: true });
     const register = client.getBlobClient(REGISTER);
     return {
       store,

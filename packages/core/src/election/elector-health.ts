@@ -1,0 +1,13 @@
+import type { ElectorState } from "../reporting/diagnostics.ts";
+import type { ContactHealth } from "./store-contact.ts";
+
+/** What a health check asks of an elector: computed from the clocks when it is asked, so that it is true after a freeze. */
+export interface ElectorHealth extends ContactHealth {
+  readonly state: ElectorState;
+  /** The same as `isLeader`. */
+  readonly leading: boolean;
+  /** The term that is led, or is ending. */
+  readonly term?: number | undefined;
+  /** For how many milliseconds more the leadership is valid without another renewal; 0 for a standby. */
+  readonly validForMs: number;
+}

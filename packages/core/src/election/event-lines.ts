@@ -1,0 +1,72 @@
+import { isLeaseholdError } from "../reporting/errors.ts";
+import type { WarningCode } from "../reporting/journal.ts";
+import type { LogAttributes, LogLevel } from "../reporting/logger.ts";
+import { toldError } from "../reporting/told-error.ts";
+import type { ElectorEvents } from "./elector-events.ts";
+
+/** What is written of an event. */
+export interface Line {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly attributes?: LogAttributes | undefined;
+  /** Where a person must know of it even without a logger. */
+  readonly warning?: WarningCode | undefined;
+}
+
+type Lines = { readonly [Name in keyof ElectorEvents]: (event: ElectorEvents[Name], candidateId: string) => Line };
+
+const LINES: Lines = {
+  standby: ({ election }) => ({ level: "debug", message: `Standing by in '${election}'.` }),
+  startedLeading: ({ election, term }) => ({
+    level: "info",
+    message: `Leading '${election}', term ${term}.`,
+    attributes: { term },
+  }),
+  ending: ({ term, reason }) => {
+    const { code, message } = toldError(reason);
+    const level = isLeaseholdError(reason, "LEASE_LOST") ? "warn" : "info";
+    return { level, message, attributes: { term, code } };
+  },
+  stoppedLeading: ({ election, term, released }) => ({
+    level: "info",
+    message: `Stopped leading '${election}', term ${term}; the lease ${released ? "is free" : "is left to run out"}.`,
+    attributes: { term, released },
+  }),
+  newLeader: ({ election, leader }, candidateId) => ({
+    level: leader?.candidateId === candidateId ? "debug" : "info",
+    message: leader ? `'${leader.candidateId}' leads '${election}', term ${leader.term}.` : `Nobody leads '${election}'.`,
+    attributes: leader ? { leader: leader.candidateId, term: leader.term } : {},
+  }),
+  renewed: ({ election, term }) => ({ level: "debug", message: `Renewed '${election}', term ${term}.`, attributes: { term } }),
+  // The contact with the store says what a person must know of these.
+  renewFailed: ({ term, error }) => failureLine("debug", error, { term }),
+  storeFailed: ({ error }) =>
+    isLeaseholdError(error, "TERM_REGRESSED") || isLeaseholdError(error, "FOREIGN_RECORD")
+      ? { ...failureLine("error", error), warning: "LEASEHOLD_RECORD_UNUSABLE" }
+      : failureLine("debug", error),
+  releaseFailed: ({ term, error }) => {
+    const line = failureLine("warn", error, { term });
+    return { ...line, message: `The lease could not be released, and runs out by itself. ${line.message}` };
+  },
+  overrun: ({ election, term, sinceSignalMs }) => ({
+    level: "error",
+    message: `The task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted: a successor may lead beside it. Make it heed leadership.signal.`,
+    attributes: { term, sinceSignalMs: Math.round(sinceSignalMs) },
+    warning: "LEASEHOLD_OVERRUN",
+  }),
+  listenerFailed: ({ election, event, error }) => {
+    const { code, message } = toldError(error);
+    const text = `A listener for '${event}' of '${election}' threw, and was ignored: ${message}`;
+    return { level: "error", message: text, attributes: { listensTo: event, code }, warning: "LEASEHOLD_LISTENER_FAILED" };
+  },
+};
+
+/** Returns the line that is written of an event. */
+export function lineOf<Name extends keyof ElectorEvents>(name: Name, event: ElectorEvents[Name], candidateId: string): Line {
+  return LINES[name](event, candidateId);
+}
+
+function failureLine(level: LogLevel, error: unknown, attributes: LogAttributes = {}): Line {
+  const { code, message } = toldError(error);
+  return { level, message, attributes: { ...attributes, code } };
+}

@@ -1,0 +1,71 @@
+import { ConfigurationError } from "./errors.ts";
+import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
+
+/** The codes of the process warnings that stand in for a logger where none was given. */
+export type WarningCode =
+  | "LEASEHOLD_STORE_FAILED"
+  | "LEASEHOLD_STORE_STILL_FAILING"
+  | "LEASEHOLD_STORE_RECOVERED"
+  | "LEASEHOLD_RECORD_UNUSABLE"
+  | "LEASEHOLD_OVERRUN"
+  | "LEASEHOLD_LISTENER_FAILED"
+  | "LEASEHOLD_LOGGER_FAILED";
+
+/** What users give as a logger: none means process warnings of the few things that a person must know, `false` silence. */
+export type LoggerOption = Logger | false | undefined;
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** The place where lines go. There is one for each logger, so that what is to be said once to it is. */
+export class Journal {
+  static readonly #byLogger = new WeakMap<Logger, Journal>();
+  static readonly #toWarnings = new Journal(undefined);
+  static readonly #silent = new Journal(false);
+  readonly #logger: LoggerOption;
+  /** The last process warning of each code: the same text is not repeated. */
+  readonly #warned = new Map<WarningCode, string>();
+
+  private constructor(logger: LoggerOption) {
+    this.#logger = logger;
+  }
+
+  /** @throws {ConfigurationError} for what is no logger. */
+  static to(logger: LoggerOption): Journal {
+    if (logger === undefined) return Journal.#toWarnings;
+    if (logger === false) return Journal.#silent;
+    checkLogger(logger);
+    const journal = Journal.#byLogger.get(logger) ?? new Journal(logger);
+    Journal.#byLogger.set(logger, journal);
+    return journal;
+  }
+
+  /** Writes a line, for loggers alone. */
+  write(level: LogLevel, message: string, attributes: LogAttributes): void {
+    if (!this.#logger) return;
+    try {
+      this.#logger[level](message, attributes);
+    } catch (error) {
+      this.#emitWarning("LEASEHOLD_LOGGER_FAILED", `The logger threw, and was ignored: ${String(error)}`);
+    }
+  }
+
+  /** Writes a line that a person must see; without a logger it is a process warning. */
+  warn(code: WarningCode, level: LogLevel, message: string, attributes: LogAttributes): void {
+    if (this.#logger === undefined) this.#emitWarning(code, message);
+    else this.write(level, message, attributes);
+  }
+
+  #emitWarning(code: WarningCode, message: string): void {
+    if (this.#warned.get(code) === message) return;
+    this.#warned.set(code, message);
+    process.emitWarning(message, { type: "LeaseholdWarning", code });
+  }
+}
+
+function checkLogger(logger: unknown): asserts logger is Logger {
+  const missing = LEVELS.filter((level) => typeof (logger as Partial<Logger> | null)?.[level] !== "function");
+  if (missing.length === 0) return;
+  throw new ConfigurationError(
+    `logger has no ${missing.join(", no ")}. Give it console, a winston logger, pinoLogger(pino), or false for silence.`,
+  );
+}

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
+import { ElectionWorld, PROOFS, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
+import { Lines } from "./lines.ts";
+
+let world: ElectionWorld;
+let lines: Lines;
+let a: Candidate;
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  lines = new Lines();
+  a = world.candidate("a", { logger: lines });
+});
+
+/** Runs a candidate, and gives how that settled and when, if it has within the time. */
+async function runFor(candidate: Candidate, forMs: number): Promise<{ outcome?: unknown; afterMs?: number }> {
+  const settled: { outcome?: unknown; afterMs?: number } = {};
+  const note = (outcome: unknown): void => void Object.assign(settled, { outcome, afterMs: world.clock.monotonicMs() });
+  candidate.elector.run(untilAborted).then(() => note("resolved"), note);
+  await world.clock.advance(forMs);
+  return settled;
+}
+
+describe("before the first contact", () => {
+  test("a store that only refuses is warned of at once, and rejects after a lease", async () => {
+    a.records.failAll({ kind: "denied" });
+
+    const { outcome, afterMs } = await runFor(a, LEASE_MS / 2);
+    expect([outcome, afterMs]).toEqual([undefined, undefined]);
+    expect(lines.warnings).toEqual(["get failed: STORE_DENIED. If nothing else comes of it, this campaign is given up in 15 s."]);
+
+    const running = a.elector.stop();
+    await world.clock.advance(1_000);
+    await running;
+    const again = await runFor(a, 2 * LEASE_MS);
+    expect(again.outcome).toMatchObject({ code: "STORE_DENIED" });
+  });
+
+  test.each(["run", "campaign"] as const)("%s rejects not before a lease, and no later than two looks after it", async (call) => {
+    a.records.failAll({ kind: "denied" });
+    let afterMs = 0;
+    const calling = call === "run" ? a.elector.run(untilAborted) : a.elector.campaign();
+    const failure = calling.catch((error: unknown) => {
+      afterMs = world.clock.monotonicMs();
+      return error;
+    });
+    await world.clock.advance(2 * LEASE_MS);
+
+    expect(await failure).toMatchObject({ code: "STORE_DENIED" });
+    expect(afterMs).toBeGreaterThanOrEqual(LEASE_MS);
+    expect(afterMs).toBeLessThanOrEqual(LEASE_MS + 2 * RETRY_PERIOD_MS);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("rights that come within the lease are enough", async () => {
+    a.records.failAll({ kind: "denied" });
+    const running = runFor(a, LEASE_MS - 3_000);
+    expect(await running).toEqual({});
+
+    a.records.heal();
+    await world.clock.advance(3_000);
+
+    expect(a.elector.isLeader).toBe(true);
+    await a.elector.stop();
+  });
+
+  test("anything else than a refusal begins the lease anew: what is down may come", async () => {
+    a.records.failAll({ kind: "denied" });
+    const settled = await runFor(a, LEASE_MS - 3_000);
+    a.records.failNext("get", { kind: "unavailable" });
+    await world.clock.advance(LEASE_MS - 3_000);
+    expect(settled).toEqual({});
+
+    await world.clock.advance(LEASE_MS);
+
+    expect(settled).toMatchObject({ outcome: { code: "STORE_DENIED" } });
+  });
+
+  test("startup: 'patient' goes on asking, and warns all the same", async () => {
+    const patient = world.candidate("b", { logger: lines, startup: "patient" });
+    patient.records.failAll({ kind: "denied" });
+
+    expect(await runFor(patient, 10 * LEASE_MS)).toEqual({});
+
+    expect(lines.warnings).toEqual([
+      "get failed: STORE_DENIED. It is asked again until it answers; a leader that cannot renew steps down in time.",
+      expect.stringMatching(/^The store still fails, for 1[56]\.\d s now\. get failed: STORE_DENIED$/),
+    ]);
+    patient.records.heal();
+    await world.clock.advance(RETRY_PERIOD_MS);
+    expect(patient.elector.isLeader).toBe(true);
+    await patient.elector.stop();
+  });
+
+  test("a standby that may read and not write is refused, and not only when it is to take over", async () => {
+    const leader = world.candidate("leader");
+    const leading = leader.run();
+    await world.clock.advance(1_000);
+    a.records.failAll({ kind: "denied" }, "put");
+
+    const { outcome } = await runFor(a, LEASE_MS + 2 * RETRY_PERIOD_MS);
+
+    expect(outcome).toMatchObject({ code: "STORE_DENIED" });
+    expect(lines.warnings).toHaveLength(1);
+    leading.stop();
+    await leading.settled;
+  });
+
+  test("a standby proves once that it may write, and so do all electors on its store together", async () => {
+    const leader = world.candidate("leader");
+    const leading = leader.run();
+    await world.clock.advance(1_000);
+    const before = world.service.record(ELECTION);
+    const beside = [1, 2, 3].map((number) => world.candidate(`a${number}`, { beside: a, election: ELECTION }));
+
+    const runs = [a, ...beside].map((candidate) => candidate.run());
+    await world.clock.advance(3_000);
+
+    expect(world.service.count("a", "put")).toBe(PROOFS);
+    expect(world.service.record(ELECTION)).toEqual(before);
+    for (const run of [...runs, leading]) run.stop();
+    await Promise.all([...runs, leading].map(({ settled }) => settled));
+  });
+});
+
+describe("after the first contact", () => {
+  test("no refusal rejects any more", async () => {
+    const settled = await runFor(a, 1_000);
+    a.records.failAll({ kind: "denied" });
+    await world.clock.advance(20 * LEASE_MS);
+    expect(settled).toEqual({});
+
+    a.records.heal();
+    await world.clock.advance(LEASE_MS);
+
+    expect(a.elector.isLeader).toBe(true);
+    await a.elector.stop();
+  });
+});

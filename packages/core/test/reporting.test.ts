@@ -1,0 +1,239 @@
+import { ConfigurationError, Elector, MemoryLeaseStore, Observer, pinoLogger, StoreError, type PinoLike } from "@leasehold/core";
+import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
+import { ElectionWorld, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
+import { Lines } from "./lines.ts";
+
+let world: ElectionWorld;
+let lines: Lines;
+let warnings: Array<{ readonly code: string; readonly message: string }>;
+const onWarning = (warning: Error): void => {
+  if (warning.name === "LeaseholdWarning")
+    warnings.push({ code: (warning as Error & { code: string }).code, message: warning.message });
+};
+
+beforeEach(() => {
+  world = new ElectionWorld();
+  lines = new Lines();
+  warnings = [];
+  process.on("warning", onWarning);
+});
+afterEach(() => {
+  process.off("warning", onWarning);
+});
+
+/** Process warnings come in a later turn. */
+async function printed(): Promise<string[]> {
+  await new Promise((resolve) => void setImmediate(resolve));
+  return warnings.map(({ code }) => code);
+}
+
+async function outage(candidates: readonly Candidate[], forMs: number): Promise<void> {
+  for (const { records } of candidates) records.failAll({ kind: "unavailable" });
+  await world.clock.advance(forMs);
+  for (const { records } of candidates) records.heal();
+  await world.clock.advance(LEASE_MS + 2 * RETRY_PERIOD_MS);
+}
+
+describe("an outage", () => {
+  test("is one warning when it begins, one when it lasts, and one when it is over, however many electors share the store", async () => {
+    const first = world.candidate("a", { logger: lines });
+    const candidates = [
+      first,
+      ...[1, 2, 3, 4].map((n) => world.candidate(`a${n}`, { beside: first, logger: lines, election: `e${n}` })),
+    ];
+    for (const candidate of candidates) candidate.run();
+    await world.clock.advance(60_000);
+    lines.all.length = 0;
+
+    await outage([first], 10 * LEASE_MS);
+
+    const ofTheStore = lines.all.filter(({ attributes }) => "store" in attributes);
+    expect(ofTheStore.map(({ level, message }) => [level, message.replace(/[\d.]+ s/, "… s")])).toEqual([
+      ["warn", expect.stringMatching(/^put failed: STORE_UNAVAILABLE\. It is asked again/)],
+      ["error", "The store still fails, for … s now. get failed: STORE_UNAVAILABLE"],
+      ["info", "The faulty store answers again, after … s."],
+    ]);
+    for (const { elector } of candidates) await elector.stop();
+  });
+
+  test("that soon follows another is said only if it lasts", async () => {
+    const a = world.candidate("a", { logger: lines });
+    a.run();
+    await world.clock.advance(60_000);
+    await outage([a], 6_000);
+    expect(lines.of("warn").filter((line) => line.startsWith("put failed"))).toHaveLength(1);
+
+    await outage([a], 6_000);
+    expect(lines.of("warn").filter((line) => line.startsWith("put failed"))).toHaveLength(1);
+
+    await outage([a], 2 * LEASE_MS);
+    expect(lines.of("error")).toEqual([expect.stringContaining("The store still fails")]);
+    await a.elector.stop();
+  });
+
+  test("is a process warning without a logger, which listeners do not replace, and nothing with `false`", async () => {
+    const a = world.candidate("a", { logger: undefined });
+    const mute = world.candidate("m");
+    a.run();
+    mute.run();
+    await world.clock.advance(60_000);
+    await outage([a, mute], 2 * LEASE_MS);
+
+    expect(await printed()).toEqual(["LEASEHOLD_STORE_FAILED", "LEASEHOLD_STORE_STILL_FAILING", "LEASEHOLD_STORE_RECOVERED"]);
+    await a.elector.stop();
+    await mute.elector.stop();
+  });
+
+  test("of an observer's store is said, too", async () => {
+    const a = world.candidate("a");
+    const observer = new Observer({ store: a.store, election: ELECTION, logger: lines });
+    const seen = observer.observe();
+    a.records.failAll({ kind: "unavailable" });
+    const next = seen.next();
+    await world.clock.advance(30_000);
+    expect(lines.warnings).toHaveLength(2);
+    expect(observer.health()).toMatchObject({ lastError: { code: "STORE_UNAVAILABLE" } });
+
+    a.records.heal();
+    await world.clock.advance(RETRY_PERIOD_MS);
+    await next;
+    expect(observer.health()).toEqual({ lastContactAgeMs: expect.any(Number) });
+    await seen.return();
+  });
+});
+
+describe("what is written", () => {
+  test("has a level, and attributes for machines", async () => {
+    const a = world.candidate("a", { logger: lines });
+    const leader = await a.elector.campaign();
+    await leader.release();
+
+    expect(lines.all.filter(({ level }) => level !== "debug")).toEqual([
+      {
+        level: "info",
+        message: `Leading '${ELECTION}', term 1.`,
+        attributes: { election: ELECTION, candidateId: "a", event: "startedLeading", term: 1 },
+      },
+      {
+        level: "info",
+        message: `Nobody leads '${ELECTION}'.`,
+        attributes: { election: ELECTION, candidateId: "a", event: "newLeader" },
+      },
+      {
+        level: "info",
+        message: `Stopped leading '${ELECTION}', term 1; the lease is free.`,
+        attributes: { election: ELECTION, candidateId: "a", event: "stoppedLeading", term: 1, released: true },
+      },
+    ]);
+  });
+
+  test("an overrun is a process warning without a logger", async () => {
+    const task = new StubbornTask();
+    const a = world.candidate("a", { logger: undefined });
+    const running = a.elector.run(task.run).catch(() => undefined);
+    await world.clock.advance(1_000);
+    const stopping = a.elector.stop().catch(() => undefined);
+    await world.clock.advance(2 * LEASE_MS);
+
+    expect(await printed()).toEqual(["LEASEHOLD_OVERRUN"]);
+    task.settle();
+    await Promise.all([running, stopping]);
+  });
+
+  test("a record that has gone back is said once, whatever each look finds", async () => {
+    const a = world.candidate("a", { logger: lines });
+    const leadership = await a.elector.campaign();
+    await leadership.release();
+    world.service.remove(ELECTION);
+    a.run();
+    await world.clock.advance(60_000);
+
+    expect(lines.of("error")).toEqual([expect.stringContaining("The store shows term 0")]);
+    await a.elector.stop();
+  });
+
+  test("a listener that throws is said, and so is a logger that does, once", async () => {
+    const clock = new VirtualClock();
+    const throwing = (): never => {
+      throw new Error("disk full");
+    };
+    const logger = { debug: throwing, info: throwing, warn: throwing, error: throwing };
+    const elector = new Elector({ store: new MemoryLeaseStore({ clock }), election: ELECTION, logger });
+    expect(await elector.tryRun(() => "ran")).toMatchObject({ result: "ran" });
+    expect(await printed()).toEqual(["LEASEHOLD_LOGGER_FAILED"]);
+
+    const a = world.candidate("a", { logger: undefined });
+    a.elector.on("startedLeading", throwing);
+    await a.elector.tryRun(() => "ran");
+    expect(await printed()).toEqual(["LEASEHOLD_LOGGER_FAILED", "LEASEHOLD_LISTENER_FAILED"]);
+  });
+
+  test("pino gets the attributes first", () => {
+    const calls: unknown[][] = [];
+    const level = (...given: unknown[]): void => void calls.push(given);
+    const pino: PinoLike = { debug: level, info: level, warn: level, error: level };
+
+    pinoLogger(pino).warn("message", { a: 1 });
+
+    expect(calls).toEqual([[{ a: 1 }, "message"]]);
+    expect(pinoLogger(pino)).toBe(pinoLogger(pino));
+  });
+
+  test("an error keeps its message where it is made JSON", () => {
+    const details = { store: "memory", operation: "get", election: "e", mayHaveBeenApplied: false };
+    expect(JSON.parse(JSON.stringify(new StoreError("STORE_DENIED", "no rights", details)))).toMatchObject({
+      name: "StoreError",
+      code: "STORE_DENIED",
+      message: "no rights",
+      election: "e",
+    });
+    expect(JSON.parse(JSON.stringify({ error: new ConfigurationError("no") }))).toMatchObject({ error: { message: "no" } });
+  });
+});
+
+describe("health", () => {
+  test("of a leader, a standby, and one before its first call", async () => {
+    const [a, b] = [world.candidate("a"), world.candidate("b")];
+    expect(a.elector.health()).toEqual({ state: "stopped", leading: false, validForMs: 0 });
+    a.run();
+    await world.clock.advance(1_000);
+    b.run();
+    await world.clock.advance(1_000);
+
+    expect(a.elector.health()).toEqual({ state: "leading", leading: true, term: 1, validForMs: 11_500, lastContactAgeMs: 2_000 });
+    expect(b.elector.health()).toEqual({ state: "standby", leading: false, validForMs: 0, lastContactAgeMs: 1_000 });
+    for (const { elector } of [a, b]) await elector.stop();
+  });
+
+  test("of one that is cut off says for how long, and why", async () => {
+    const a = world.candidate("a");
+    a.run();
+    await world.clock.advance(1_000);
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(LEASE_MS);
+
+    expect(a.elector.health()).toMatchObject({
+      state: "standby",
+      leading: false,
+      lastContactAgeMs: LEASE_MS + 1_000,
+      lastError: { code: "STORE_UNAVAILABLE", message: "get failed: STORE_UNAVAILABLE" },
+    });
+    await a.elector.stop();
+  });
+
+  test("of one that has just thawed is true before any timer has run", async () => {
+    const frozen = new ProcessClock(world.clock);
+    const a = world.candidate("a", { clock: frozen });
+    const leadership = await a.elector.campaign();
+    frozen.pause();
+    await world.clock.advance(2 * LEASE_MS);
+
+    expect(a.elector.health()).toMatchObject({ state: "ending", leading: false, term: 1, validForMs: 0 });
+
+    frozen.resume();
+    await leadership.release();
+  });
+});

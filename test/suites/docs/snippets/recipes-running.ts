@@ -1,0 +1,15 @@
+import { Elector, type LeaderTask, type LeaseStore } from "@leasehold/core";
+
+declare const elector: Elector;
+declare const store: LeaseStore;
+declare const task: LeaderTask;
+
+export function logged(): Elector {
+  const talkative = new Elector({ store, election: "nightly-billing", logger: console });
+  return talkative;
+}
+
+export async function stopped(): Promise<void> {
+  process.once("SIGTERM", () => void elector.stop().then(() => process.exit(0)));
+  await elector.run(task);
+}
