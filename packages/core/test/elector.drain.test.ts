@@ -1,4 +1,4 @@
-import { DrainTimeoutError, LeaseLostError, OVERRUN_EXIT_CODE } from "@leasehold/core";
+import { DrainTimeoutError, LeaseLostError } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, VALID_FOR_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
@@ -230,7 +230,7 @@ describe("work is awaited", () => {
 
       await world.clock.advance(1);
 
-      expect(exit).toHaveBeenCalledExactlyOnceWith(OVERRUN_EXIT_CODE);
+      expect(exit).toHaveBeenCalledExactlyOnceWith(70);
       await end();
     },
   );
@@ -297,7 +297,7 @@ describe("work is awaited", () => {
     expect(exit).not.toHaveBeenCalled();
     await world.clock.advance(1);
 
-    expect(exit).toHaveBeenCalledExactlyOnceWith(OVERRUN_EXIT_CODE);
+    expect(exit).toHaveBeenCalledExactlyOnceWith(70);
     expect(String(written.mock.calls[0]?.[0])).toContain(
       "the task leading 'nightly-billing' (term 1) is still pending 3000 ms after its signal aborted",
     );

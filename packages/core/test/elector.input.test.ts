@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import {
   AlreadyAbortedError,
   ConfigurationError,
@@ -151,7 +152,7 @@ describe("candidates", () => {
     const store = new MemoryLeaseStore({ clock });
     const [one, two] = [new Elector({ store, election: ELECTION, clock }), new Elector({ store, election: ELECTION, clock })];
 
-    expect(one.candidateId).toMatch(new RegExp(`^.+-${process.pid}-[0-9a-f]{8}$`));
+    expect(one.candidateId).toMatch(new RegExp(`^${hostname().slice(0, 40)}-${process.pid}-[0-9a-f]{8}$`));
     expect(one.candidateId).not.toBe(two.candidateId);
   });
 

@@ -20,8 +20,8 @@ export class OverrunWatch {
   readonly #options: OverrunWatchOptions;
   readonly #stopOverran = Promise.withResolvers<never>();
   #endedAt: Instant | undefined;
-  /** The instant from which on the lease no longer covers the task. */
-  #uncoveredAt: Instant | undefined;
+  /** The lease no longer covers the task. */
+  #isUncovered = false;
   #stopping = false;
   #overran = false;
   #timer: Timer | undefined;
@@ -49,7 +49,7 @@ export class OverrunWatch {
 
   /** From now on no lease covers the task. */
   uncover(): void {
-    this.#uncoveredAt = instantOf(this.#options.clock);
+    this.#isUncovered = true;
     this.#watch();
   }
 
@@ -69,9 +69,8 @@ export class OverrunWatch {
     this.#timer?.cancel();
     const { clock, timing } = this.#options;
     const drainLeftMs = timing.drainTimeoutMs - this.#sinceSignalMs;
-    const graceMs = (timing.leaseDurationMs * SAFETY_MARGIN) / 2;
-    const graceLeftMs = this.#uncoveredAt ? graceMs - holderElapsedMs(clock, this.#uncoveredAt) : Infinity;
-    this.#timer = clock.setTimer(() => this.#overrun(), Math.max(Math.min(drainLeftMs, graceLeftMs), 0));
+    const graceMs = this.#isUncovered ? (timing.leaseDurationMs * SAFETY_MARGIN) / 2 : Infinity;
+    this.#timer = clock.setTimer(() => this.#overrun(), Math.max(Math.min(drainLeftMs, graceMs), 0));
   }
 
   #overrun(): void {

@@ -182,7 +182,7 @@ export class SeenRecords {
     }
     this.#absent.delete(election);
     const sighting = this.last(election);
-    const isContested = sighting?.isContested(sentAt, outcome.current) ?? false;
+    const isContested = sighting?.isContested(sentAt, outcome.current) === true;
     if (outcome.current && !isContested) this.#saw(election, outcome.current, { sentAt });
     // The service did not say what took the place of what we remember, or nobody can tell whether that is the latest.
     else if (isContested || sighting?.version === ifVersion) sighting?.outdate();

@@ -17,10 +17,7 @@ export class Listeners<Events extends object> {
   add<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => unknown): () => void {
     const listeners = this.#byName.get(name) ?? new Set();
     this.#byName.set(name, listeners.add(listener));
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#byName.get(name) === listeners) this.#byName.delete(name);
-    };
+    return () => void listeners.delete(listener);
   }
 
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {

@@ -443,8 +443,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: OVERRUN_WATCH,
-        find: "    this.#uncoveredAt = instantOf(this.#options.clock);\n    this.#watch();",
-        replace: "    this.#uncoveredAt = instantOf(this.#options.clock);",
+        find: "    this.#isUncovered = true;\n    this.#watch();",
+        replace: "    this.#isUncovered = true;",
       },
     ],
   },
