@@ -55,7 +55,7 @@ describe("a rival counts from after its read", () => {
     await win(holder, { leaseDurationMs });
     await rival.read(ELECTION);
 
-    rival.nextLookMs(ELECTION, leaseDurationMs);
+    rival.nextLookMs(ELECTION, 2_000);
     await clock.advance(leaseDurationMs);
     await win(rival, { election: "another" });
 

@@ -16,6 +16,12 @@ describe("ServiceClock", () => {
     expect(service.toMonotonic({ lo: 0, hi: 0 }, 0)).toBeUndefined();
   });
 
+  test("learns nothing from a date that is none", () => {
+    const service = new ServiceClock();
+    service.sample(Number.NaN, 0, 0);
+    expect(service.uncertaintyMs(0)).toBe(Infinity);
+  });
+
   test.prop([offset, fc.array(exchange, { minLength: 1, maxLength: 30 })], SEEDED)(
     "always holds the true time, however slow the replies are",
     (offsetMs, exchanges) => {
