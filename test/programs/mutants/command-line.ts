@@ -10,6 +10,8 @@ export interface CommandLine {
   /** Only mutants of files whose path contains this. */
   readonly file: string;
   readonly lanes: number;
+  /** The least part of the mutants that has to be killed, of all packages together; in percent. */
+  readonly least: number;
   readonly help: boolean;
 }
 
@@ -25,9 +27,10 @@ nobody could tell it from the original.
   --seed <s>        a whole number; default 1. An edit elsewhere does not change what it draws
   --file <text>     only mutants of files whose path contains this
   --lanes <n>       so many test files at a time; default 2
+  --least <p>       how many percent have to be killed; default 97
   --help            prints this
 
-Exit code: 0 if 97% were killed, of all packages together, 1 if fewer, 2 for a wrong argument.
+Exit code: 0 if so many were killed, 1 if fewer, 2 for a wrong argument.
 `;
 
 /** @throws an error that says which argument is wrong. */
@@ -41,6 +44,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       seed: { type: "string", default: "1" },
       file: { type: "string", default: "" },
       lanes: { type: "string", default: "2" },
+      least: { type: "string", default: "97" },
       help: { type: "boolean", default: false },
     },
   });
@@ -50,6 +54,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     seed: wholeNumber("seed", values.seed, 0),
     file: values.file,
     lanes: wholeNumber("lanes", values.lanes, 1),
+    least: wholeNumber("least", values.least, 0),
     help: values.help,
   };
 }
