@@ -134,13 +134,14 @@ export class Campaign {
 
   #failed(error: unknown): Step {
     if (this.#signal.aborted || isMisuse(error)) throw error;
-    const { clock, timing, onStoreFailed } = this.#options;
+    const { clock, store, timing, onStoreFailed } = this.#options;
     onStoreFailed(error);
     if (isStoreFailure(error)) this.#report(error);
     this.#looks.forget();
     const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
-    // Where the store pushes, a look is for a renewal. There a retry period may be longer than a lease.
-    const periodMs = this.#looks.watching ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
+    // Where the store can push, a retry period may be longer than a lease: looks are aimed at renewals there, also while it
+    // does not push.
+    const periodMs = store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
     const waitMs = Math.max(askedMs, periodMs * (0.5 + clock.random() / 2));
     return { waitMs: () => waitMs };
   }

@@ -26,7 +26,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/election/campaign.ts",
-        find: "const periodMs = this.#looks.watching ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
+        find: "const periodMs = store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
         replace: "const periodMs = timing.retryPeriodMs;",
       },
     ],
