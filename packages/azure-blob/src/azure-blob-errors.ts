@@ -52,9 +52,21 @@ export function unlessItExists(error: unknown): void {
   if (!alreadyExists(failureOf(error))) throw error;
 }
 
+/** The codes of 403 that are about who asks, and not about what that one may do. */
+const UNKNOWN_CALLER = new Set(["AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation"]);
+/** The errors of `@azure/identity`, by name: no request was sent. */
+const NO_CREDENTIALS = new Set([
+  "CredentialUnavailableError",
+  "AuthenticationRequiredError",
+  "AuthenticationError",
+  "AggregateAuthenticationError",
+]);
+
 /** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Create the container first, or check its name; createContainer: true has the first candidate create it.",
+  STORE_UNAUTHENTICATED:
+    " Check the account's name and key, or the identity that this process runs under; the machine's clock must be right, too.",
   STORE_DENIED: " Candidates need the role Storage Blob Data Contributor on the container; observers, Storage Blob Data Reader.",
 };
 
@@ -75,7 +87,7 @@ function readFailure(error: unknown): BlobFailure {
   // The answer of a stranger may repeat the whole request, signature and all.
   const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message ?? "");
   const cause = new Error(
-    `${serviceCode}${status ? ` (HTTP ${status})` : ""}: ${text}${requestId ? ` [request ${requestId}]` : ""}`,
+    `${serviceCode}${status ? ` (HTTP ${status})` : ""}${text ? `: ${text}` : "."}${requestId ? ` [request ${requestId}]` : ""}`,
   );
   cause.name = name ?? "Error";
   return {
@@ -133,7 +145,8 @@ export function toStoreError(error: unknown, operation: string, election: string
   const { status, code, cause } = failure;
   const errorCode = storeErrorCode(status, code);
   const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${ADVICE[errorCode] ?? ""}`;
-  const unknown = writes && (status >= 500 || status === 408 || (status === 0 && !wasNeverSent(code)));
+  const unknown =
+    writes && (status >= 500 || status === 408 || (status === 0 && !wasNeverSent(code) && !NO_CREDENTIALS.has(code)));
   const details = {
     store: STORE_NAME,
     operation,
@@ -148,7 +161,8 @@ export function toStoreError(error: unknown, operation: string, election: string
 }
 
 function storeErrorCode(status: number, code: string): StoreErrorCode {
-  if (status === 401 || status === 403) return "STORE_DENIED";
+  if (status === 401 || UNKNOWN_CALLER.has(code) || NO_CREDENTIALS.has(code)) return "STORE_UNAUTHENTICATED";
+  if (status === 403) return "STORE_DENIED";
   if (status === 404) return "STORE_MISSING";
   if (status === 408 || code === "OperationTimedOut") return "STORE_TIMEOUT";
   if (status === 429 || code === "ServerBusy" || (status === 503 && code !== "InternalError")) return "STORE_THROTTLED";

@@ -221,7 +221,7 @@ describe("without a credential", () => {
 
     const error = await world.witness.failureOf(store.read(ELECTION));
 
-    expect(error).toMatchObject({ operation: "head", mayHaveBeenApplied: false });
+    expect(error).toMatchObject({ code: "STORE_UNAUTHENTICATED", operation: "head", mayHaveBeenApplied: false });
     expect(error.message).toContain("The managed identity does not answer.");
   });
 });

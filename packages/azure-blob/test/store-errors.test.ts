@@ -168,8 +168,12 @@ const PASSING: Readonly<Record<string, Passing>> = {
     applied: false,
     says: /AuthorizationPermissionMismatch \(HTTP 403\).*Storage Blob Data Contributor/s,
   },
-  "403 AuthenticationFailed": { fault: answer(403, "AuthenticationFailed"), code: "STORE_DENIED", applied: false },
-  "401 NoAuthenticationInformation": { fault: answer(401, "NoAuthenticationInformation"), code: "STORE_DENIED", applied: false },
+  "403 AuthenticationFailed": { fault: answer(403, "AuthenticationFailed"), code: "STORE_UNAUTHENTICATED", applied: false },
+  "401 NoAuthenticationInformation": {
+    fault: answer(401, "NoAuthenticationInformation"),
+    code: "STORE_UNAUTHENTICATED",
+    applied: false,
+  },
   "429 with Retry-After": {
     fault: answer(429, "TooManyRequests", { "Retry-After": "3" }),
     code: "STORE_THROTTLED",
@@ -346,6 +350,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     const { url } = world.proxied;
     const store = new BlobLeaseStore({ container: new ContainerClient(url), clock: world.clock });
 
+    // Azurite's AuthorizationFailure; the service's own AuthenticationFailed is above.
     await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_DENIED" });
   });
 });

@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { asSentence, discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "dynamodb";
@@ -23,19 +23,20 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   ResourceNotFoundException: "STORE_MISSING",
   TableNotFoundException: "STORE_MISSING",
   AccessDeniedException: "STORE_DENIED",
-  UnrecognizedClientException: "STORE_DENIED",
-  InvalidClientTokenId: "STORE_DENIED",
-  IncompleteSignatureException: "STORE_DENIED",
-  InvalidSignatureException: "STORE_DENIED",
-  MissingAuthenticationTokenException: "STORE_DENIED",
-  ExpiredTokenException: "STORE_DENIED",
+  UnrecognizedClientException: "STORE_UNAUTHENTICATED",
+  InvalidClientTokenId: "STORE_UNAUTHENTICATED",
+  IncompleteSignatureException: "STORE_UNAUTHENTICATED",
+  InvalidSignatureException: "STORE_UNAUTHENTICATED",
+  MissingAuthenticationTokenException: "STORE_UNAUTHENTICATED",
+  ExpiredTokenException: "STORE_UNAUTHENTICATED",
   OptInRequired: "STORE_DENIED",
-  CredentialsProviderError: "STORE_DENIED",
+  CredentialsProviderError: "STORE_UNAUTHENTICATED",
   TimeoutError: "STORE_TIMEOUT",
 };
 
 /** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_UNAUTHENTICATED: " Give the process a role, or name a profile (AWS_PROFILE); the machine's clock must be right, too.",
   STORE_DENIED:
     " Candidates need dynamodb:GetItem and dynamodb:UpdateItem on the table (and dynamodb:ConditionCheckItem for fenced writes); observers, dynamodb:GetItem.",
   STORE_MISSING: " Deploy the table first, or call createTable() in development; check the region, too.",
@@ -60,6 +61,7 @@ interface Failure {
 export function toStoreError(error: unknown, operation: string, election: string | undefined, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
+  if (message === NO_REGION) return noRegion(error);
   const status = $metadata?.httpStatusCode ?? 0;
   const closed = socketCode !== undefined && CLOSED.has(socketCode);
   const code = (closed ? undefined : CODES[name]) ?? byStatus(status, name);
@@ -83,8 +85,19 @@ export function toStoreError(error: unknown, operation: string, election: string
   );
 }
 
+/** What the SDK says, by a plain Error, at the first request of a client without a region. */
+const NO_REGION = "Region is missing";
+
+function noRegion(cause: unknown): ConfigurationError {
+  return new ConfigurationError(
+    `${STORE_NAME}: no region is set. Set AWS_REGION, or give the store a client: new DynamoDBClient({ region }).`,
+    { cause },
+  );
+}
+
 function byStatus(status: number, name: string): StoreErrorCode {
-  if (status === 401 || status === 403) return "STORE_DENIED";
+  if (status === 401) return "STORE_UNAUTHENTICATED";
+  if (status === 403) return "STORE_DENIED";
   if (status === 408) return "STORE_TIMEOUT";
   if (status === 429) return "STORE_THROTTLED";
   if (status >= 400 && status < 500) return "STORE_REJECTED";

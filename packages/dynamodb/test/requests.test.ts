@@ -270,7 +270,7 @@ test("a process whose clock is off by hours is refused once: the SDK then signs 
       return right ? undefined : refusal(400, "InvalidSignatureException", { Date: new Date().toUTCString() });
     };
     const refused = await world.witness.failureOf(store.read(ELECTION));
-    expect(refused).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    expect(refused).toMatchObject({ code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false });
     await expect(store.read(ELECTION)).resolves.toBeUndefined();
     client.destroy();
   }

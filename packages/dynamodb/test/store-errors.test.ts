@@ -29,18 +29,18 @@ const REFUSALS: ReadonlyArray<readonly [status: number, name: string, code: Stor
   [400, "ResourceNotFoundException", "STORE_MISSING"],
   [400, "TableNotFoundException", "STORE_MISSING"],
   [400, "AccessDeniedException", "STORE_DENIED"],
-  [400, "UnrecognizedClientException", "STORE_DENIED"],
-  [403, "InvalidClientTokenId", "STORE_DENIED"],
-  [400, "IncompleteSignatureException", "STORE_DENIED"],
-  [400, "InvalidSignatureException", "STORE_DENIED"],
-  [400, "MissingAuthenticationTokenException", "STORE_DENIED"],
-  [400, "ExpiredTokenException", "STORE_DENIED"],
+  [400, "UnrecognizedClientException", "STORE_UNAUTHENTICATED"],
+  [403, "InvalidClientTokenId", "STORE_UNAUTHENTICATED"],
+  [400, "IncompleteSignatureException", "STORE_UNAUTHENTICATED"],
+  [400, "InvalidSignatureException", "STORE_UNAUTHENTICATED"],
+  [400, "MissingAuthenticationTokenException", "STORE_UNAUTHENTICATED"],
+  [400, "ExpiredTokenException", "STORE_UNAUTHENTICATED"],
   [403, "OptInRequired", "STORE_DENIED"],
   [400, "ValidationException", "STORE_REJECTED"],
   [400, "SerializationException", "STORE_REJECTED"],
   [413, "RequestEntityTooLarge", "STORE_REJECTED"],
   [403, "SomethingNewException", "STORE_DENIED"],
-  [401, "SomethingNewException", "STORE_DENIED"],
+  [401, "SomethingNewException", "STORE_UNAUTHENTICATED"],
   [408, "SomethingNewException", "STORE_TIMEOUT"],
   [429, "SomethingNewException", "STORE_THROTTLED"],
 ];
@@ -140,7 +140,7 @@ describe("what a failure means", () => {
 });
 
 describe("a request that cannot have arrived", () => {
-  test("no credentials: denied", async ({ world }) => {
+  test("no credentials: not authenticated", async ({ world }) => {
     const credentials = (): never => {
       throw credentialsError("Could not load credentials from any providers");
     };
@@ -148,9 +148,19 @@ describe("a request that cannot have arrived", () => {
     const store = world.store({ client });
 
     const error = await world.witness.failureOf(store.read(ELECTION));
-    expect(error).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    expect(error).toMatchObject({ code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false });
     expect(error.message).toContain("Could not load credentials");
     await expect(world.namesDuring(() => world.witness.failureOf(store.acquire(acquiring())))).resolves.toEqual([]);
+    client.destroy();
+  });
+
+  test("no region: a mistake of this process, that says what to set", async ({ world }) => {
+    const region = async (): Promise<string> => Promise.reject(new Error("Region is missing"));
+    const client = clientOf(world.proxy.url, { region });
+
+    const error = await world.witness.failureOf(world.store({ client }).read(ELECTION));
+
+    expect(error).toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("Set AWS_REGION") });
     client.destroy();
   });
 
@@ -166,7 +176,7 @@ describe("a request that cannot have arrived", () => {
     const lease = await win(store);
     gone = true;
     const error = await world.witness.failureOf(store.renew(lease, LIMITS));
-    expect(error).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    expect(error).toMatchObject({ code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false });
     client.destroy();
   });
 

@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { asSentence, discreet } from "@leasehold/core/provider";
 
 export const STORE_NAME = "firestore";
@@ -31,7 +31,7 @@ const STORE_CODES: Readonly<Record<number, StoreErrorCode>> = {
   [CODE.internal]: "STORE_UNAVAILABLE",
   [CODE.unavailable]: "STORE_UNAVAILABLE",
   [CODE.dataLoss]: "STORE_UNAVAILABLE",
-  [CODE.unauthenticated]: "STORE_DENIED",
+  [CODE.unauthenticated]: "STORE_UNAUTHENTICATED",
 };
 
 /** The codes after which the commit may have been carried out all the same. */
@@ -46,10 +46,16 @@ const UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([
 
 /** Advice, where the service's own words give none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_UNAUTHENTICATED:
+    " Give the process a service account, or run `gcloud auth application-default login` on your own machine.",
   STORE_DENIED:
     " Candidates need datastore.entities.get, .create and .update (the role Datastore User has them); observers, datastore.entities.get.",
   STORE_MISSING: " Create the database first, or name the right one: databaseId in the settings of Firestore.",
 };
+
+/** What Google's authentication says before it sends anything; its errors have no code. */
+const NO_PROJECT = /^Unable to detect a Project Id/;
+const NO_CREDENTIALS = /^Could not load the default credentials/;
 
 interface Failure {
   readonly code?: unknown;
@@ -70,8 +76,10 @@ export function toStoreError(error: unknown, operation: string, election: string
   if (isLeaseholdError(error)) return error;
   const { code, details, message } = (error ?? {}) as Failure;
   const known = typeof code === "number" ? code : undefined;
-  const storeCode = known === undefined ? "STORE_UNAVAILABLE" : (STORE_CODES[known] ?? "STORE_REJECTED");
   const text = discreet(details ?? message ?? String(error));
+  if (NO_PROJECT.test(text)) return noProject(error);
+  const hasNoCredentials = NO_CREDENTIALS.test(text);
+  const storeCode = hasNoCredentials ? "STORE_UNAUTHENTICATED" : storeCodeOf(known);
   const cause = Object.assign(new Error(text), known === undefined ? {} : { code: known });
   return new StoreError(
     storeCode,
@@ -80,8 +88,19 @@ export function toStoreError(error: unknown, operation: string, election: string
       store: STORE_NAME,
       operation,
       election,
-      mayHaveBeenApplied: writes && (known === undefined || UNKNOWN_OUTCOME.has(known)),
+      mayHaveBeenApplied: writes && !hasNoCredentials && (known === undefined || UNKNOWN_OUTCOME.has(known)),
       cause,
     },
+  );
+}
+
+function storeCodeOf(code: number | undefined): StoreErrorCode {
+  return code === undefined ? "STORE_UNAVAILABLE" : (STORE_CODES[code] ?? "STORE_REJECTED");
+}
+
+function noProject(cause: unknown): ConfigurationError {
+  return new ConfigurationError(
+    `${STORE_NAME}: no project is set. Set GOOGLE_CLOUD_PROJECT, or give the store a client: new Firestore({ projectId }).`,
+    { cause },
   );
 }

@@ -106,6 +106,10 @@ export class FirestoreRecordStore implements RecordStore {
       wake.resolve();
     };
     const onAbort = (): void => wake.resolve();
+    await this.#calls.ready(election, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    if (signal.aborted) return;
     signal.addEventListener("abort", onAbort, { once: true });
     const unsubscribe = this.#firestore.doc(this.#paths.record(election)).onSnapshot(
       (snapshot) => push({ record: recordOf(snapshot) }),

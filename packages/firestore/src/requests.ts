@@ -34,6 +34,10 @@ interface ReadReply {
 
 /** The generated client of the API that the SDK stands on. */
 interface ApiClient {
+  /** Gets the credentials; what it gave the first time it gives again, a rejection too. */
+  initialize(): Promise<unknown>;
+  /** What it gave. */
+  firestoreStub?: Promise<unknown> | undefined;
   commit(request: object, options: object): Promise<readonly [CommitReply]>;
   batchGetDocuments(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
 }
@@ -65,6 +69,15 @@ export class FirestoreRequests {
   /** @throws {ConfigurationError} unless it is a `Firestore` whose retries can be kept off. */
   constructor(firestore: Firestore) {
     this.#firestore = internalsOf(firestore);
+  }
+
+  /**
+   * Resolves once there are credentials. To be awaited before whatever of the SDK's own uses the API: without credentials the
+   * SDK leaves a rejection that nobody handles, which ends the process.
+   * @throws {StoreError} if there are none.
+   */
+  async ready(election: string, signal: AbortSignal): Promise<void> {
+    await this.#call("watch", election, false, signal, () => Promise.resolve());
   }
 
   /** The full name of a document, once it is known which project this is. */
@@ -127,7 +140,7 @@ export class FirestoreRequests {
   }
 
   async #call<T>(
-    operation: "get" | "put",
+    operation: "get" | "put" | "watch",
     election: string,
     writes: boolean,
     signal: AbortSignal,
@@ -137,10 +150,24 @@ export class FirestoreRequests {
       await this.#firestore.initializeIfNeeded(REQUEST_TAG);
       signal.throwIfAborted();
       const options = writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions();
-      return await this.#firestore._clientPool.run(REQUEST_TAG, false, (client) => send(client, options));
+      return await this.#firestore._clientPool.run(REQUEST_TAG, operation === "watch", async (client) => {
+        await initialized(client);
+        signal.throwIfAborted();
+        return await send(client, options);
+      });
     } catch (error) {
       throw toStoreError(error, operation, election, writes);
     }
+  }
+}
+
+/** Has a client get its credentials, each time anew while there are none. */
+async function initialized(client: ApiClient): Promise<void> {
+  try {
+    await client.initialize();
+  } catch (error) {
+    client.firestoreStub = undefined;
+    throw error;
   }
 }
 

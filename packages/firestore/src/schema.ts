@@ -1,4 +1,4 @@
-import { LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
+import { IMPOSSIBLE_VERSION, LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
 /** The time at which the nonce was written, where an administrator has written since: every write moves the update time. */
@@ -56,6 +56,8 @@ export function writtenVersion(updateTime: WireTime, ifVersion: string | undefin
 
 /** Returns the update time that a document must still have. */
 export function updateTimeOf(version: string): { seconds: string; nanos: number } {
+  // Long before there was Firestore. The epoch itself it takes for no condition at all.
+  if (version === IMPOSSIBLE_VERSION) return wireTime(BigInt(1_000_000_000));
   return wireTime(parseVersion(version).updated);
 }
 

@@ -1,3 +1,4 @@
+import { Firestore } from "@google-cloud/firestore";
 import { ConfigurationError, isLeaseholdError, StoreError, systemClock, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
@@ -27,12 +28,38 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   INTERNAL: { code: 13, storeCode: "STORE_UNAVAILABLE", applied: true },
   UNAVAILABLE: { code: 14, storeCode: "STORE_UNAVAILABLE", applied: true },
   DATA_LOSS: { code: 15, storeCode: "STORE_UNAVAILABLE", applied: true },
-  UNAUTHENTICATED: { code: 16, storeCode: "STORE_DENIED", applied: false, says: /Datastore User/ },
+  UNAUTHENTICATED: { code: 16, storeCode: "STORE_UNAUTHENTICATED", applied: false, says: /service account/ },
 };
 /** A write that met a transaction of somebody else's is sent again by the engine, after a few milliseconds. */
 const SENT_AGAIN = 10;
 const REAL_TIME = { clock: systemClock };
 const UNKNOWN_OUTCOMES = Object.entries(FAILURES).filter(([, { applied }]) => applied);
+
+describe("before anything is sent", () => {
+  test("no credentials: each request and each watch says so, and leaves no rejection behind that would end the process", async ({
+    world,
+  }) => {
+    const firestore = new Firestore({ projectId: "acme" });
+    const store = world.store({ ...REAL_TIME, firestore });
+    const error = { code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false };
+
+    for (let tries = 0; tries < 2; tries += 1) {
+      await expect(store.read(ELECTION)).rejects.toMatchObject(error);
+      await expect(store.acquire(acquiring())).rejects.toMatchObject(error);
+      await expect(store.watch!(ELECTION, { signal: world.ended })[Symbol.asyncIterator]().next()).rejects.toMatchObject(error);
+    }
+
+    await firestore.terminate();
+  });
+
+  test("no project: a mistake of this process, that says what to set", async ({ world }) => {
+    const store = world.store({ ...REAL_TIME, firestore: new Firestore() });
+
+    const error = await world.witness.failureOf(store.read(ELECTION));
+
+    expect(error).toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("GOOGLE_CLOUD_PROJECT") });
+  });
+});
 
 describe("a failure that says nothing of who leads is an error, with what is known", () => {
   test.for(Object.entries(FAILURES))("%s", async ([name, { code, storeCode, applied, says }], { world }) => {

@@ -19,10 +19,14 @@ export interface RequestLabel {
 }
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_UNAUTHENTICATED: " Check the user and the password in the URL or the pool, and that the server lets that user in.",
   STORE_DENIED:
     " Candidates need SELECT, INSERT and UPDATE on the tables leasehold_leases, leasehold_fences and leasehold_occurrences; observers, SELECT.",
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
+
+/** Advice about a database that is not there. */
+export const MISSING_DATABASE = " Create the database first, or correct its name; then call migrate() once.";
 
 /** Advice about a column that is not there. */
 export const OTHER_LAYOUT =

@@ -77,6 +77,7 @@ const REAL: Readonly<Record<string, Real>> = {
   },
   "there is no such database": {
     code: "STORE_MISSING",
+    says: /Create the database first/,
     arrange: async (world) => urlOf(world, (url) => Object.assign(url, { pathname: "/nothing" })),
   },
   "the account may do nothing": {
@@ -86,7 +87,8 @@ const REAL: Readonly<Record<string, Real>> = {
   },
   "the account may only read": { code: "STORE_DENIED", arrange: (world) => account(world, "reader", "SELECT") },
   "the account does not exist, or its password is wrong": {
-    code: "STORE_DENIED",
+    code: "STORE_UNAUTHENTICATED",
+    says: /Check the user and the password/,
     arrange: async (world) => urlOf(world, (url) => Object.assign(url, { username: "stranger", password: PASSWORD })),
   },
 };
@@ -232,7 +234,8 @@ describe("what an error of mysql2 means", () => {
   const of = (errno: number): object => ({ errno, code: `ER_${errno}`, sqlState: "HY000" });
   const CASES: readonly Case[] = [
     ...[1205, 1213, 3572].map((errno): Case => [of(errno), "STORE_CONFLICT", false]),
-    ...[1044, 1045, 1142, 1143, 1227, 1698, 3118].map((errno): Case => [of(errno), "STORE_DENIED", false]),
+    ...[1045, 1698, 3118].map((errno): Case => [of(errno), "STORE_UNAUTHENTICATED", false]),
+    ...[1044, 1142, 1143, 1227].map((errno): Case => [of(errno), "STORE_DENIED", false]),
     ...[1049, 1146].map((errno): Case => [of(errno), "STORE_MISSING", false]),
     ...[1040, 1203, 1226].map((errno): Case => [of(errno), "STORE_THROTTLED", false]),
     ...[1290, 1836].map((errno): Case => [of(errno), "STORE_UNAVAILABLE", false]),
@@ -256,7 +259,8 @@ describe("what an error of pg means", () => {
   const of = (code: string): object => ({ code, severity: "ERROR" });
   const CASES: readonly Case[] = [
     ...["40001", "40P01", "55P03"].map((code): Case => [of(code), "STORE_CONFLICT", false]),
-    ...["42501", "28P01", "28000"].map((code): Case => [of(code), "STORE_DENIED", false]),
+    ...["28P01", "28000"].map((code): Case => [of(code), "STORE_UNAUTHENTICATED", false]),
+    [of("42501"), "STORE_DENIED", false],
     ...["42P01", "3D000", "3F000"].map((code): Case => [of(code), "STORE_MISSING", false]),
     ...["53300", "53200", "53100"].map((code): Case => [of(code), "STORE_THROTTLED", false]),
     [of("25006"), "STORE_UNAVAILABLE", false],

@@ -91,6 +91,8 @@ function checkPrecondition(name: string, condition: Precondition | null, current
       return;
     case "updateTime": {
       const required = microsOf(condition.updateTime);
+      // As Google's own emulator has it: the epoch is no condition.
+      if (required === 0n) return;
       if (current?.updateTime === required) return;
       const stored = current === undefined ? "no document" : `the stored version (${current.updateTime})`;
       throw failedPrecondition(`For ${name}: ${stored} does not match the required base version (${required}).`);

@@ -54,8 +54,11 @@ export interface PutOptions extends RecordRequestOptions {
   readonly fence?: Fence | undefined;
 }
 
-/** A version that no store gives a record: a write on the condition of it must fail. */
-export const IMPOSSIBLE_VERSION = "0";
+/**
+ * A version that no store gives a record: a write on the condition of it must fail. A service that reads versions as
+ * something else than text has to be given one of its own in its place, and not one that it takes for none.
+ */
+export const IMPOSSIBLE_VERSION = "never";
 
 /** The holder whose guarded writes pass: that of this term and termId; nobody while `termId` is null. */
 export interface Fence {

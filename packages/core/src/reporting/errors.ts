@@ -18,6 +18,7 @@ export type StoreErrorCode =
   | "STORE_THROTTLED"
   | "STORE_TIMEOUT"
   | "STORE_CONFLICT"
+  | "STORE_UNAUTHENTICATED"
   | "STORE_DENIED"
   | "STORE_MISSING"
   | "STORE_REJECTED";
@@ -87,7 +88,12 @@ export function isMisuse(error: unknown): boolean {
 }
 
 /** The failures that trying again does not mend: somebody has to grant a right, create a table, or correct a name. */
-const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>(["STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"]);
+const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>([
+  "STORE_UNAUTHENTICATED",
+  "STORE_DENIED",
+  "STORE_MISSING",
+  "STORE_REJECTED",
+]);
 
 /** Reports whether the store failed, rather than that it was used wrongly or that its record is none of ours. */
 export function isStoreFailure(error: unknown): boolean {
@@ -265,6 +271,7 @@ export interface StoreErrorDetails extends LeaseholdErrorDetails {
  * - `STORE_THROTTLED`: the service asks for fewer requests.
  * - `STORE_TIMEOUT`: no reply in time.
  * - `STORE_CONFLICT`: too many writers at once; the next attempt may pass.
+ * - `STORE_UNAUTHENTICATED`: there are no credentials, or the service does not accept them.
  * - `STORE_DENIED`: the credentials do not allow it.
  * - `STORE_MISSING`: the container, table or database is not there.
  * - `STORE_REJECTED`: the service understood and refused; sending the same again will not help.

@@ -1,4 +1,4 @@
-import { OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
+import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
  * MySQL's and MariaDB's error numbers by what they mean here.
@@ -9,11 +9,12 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
     [
       // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK, ER_LOCK_NOWAIT
       ["STORE_CONFLICT", [1205, 1213, 3572]],
-      // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
-      // ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_ACCOUNT_HAS_BEEN_LOCKED
-      ["STORE_DENIED", [1044, 1045, 1142, 1143, 1227, 1698, 3118]],
-      // ER_BAD_DB_ERROR, ER_NO_SUCH_TABLE
-      ["STORE_MISSING", [1049, 1146]],
+      // ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_ACCOUNT_HAS_BEEN_LOCKED
+      ["STORE_UNAUTHENTICATED", [1045, 1698, 3118]],
+      // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR
+      ["STORE_DENIED", [1044, 1142, 1143, 1227]],
+      // ER_NO_SUCH_TABLE
+      ["STORE_MISSING", [1146]],
       // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
       ["STORE_THROTTLED", [1040, 1203, 1226]],
       // ER_OPTION_PREVENTS_STATEMENT and ER_READ_ONLY_MODE: a replica, or a primary that is being replaced.
@@ -23,6 +24,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
     ] as const
   ).flatMap(([code, numbers]) => numbers.map((number) => [number, { code, notApplied: true }] as const)),
 );
+/** ER_BAD_DB_ERROR: an unknown database. */
+const NO_DATABASE = 1049;
 /** ER_BAD_FIELD_ERROR: an unknown column. */
 const NO_COLUMN = 1054;
 /** ER_QUERY_INTERRUPTED: cancelled, by us or by an administrator. */
@@ -32,6 +35,7 @@ const INTERRUPTED = 1317;
 export function mysqlMeaning(error: unknown): Meaning | undefined {
   const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
   if (errno === INTERRUPTED) return { code: "STORE_TIMEOUT", notApplied: false };
+  if (errno === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (errno === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (typeof errno === "number" && MEANINGS.has(errno)) return MEANINGS.get(errno);
   return code === "ETIMEDOUT" ? { code: "STORE_TIMEOUT", notApplied: false } : undefined;

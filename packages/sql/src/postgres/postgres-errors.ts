@@ -1,5 +1,5 @@
 import type { StoreErrorCode } from "@leasehold/core";
-import { OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
+import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
  * SQLSTATEs, or their first two characters, by what they mean here; the longer one counts.
@@ -11,15 +11,16 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   "55P03": "STORE_CONFLICT",
   "42501": "STORE_DENIED",
   "42P01": "STORE_MISSING",
-  "3D000": "STORE_MISSING",
   "3F000": "STORE_MISSING",
   // A replica, or a primary that is being replaced.
   "25006": "STORE_UNAVAILABLE",
-  "28": "STORE_DENIED",
+  "28": "STORE_UNAUTHENTICATED",
   "53": "STORE_THROTTLED",
   "22": "STORE_REJECTED",
   "42": "STORE_REJECTED",
 };
+/** invalid_catalog_name: an unknown database. */
+const NO_DATABASE = "3D000";
 /** undefined_column */
 const NO_COLUMN = "42703";
 /** Cancelled, by us or by a timeout of the server's. */
@@ -30,6 +31,7 @@ export function postgresMeaning(error: unknown): Meaning | undefined {
   const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
   if (typeof code !== "string" || severity === undefined) return undefined;
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
+  if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
   return known && { code: known, notApplied: true };
