@@ -35,4 +35,17 @@ await describeDatabases(ALL, (test, kind) => {
     const rows = await world.run("SELECT who FROM writes WHERE election = ?", [world.election]);
     expect(rows.map(({ who }) => who)).toEqual(["long"]);
   });
+
+  test("a standby's proof that it may write does not wait for a transaction of the leader's", async ({ world }) => {
+    const store = world.store();
+    await using leadership = await new Elector({ store, election: world.election }).campaign();
+    const session = await world.session();
+    await session.run("BEGIN");
+    await store.fence(leadership, session.connection);
+
+    const { writeMs } = await world.store().check({ election: world.election, timeoutMs: 3_000 });
+
+    expect(writeMs).toBeGreaterThanOrEqual(0);
+    await session.run("COMMIT");
+  });
 });

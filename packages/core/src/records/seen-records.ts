@@ -147,7 +147,8 @@ export class SeenRecords {
    * @throws {ConfigurationError} if it was carried out.
    */
   async probe(election: string, limits: RequestLimits): Promise<void> {
-    const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false, fence: fenceOf(PROBE) };
+    // Without a fence: to change that, it would have to wait for the leader's transactions, and they for it.
+    const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
     const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
     if (!stored) return;
     throw new ConfigurationError(

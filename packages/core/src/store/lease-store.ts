@@ -53,7 +53,8 @@ export interface LeaseStore {
 
   /**
    * Reaches the store, and proves the right to write by a write whose condition must fail: nothing is changed. For
-   * candidates, deployments and doctors; who only reads needs less.
+   * candidates, deployments and doctors; who only reads needs less. It says nothing of fences that are records of their own:
+   * to touch one, it would have to wait for the leader's transactions.
    * @throws {StoreError} if either fails. {ConfigurationError} if the store carries the write out all the same.
    */
   check(options: CheckOptions): Promise<CheckReport>;
