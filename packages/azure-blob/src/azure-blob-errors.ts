@@ -145,8 +145,8 @@ export function toStoreError(error: unknown, operation: string, election: string
   const { status, code, cause } = failure;
   const errorCode = storeErrorCode(status, code);
   const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${ADVICE[errorCode] ?? ""}`;
-  const unknown =
-    writes && (status >= 500 || status === 408 || (status === 0 && !wasNeverSent(code) && !NO_CREDENTIALS.has(code)));
+  const mayHaveArrived = status >= 500 || status === 408 || (status === 0 && !wasNeverSent(code));
+  const unknown = writes && mayHaveArrived && !NO_CREDENTIALS.has(code);
   const details = {
     store: STORE_NAME,
     operation,
@@ -161,7 +161,10 @@ export function toStoreError(error: unknown, operation: string, election: string
 }
 
 function storeErrorCode(status: number, code: string): StoreErrorCode {
-  if (status === 401 || UNKNOWN_CALLER.has(code) || NO_CREDENTIALS.has(code)) return "STORE_UNAUTHENTICATED";
+  // The status is then that of the service that gives out tokens.
+  const isTokenServiceDown = status === 429 || status >= 500;
+  if (NO_CREDENTIALS.has(code)) return isTokenServiceDown ? "STORE_UNAVAILABLE" : "STORE_UNAUTHENTICATED";
+  if (status === 401 || UNKNOWN_CALLER.has(code)) return "STORE_UNAUTHENTICATED";
   if (status === 403) return "STORE_DENIED";
   if (status === 404) return "STORE_MISSING";
   if (status === 408 || code === "OperationTimedOut") return "STORE_TIMEOUT";

@@ -66,6 +66,20 @@ describe("before the first contact", () => {
     await a.elector.stop();
   });
 
+  test("a refusal of long ago counts for nothing: each campaign has a lease of its own", async () => {
+    a.records.failNext("get", { kind: "denied" });
+    await a.elector.tryRun(untilAborted).catch(() => undefined);
+    await world.clock.advance(10 * LEASE_MS);
+    a.records.failAll({ kind: "denied" });
+
+    expect(await runFor(a, LEASE_MS / 2)).toEqual({});
+
+    a.records.heal();
+    await world.clock.advance(RETRY_PERIOD_MS);
+    expect(a.elector.isLeader).toBe(true);
+    await a.elector.stop();
+  });
+
   test("anything else than a refusal begins the lease anew: what is down may come", async () => {
     a.records.failAll({ kind: "denied" });
     const settled = await runFor(a, LEASE_MS - 3_000);

@@ -171,6 +171,37 @@ describe("what is written", () => {
     expect(await printed()).toEqual(["LEASEHOLD_LOGGER_FAILED", "LEASEHOLD_LISTENER_FAILED"]);
   });
 
+  test("neither a logger whose methods reject nor an error that is none disturbs an election", async () => {
+    const clock = new VirtualClock();
+    const rejecting = async (): Promise<never> => Promise.reject(new Error("disk full"));
+    const logger = { debug: rejecting, info: rejecting, warn: rejecting, error: rejecting };
+    const elector = new Elector({ store: new MemoryLeaseStore({ clock }), election: ELECTION, logger });
+    elector.on("startedLeading", () => {
+      // oxlint-disable-next-line typescript/only-throw-error -- anybody may
+      throw { message: { no: "text" } };
+    });
+    expect(await elector.tryRun(() => "ran")).toMatchObject({ result: "ran" });
+    expect(await printed()).toEqual(["LEASEHOLD_LOGGER_FAILED"]);
+  });
+
+  test("a second outage is said in the same words again", async () => {
+    const a = world.candidate("a", { logger: undefined });
+    a.run();
+    await world.clock.advance(60_000);
+    for (let outages = 0; outages < 2; outages += 1) {
+      await outage([a], 6_000);
+      await world.clock.advance(120_000);
+    }
+
+    expect(await printed()).toEqual([
+      "LEASEHOLD_STORE_FAILED",
+      "LEASEHOLD_STORE_RECOVERED",
+      "LEASEHOLD_STORE_FAILED",
+      "LEASEHOLD_STORE_RECOVERED",
+    ]);
+    await a.elector.stop();
+  });
+
   test("pino gets the attributes first", () => {
     const calls: unknown[][] = [];
     const level = (...given: unknown[]): void => void calls.push(given);
@@ -222,6 +253,24 @@ describe("health", () => {
       lastError: { code: "STORE_UNAVAILABLE", message: "get failed: STORE_UNAVAILABLE" },
     });
     await a.elector.stop();
+  });
+
+  test("of one that was deposed because it could not write is well again once it can, though another leads", async () => {
+    const [a, b] = [world.candidate("a", { logger: lines }), world.candidate("b")];
+    a.run();
+    await world.clock.advance(1_000);
+    b.run();
+    a.records.failAll({ kind: "denied" }, "put");
+    await world.clock.advance(3 * LEASE_MS);
+    expect([a, b].map(({ elector }) => elector.isLeader)).toEqual([false, true]);
+    expect(a.elector.health().lastError).toMatchObject({ code: "STORE_DENIED" });
+
+    a.records.heal();
+    await world.clock.advance(2 * RETRY_PERIOD_MS);
+
+    expect(a.elector.health().lastError).toBeUndefined();
+    expect(lines.of("info")).toContainEqual(expect.stringContaining("answers again"));
+    for (const { elector } of [a, b]) await elector.stop();
   });
 
   test("of one that has just thawed is true before any timer has run", async () => {

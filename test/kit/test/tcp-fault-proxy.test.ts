@@ -269,14 +269,15 @@ describe("a delay", () => {
   test("does not outlive its connection", async () => {
     const client = new Client(proxy.port);
     await client.ask("a", "A");
-    proxy.delay(50);
+    // Longer than a busy machine needs until the cut.
+    proxy.delay(300);
     client.send("b");
     await expect.poll(() => proxy.requestsSeen).toBe(2);
     proxy.cut();
     await client.closed;
     proxy.heal();
     // What is sent now comes after what would have come then.
-    proxy.delay(50);
+    proxy.delay(300);
     await new Client(proxy.port).ask("c", "C");
     expect(service.received).toBe("ac");
   });

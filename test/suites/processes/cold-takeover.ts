@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { TimingOptions } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { LineOf } from "@leasehold/test-kit/candidates/history";
@@ -52,8 +53,8 @@ export function coldTakeover(stage: StoreStage): void {
 }
 
 /** As much time for each request as there can be: the first one of a process loads the SDK, and one that fails ends this one. */
-function patient({ leaseMs }: StoreStage): { readonly leaseDurationMs: number; readonly attemptTimeoutMs: number } {
-  return { leaseDurationMs: leaseMs, attemptTimeoutMs: leaseMs / 6 };
+function patient({ leaseMs }: StoreStage): TimingOptions & { readonly leaseDurationMs: number } {
+  return { leaseDurationMs: leaseMs, renewIntervalMs: leaseMs / 10, attemptTimeoutMs: leaseMs / 4 };
 }
 
 async function killedLeader(scene: StoreScene): Promise<CandidateProcess> {

@@ -1,4 +1,5 @@
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import { isStoreFailure } from "../reporting/errors.ts";
 import type { Journal } from "../reporting/journal.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Announcements } from "./announcements.ts";
@@ -124,8 +125,10 @@ export class Leading<Led extends Leadership> {
   #renewFailed({ term, election }: Lease, error: unknown): void {
     const { announcements, clock, journal, store, timing } = this.#options;
     const contact = contactWith(store, clock);
-    contact.failed("write", error);
-    contact.report({ journal, election, leaseDurationMs: timing.leaseDurationMs });
+    if (isStoreFailure(error)) {
+      contact.failed("write", error);
+      contact.report({ journal, election, leaseDurationMs: timing.leaseDurationMs });
+    }
     announcements.emit("renewFailed", { term, error });
   }
 

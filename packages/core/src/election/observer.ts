@@ -1,5 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import { AlreadyAbortedError, ConfigurationError, isMisuse } from "../reporting/errors.ts";
+import { AlreadyAbortedError, ConfigurationError, isMisuse, isStoreFailure } from "../reporting/errors.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { checkOptions } from "../store/options.ts";
 import type { Leader } from "./leadership.ts";
@@ -120,7 +120,7 @@ export class Observer {
       return { snapshot };
     } catch (error) {
       if (isMisuse(error)) throw error;
-      if (!signal.aborted) {
+      if (!signal.aborted && isStoreFailure(error)) {
         this.#contact.failed("read", error);
         this.#contact.report({ journal: this.#journal, election: this.#election, leaseDurationMs: LASTING_MS });
       }

@@ -84,9 +84,12 @@ export class StoreContact {
     };
   }
 
-  /** Reports whether it is not known yet that this process may write, and nobody is about to find out. */
+  /**
+   * Reports whether it is not known, or not known any more, that this process may write, and nobody is about to find out: who
+   * only reads would not notice that writes succeed again.
+   */
   get needsProof(): boolean {
-    return !this.#isProven && !this.#isProving;
+    return (!this.#isProven || this.#failure?.kind === "write") && !this.#isProving;
   }
 
   /** Has the right to write proven. Rejects as the proof does. */

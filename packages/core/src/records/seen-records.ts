@@ -27,8 +27,9 @@ const PROBE: LeaseRecord = {
   termId: null,
   candidateId: null,
   nonce: "probe",
-  leaseDurationMs: 1_000,
-  renewIntervalMs: 1_000,
+  // As long as the default lease: some stores take their time by it.
+  leaseDurationMs: 15_000,
+  renewIntervalMs: 5_000,
 };
 
 /** A reply to a read. */

@@ -11,7 +11,7 @@ const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, "…"],
   // Headers and parts of connection strings, but not the `using password: YES` of MySQL.
   [
-    /([\w-]*(?:key|password|passwd|pwd|secret|token|signature|credential|authorization)s?"?\s*[=:]\s*)(?!(?:YES|NO)\b)(?:"[^"]*"|[^\s",;&]+)/gi,
+    /([\w-]*(?:key|password|passwd|pwd|secret|token|signature|\bsig|credential|authorization)s?"?\s*[=:]\s*)(?!(?:YES|NO)\b)(?:"[^"]*"|[^\s",;&]+)/gi,
     "$1…",
   ],
   // A scheme of authorization with what follows it, but not the word `Bearer token`.

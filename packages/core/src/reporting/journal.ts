@@ -1,5 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
+import { toldError } from "./told-error.ts";
 
 /** The codes of the process warnings that stand in for a logger where none was given. */
 export type WarningCode =
@@ -22,8 +23,8 @@ export class Journal {
   static readonly #toWarnings = new Journal(undefined);
   static readonly #silent = new Journal(false);
   readonly #logger: LoggerOption;
-  /** The last process warning of each code: the same text is not repeated. */
-  readonly #warned = new Map<WarningCode, string>();
+  /** What was said of the logger itself: the same is not repeated. */
+  #loggerFailed: string | undefined;
 
   private constructor(logger: LoggerOption) {
     this.#logger = logger;
@@ -42,24 +43,28 @@ export class Journal {
   /** Writes a line, for loggers alone. */
   write(level: LogLevel, message: string, attributes: LogAttributes): void {
     if (!this.#logger) return;
+    const failed = (error: unknown): void => {
+      const text = `The logger threw, and was ignored: ${toldError(error).message}`;
+      if (text !== this.#loggerFailed) emitWarning("LEASEHOLD_LOGGER_FAILED", text);
+      this.#loggerFailed = text;
+    };
     try {
-      this.#logger[level](message, attributes);
+      const written: unknown = this.#logger[level](message, attributes);
+      if (written instanceof Promise) written.catch(failed);
     } catch (error) {
-      this.#emitWarning("LEASEHOLD_LOGGER_FAILED", `The logger threw, and was ignored: ${String(error)}`);
+      failed(error);
     }
   }
 
   /** Writes a line that a person must see; without a logger it is a process warning. */
   warn(code: WarningCode, level: LogLevel, message: string, attributes: LogAttributes): void {
-    if (this.#logger === undefined) this.#emitWarning(code, message);
+    if (this.#logger === undefined) emitWarning(code, message);
     else this.write(level, message, attributes);
   }
+}
 
-  #emitWarning(code: WarningCode, message: string): void {
-    if (this.#warned.get(code) === message) return;
-    this.#warned.set(code, message);
-    process.emitWarning(message, { type: "LeaseholdWarning", code });
-  }
+function emitWarning(code: WarningCode, message: string): void {
+  process.emitWarning(message, { type: "LeaseholdWarning", code });
 }
 
 function checkLogger(logger: unknown): asserts logger is Logger {

@@ -11,6 +11,8 @@ export interface ToldError {
 /** Returns an error in words, with nothing secret: those of Leasehold hold nothing, and of others the first line is cleaned. */
 export function toldError(error: unknown): ToldError {
   if (isLeaseholdError(error)) return { code: error.code, message: error.message };
-  const { name = "Error", message = String(error) } = (error ?? {}) as Partial<Error>;
-  return { code: name, message: discreet(message) };
+  // Anything can be thrown: it is only asked for text.
+  const { name, message } = (error ?? {}) as { readonly name?: unknown; readonly message?: unknown };
+  const words = [message, error].find((value) => typeof value === "string") ?? "something was thrown that is no error";
+  return { code: typeof name === "string" ? name : "Error", message: discreet(words) };
 }
