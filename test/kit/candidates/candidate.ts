@@ -10,7 +10,7 @@ import type { Instant } from "@leasehold/core/provider";
 import { openStore } from "../stores/stores.ts";
 import type { StoreSettings } from "../stores/test-store.ts";
 import { keepRegister, type RegisterEvent, type RegisterHabits } from "./keep-register.ts";
-import { hostMs } from "../clocks/host-clock.ts";
+import { byHostClock, hostMs } from "../clocks/host-clock.ts";
 
 /** The settings of a candidate at its start. */
 export interface CandidateSettings {
@@ -301,7 +301,7 @@ function tellOf(given: LeaseStore): void {
 }
 
 function sayGranted(by: "acquire" | "renew", { monotonicMs }: Instant): void {
-  say({ event: "granted", by, sentMs: monotonicMs + hostMs() - performance.now() });
+  say({ event: "granted", by, sentMs: byHostClock(monotonicMs) });
 }
 
 function say(event: CandidateEvent, atMs: number = hostMs()): void {

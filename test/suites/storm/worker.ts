@@ -15,7 +15,7 @@ import {
 } from "@leasehold/core";
 import type { Lease, ReleaseOutcome } from "@leasehold/core/provider";
 import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
-import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import { byHostClock, hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
 
@@ -114,7 +114,7 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
     const outcome = await acquire(request);
     if (outcome.acquired) {
       const { candidateId: delivery, term, grantedAt } = outcome.lease;
-      say({ event: "acquired", delivery, term, grantedMs: grantedAt.monotonicMs + hostMs() - performance.now() });
+      say({ event: "acquired", delivery, term, grantedMs: byHostClock(grantedAt.monotonicMs) });
       dieOnce("acquired", delivery);
     }
     return outcome;
