@@ -131,7 +131,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   /**
    * Campaigns, leads, and campaigns again, until the signal aborts or `stop` is called; then it drains, releases and
    * resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on.
-   * Failures of the store never end it: it steps down in time, and is back when the store is. The task is never called on a
+   * Once the store has taken a write, its failures never end it: it steps down in time, and is back when the store is. The task is never called on a
    * term that is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
    *
    * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
