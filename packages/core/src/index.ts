@@ -1,5 +1,7 @@
 // For who uses an election. Who writes a store finds the rest in provider.ts. Each name stands at one of the two doors.
 
+import "./node-floor.ts";
+
 // The election.
 export { Elector, type TryRunOutcome, type WaitOptions } from "./election/elector.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";

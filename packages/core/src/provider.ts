@@ -1,5 +1,7 @@
 // For who writes a store: the contract, and what every store has to do in the same way.
 
+import "./node-floor.ts";
+
 // The contract of a store.
 export type {
   AcquireOutcome,

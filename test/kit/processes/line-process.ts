@@ -41,7 +41,7 @@ export class LineProcess<Line> {
   constructor({ program, settings, onLine, onEnd }: LineProcessOptions<Line>) {
     this.#child = fork(fileURLToPath(program), [JSON.stringify(settings)], {
       execPath: process.execPath,
-      // Node 22.12, the oldest supported, strips types on request only.
+      // Node 22.13, the oldest supported, strips types on request only.
       execArgv: [
         "--conditions=@leasehold/source",
         ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),

@@ -127,7 +127,7 @@ export function nodeExecutable(): string {
  * loaders and conditions that are not meant for a backend.
  */
 export function nodeArguments(file: string, args: readonly string[]): readonly string[] {
-  // Node 22.12, the oldest supported, strips types on request only.
+  // Node 22.13, the oldest supported, strips types on request only.
   const stripTypes = process.features.typescript === false ? ["--experimental-strip-types"] : [];
   return [...stripTypes, "--conditions=@leasehold/source", file, ...args];
 }

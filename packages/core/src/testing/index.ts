@@ -1,3 +1,5 @@
+import "../node-floor.ts";
+
 export * from "./process-clock.ts";
 export * from "./seeded-random.ts";
 export * from "./simulated-network.ts";

@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { objectionTo } from "../src/node-floor.ts";
+
+describe("the oldest Node", () => {
+  test.each(["18.20.8", "20.20.2", "22.0.0", "22.12.0"])("%s is refused in one line, by its name and the floor's", (node) => {
+    expect(objectionTo({ node })).toBe(`Leasehold needs Node 22.13 or later, and this is Node ${node}.`);
+  });
+
+  test.each(["22.13.0", "22.14.0-nightly", "23.0.0", "24.21.0", "100.0.0"])("%s is let pass", (node) => {
+    expect(objectionTo({ node })).toBeUndefined();
+  });
+
+  test("another runtime is let pass, whatever Node it says that it is like", () => {
+    expect(objectionTo({ node: "20.0.0", bun: "1.0.0" })).toBeUndefined();
+    expect(objectionTo({ node: "20.0.0", deno: "2.0.0" })).toBeUndefined();
+    expect(objectionTo({})).toBeUndefined();
+  });
+
+  test("is the one that each package and the repository name as their engine", () => {
+    const root = join(import.meta.dirname, "../../..");
+    const folders = [".", ...readdirSync(join(root, "packages")).map((name) => join("packages", name))];
+    const floors = folders.map((folder) => {
+      const { engines } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as { engines?: { node?: string } };
+      return [folder, engines?.node];
+    });
+    expect(floors).toEqual(folders.map((folder) => [folder, ">=22.13"]));
+    expect(objectionTo({ node: "0.0.0" })).toContain("Node 22.13 or later");
+  });
+});
