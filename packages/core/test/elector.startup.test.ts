@@ -139,7 +139,86 @@ describe("before the first contact", () => {
   });
 });
 
+describe("an election to which this process may not write", () => {
+  beforeEach(async () => {
+    a.run();
+    await world.clock.advance(1_000);
+    a.records.denyWrites("barred");
+  });
+
+  test("rejects after a lease, though the store takes what another election writes", async () => {
+    const b = world.candidate("b", { beside: a, election: "barred" });
+
+    const { outcome, afterMs } = await runFor(b, LEASE_MS + 3 * RETRY_PERIOD_MS);
+
+    expect(outcome).toMatchObject({ code: "STORE_DENIED" });
+    expect(afterMs).toBeGreaterThanOrEqual(1_000 + LEASE_MS);
+    expect(a.elector.isLeader).toBe(true);
+    expect(a.elector.health().lastError).toBeUndefined();
+    expect(b.elector.health()).toMatchObject({ state: "stopped", lastError: { code: "STORE_DENIED" } });
+    await a.elector.stop();
+  });
+
+  test("rejects a standby, too, before it is to take over", async () => {
+    const leader = world.candidate("leader", { election: "barred" });
+    const leading = leader.run();
+    await world.clock.advance(1_000);
+    const b = world.candidate("b", { beside: a, election: "barred" });
+
+    const { outcome } = await runFor(b, LEASE_MS + 3 * RETRY_PERIOD_MS);
+
+    expect(outcome).toMatchObject({ code: "STORE_DENIED" });
+    leading.stop();
+    await leading.settled;
+    await a.elector.stop();
+  });
+
+  test("is said twice, however often the store answers others and however long it lasts", async () => {
+    const b = world.candidate("b", { beside: a, election: "barred", startup: "patient", logger: lines });
+    lines.all.length = 0;
+
+    await runFor(b, 600_000);
+
+    expect(lines.of("warn", "error", "info").filter((line) => /STORE_DENIED|answers again/.test(line))).toEqual([
+      "put failed: STORE_DENIED. It is asked again until it answers; a leader that cannot renew steps down in time.",
+      expect.stringMatching(/^The store still fails, for 1[56]\.\d s now\. put failed: STORE_DENIED$/),
+    ]);
+    await a.elector.stop();
+    await b.elector.stop();
+  });
+
+  test("does not hide an outage of the store", async () => {
+    const b = world.candidate("b", { beside: a, election: "barred", startup: "patient", logger: lines });
+    await runFor(b, 60_000);
+    lines.all.length = 0;
+
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(2 * LEASE_MS);
+    a.records.heal();
+    a.records.denyWrites("barred");
+    await world.clock.advance(120_000);
+
+    expect(lines.all.filter(({ attributes }) => "store" in attributes).map(({ level, message }) => [level, message])).toEqual([
+      ["warn", expect.stringContaining("failed: STORE_UNAVAILABLE. It is asked again")],
+      ["error", expect.stringContaining("failed: STORE_UNAVAILABLE")],
+      ["info", expect.stringContaining("answers again")],
+    ]);
+    await a.elector.stop();
+    await b.elector.stop();
+  });
+});
+
 describe("after the first contact", () => {
+  test("no refusal rejects a later elector of the same election", async () => {
+    await a.elector.tryRun(() => "led");
+    const later = world.candidate("later", { beside: a });
+    a.records.failAll({ kind: "denied" });
+
+    expect(await runFor(later, 20 * LEASE_MS)).toEqual({});
+
+    await later.elector.stop();
+  });
+
   test("no refusal rejects any more", async () => {
     const settled = await runFor(a, 1_000);
     a.records.failAll({ kind: "denied" });

@@ -105,6 +105,8 @@ export class FaultyRecordStore implements RecordStore {
   readonly #ownClock: Clock;
   readonly #next: { readonly get: Fault[]; readonly put: Fault[] } = { get: [], put: [] };
   readonly #always = new Map<"get" | "put", Fault>();
+  /** The elections that may be read, and not written. */
+  readonly #readOnly = new Set<string>();
 
   constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
     const { clock = serviceClock, latencyMs = 0, storeClock } = options;
@@ -126,8 +128,14 @@ export class FaultyRecordStore implements RecordStore {
     for (const operation of operations.length > 0 ? operations : (["get", "put"] as const)) this.#always.set(operation, fault);
   }
 
+  /** Refuses every write to one election from now on, until {@link heal}. */
+  denyWrites(election: string): void {
+    this.#readOnly.add(election);
+  }
+
   heal(): void {
     this.#always.clear();
+    this.#readOnly.clear();
   }
 
   get(election: string): Promise<StoredRecord | undefined> {
@@ -143,7 +151,11 @@ export class FaultyRecordStore implements RecordStore {
 
   async #send<T>(request: Pick<LoggedRequest, "operation" | "election" | "record">, apply: () => T): Promise<T> {
     this.#service.log.push({ ...request, candidate: this.#candidate, sentMs: this.#serviceClock.monotonicMs() });
-    const fault = this.#next[request.operation].shift() ?? this.#always.get(request.operation);
+    const isDenied = request.operation === "put" && this.#readOnly.has(request.election);
+    const fault =
+      this.#next[request.operation].shift() ??
+      this.#always.get(request.operation) ??
+      (isDenied ? ({ kind: "denied" } as const) : undefined);
     const latencyMs = fault?.kind === "slow" ? fault.latencyMs : this.latencyMs;
     if (fault?.kind === "lost") return await silence();
     await pass(this.#serviceClock, latencyMs / 2 + (fault?.kind === "late" ? fault.byMs : 0));

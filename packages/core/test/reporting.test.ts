@@ -2,7 +2,7 @@ import { ConfigurationError, Elector, MemoryLeaseStore, Observer, pinoLogger, St
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
-import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
+import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ElectionWorld, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
 import { Lines } from "./lines.ts";
 
@@ -37,6 +37,13 @@ async function outage(candidates: readonly Candidate[], forMs: number): Promise<
   await world.clock.advance(LEASE_MS + 2 * RETRY_PERIOD_MS);
 }
 
+/** Stops an elector whose store does not answer. */
+async function stopped(elector: Elector): Promise<void> {
+  const stopping = elector.stop();
+  await world.clock.advance(LEASE_MS);
+  await stopping;
+}
+
 describe("an outage", () => {
   test("is one warning when it begins, one when it lasts, and one when it is over, however many electors share the store", async () => {
     const first = world.candidate("a", { logger: lines });
@@ -57,6 +64,27 @@ describe("an outage", () => {
       ["info", "The faulty store answers again, after … s."],
     ]);
     for (const { elector } of candidates) await elector.stop();
+  });
+
+  test("is told no further once nobody asks any more, and another is a matter of its own", async () => {
+    const a = world.candidate("a", { logger: lines });
+    const quiet = world.candidate("q", { beside: a, logger: lines, election: "quiet" });
+    for (const { elector } of [a, quiet]) void elector.run(untilAborted);
+    await world.clock.advance(60_000);
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(6_000);
+    for (const { elector } of [a, quiet]) await stopped(elector);
+    await world.clock.advance(60_000);
+    a.records.heal();
+    lines.all.length = 0;
+
+    a.run();
+    await world.clock.advance(60_000);
+    expect(lines.all.filter(({ attributes }) => "store" in attributes)).toEqual([]);
+    await outage([a], 6_000);
+
+    expect(lines.all.filter(({ attributes }) => "store" in attributes).map(({ level }) => level)).toEqual(["warn", "info"]);
+    await a.elector.stop();
   });
 
   test("that soon follows another is said only if it lasts", async () => {

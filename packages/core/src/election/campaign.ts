@@ -45,7 +45,6 @@ export class Campaign {
   /** Apart, so that no attempt waits for looks to be made up for. */
   readonly #attemptPace: LookPace;
   readonly #turn: Turn;
-  readonly #begunMs: number;
   /** The first look is acted on at once: only those who have waited learn of something at the same instant. */
   #isFirst = true;
 
@@ -53,7 +52,6 @@ export class Campaign {
     const { store, election, clock, timing } = options;
     this.#options = options;
     this.#signal = signal;
-    this.#begunMs = clock.monotonicMs();
     this.#looks = new LookTimer({ store, election, clock, retryPeriodMs: timing.retryPeriodMs }, signal);
     this.#lookPace = new LookPace(clock, timing);
     this.#attemptPace = new LookPace(clock, timing);
@@ -150,15 +148,14 @@ export class Campaign {
 
   /** Reports that the store fails, and gives up where it has done nothing but refuse for a whole lease. */
   #report(error: unknown): void {
-    const { candidacy, timing, election, journal, failsFast } = this.#options;
+    const { candidacy, timing, journal, failsFast } = this.#options;
     const { contact } = candidacy;
     const { leaseDurationMs } = timing;
-    const givesUp = failsFast && contact.isRefused;
-    // What others met before this campaign is no lease of this one's.
-    const refusedMs = Math.min(contact.refusedMs, this.#options.clock.monotonicMs() - this.#begunMs);
-    if (givesUp && refusedMs >= leaseDurationMs) throw error;
-    const leftS = Math.ceil((leaseDurationMs - refusedMs) / 1_000);
-    const consequence = givesUp ? `If nothing else comes of it, this campaign is given up in ${leftS} s.` : undefined;
-    contact.report({ journal, election, leaseDurationMs, consequence });
+    const { refusedMs } = contact;
+    const givesUpInMs = failsFast && refusedMs !== undefined ? leaseDurationMs - refusedMs : Infinity;
+    if (givesUpInMs <= 0) throw error;
+    const leftS = Math.ceil(givesUpInMs / 1_000);
+    const consequence = leftS < Infinity ? `If nothing else comes of it, this campaign is given up in ${leftS} s.` : undefined;
+    contact.report({ journal, leaseDurationMs, consequence });
   }
 }

@@ -6,12 +6,13 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
-import { contactWith, type RequestKind, type StoreContact } from "./store-contact.ts";
+import type { RequestKind, StoreContact } from "./store-contact.ts";
 import type { Timing } from "./timing.ts";
 
 export interface CandidacyOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
+  readonly contact: StoreContact;
   readonly election: string;
   readonly candidateId: string;
   readonly wishes: Pick<ElectorOptions, "value" | "minTerm" | "reservation">;
@@ -30,7 +31,7 @@ export class Candidacy {
 
   constructor(options: CandidacyOptions) {
     this.#options = options;
-    this.contact = contactWith(options.store, options.clock);
+    this.contact = options.contact;
   }
 
   /** @throws {TermRegressedError} for a term below one that this process has seen. */
@@ -89,8 +90,7 @@ export class Candidacy {
   }
 
   /**
-   * Proves once for each store that this process may write: who finds another leading would else learn only at the takeover
-   * that it may not.
+   * Proves that this process may write: who finds another leading would else learn only at the takeover that it may not.
    */
   async prove(signal: AbortSignal): Promise<void> {
     const { store, election, timing } = this.#options;

@@ -1,9 +1,10 @@
-import { AlreadyAbortedError, ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
+import { ConfigurationError, LeadershipEndedError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import type { Clock } from "../time/clock.ts";
 import { Announcements } from "./announcements.ts";
+import { CallClaim } from "./call-claim.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
@@ -14,6 +15,7 @@ import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leaders
 import { Leading, type TaskResult } from "./leading.ts";
 import { leaderOf, Observer } from "./observer.ts";
 import { StandingBack } from "./standing-back.ts";
+import { StoreContact } from "./store-contact.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
 
 /** The options of every waiting call. */
@@ -27,17 +29,6 @@ export type TryRunOutcome<T> =
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
   /** `busy`: this elector itself was at work; nothing was sent. */
   | { readonly elected: false; readonly reason?: "busy" | undefined; readonly leader?: Leader | undefined };
-
-/** The call that an elector is busy with. */
-interface Call {
-  readonly name: string;
-  /** Aborts with the caller's signal, and by `stop`. */
-  readonly signal: AbortSignal;
-  /** To be called when the call has settled: it is over once no task is pending any more either. */
-  readonly done: () => void;
-  readonly stop: () => void;
-  readonly over: Promise<void>;
-}
 
 /**
  * One candidate in one election.
@@ -61,12 +52,13 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #timing: Timing;
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
+  readonly #claim: CallClaim;
+  readonly #contact: StoreContact;
   readonly #journal: Journal;
   readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
   readonly #leading: Leading<LeadershipOf<Store>>;
-  #call: Call | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions<Store>) {
@@ -77,7 +69,15 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.election = options.election;
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     const { election, candidateId } = this;
-    const common = { clock: this.#clock, store: this.#store, timing: this.#timing, wishes: options };
+    this.#claim = new CallClaim(election);
+    this.#contact = new StoreContact(this.#store, election, this.#clock);
+    const common = {
+      clock: this.#clock,
+      store: this.#store,
+      contact: this.#contact,
+      timing: this.#timing,
+      wishes: options,
+    };
     const journal = Journal.to(options.logger);
     this.#journal = journal;
     const announcements = new Announcements({ election, candidateId, clock: this.#clock, journal });
@@ -114,7 +114,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       leading: validForMs > 0,
       ...(tenure ? { term: tenure.term } : {}),
       validForMs,
-      ...this.#candidacy.contact.health,
+      ...this.#contact.health,
     };
   }
 
@@ -131,18 +131,18 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   /**
    * Campaigns, leads, and campaigns again, until the signal aborts or `stop` is called; then it drains, releases and
    * resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on.
-   * Once the store has taken a write, its failures never end it: it steps down in time, and is back when the store is. The task is never called on a
+   * Once the store has taken a write of this election, its failures never end it: it steps down in time, and is back when the store is. The task is never called on a
    * term that is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
    *
    * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
    *   hold this election. {StoreError} if the store has done nothing but refuse (no rights, no table) for a lease, and never
-   *   took a write of this process before, unless `startup` is 'patient'. {AlreadyAbortedError} if the signal has aborted before.
+   *   took a write of this process in this election before, unless `startup` is 'patient'. {AlreadyAbortedError} if the signal has aborted before.
    *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
    *   throws while its signal has not aborted, after the lease was released.
    */
   async run(task: LeaderTask<unknown, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<void> {
     checkTask("run", task);
-    const { signal, done } = this.#begin("run", options.signal);
+    const { signal } = this.#claim.begin("run", options.signal);
     try {
       while (!signal.aborted) {
         this.#standBy();
@@ -152,7 +152,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
         if (lease) await this.#lead(lease, task, signal);
       }
     } finally {
-      done();
+      this.#settled();
     }
   }
 
@@ -164,7 +164,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
    */
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership & LeadershipOf<Store>> {
-    const { signal, done } = this.#begin("campaign", options.signal);
+    const { signal } = this.#claim.begin("campaign", options.signal);
     try {
       for (;;) {
         this.#standBy();
@@ -175,7 +175,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
         signal.throwIfAborted();
       }
     } finally {
-      done();
+      this.#settled();
     }
   }
 
@@ -190,8 +190,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    */
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     checkTask("tryRun", task);
-    if (this.#call) return { elected: false, reason: "busy" };
-    const { signal, done } = this.#begin("tryRun", options.signal);
+    if (this.#claim.call) return { elected: false, reason: "busy" };
+    const { signal } = this.#claim.begin("tryRun", options.signal);
     try {
       const lease = await this.#try(signal);
       const led = lease && (await this.#lead(lease, task, signal));
@@ -199,7 +199,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       signal.throwIfAborted();
       return { elected: false, ...(this.leader ? { leader: this.leader } : {}) };
     } finally {
-      done();
+      this.#settled();
     }
   }
 
@@ -208,15 +208,15 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * elected, or this elector was at work already.
    */
   async tryCampaign(options: WaitOptions = {}): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
-    if (this.#call) return undefined;
-    const { signal, done } = this.#begin("tryCampaign", options.signal);
+    if (this.#claim.call) return undefined;
+    const { signal } = this.#claim.begin("tryCampaign", options.signal);
     try {
       const lease = await this.#try(signal);
       const leadership = lease && (await this.#hold(lease, signal));
       if (!leadership) signal.throwIfAborted();
       return leadership;
     } finally {
-      done();
+      this.#settled();
     }
   }
 
@@ -242,7 +242,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
    */
   async stop(): Promise<void> {
-    const call = this.#call;
+    const { call } = this.#claim;
     if (!call) return;
     call.stop();
     const { tenure } = this.#leading;
@@ -267,40 +267,16 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return observer.observe(options);
   }
 
-  /**
-   * Claims the elector for one call. The claim lasts until the call has settled and no task is pending any more.
-   *
-   * The signal of the call is linked to the caller's by one listener: many electors may share that one, and each listener
-   * more makes adding and removing the others slower.
-   */
-  #begin(name: string, given: AbortSignal | undefined): Call {
-    if (this.#call) throw new ElectorBusyError(this.election, name, this.#call.name);
-    if (given !== undefined && !(given instanceof AbortSignal)) {
-      throw new ConfigurationError(`The signal given to ${name} is not an AbortSignal.`, { election: this.election });
-    }
-    if (given?.aborted) throw new AlreadyAbortedError(name, given, this.election);
-    const linked = new AbortController();
-    const onAbort = (): void => linked.abort(given?.reason);
-    given?.addEventListener("abort", onAbort, { once: true });
-    const { promise: over, resolve } = Promise.withResolvers<void>();
+  /** Frees the elector, once no task is pending any more: `run` may have given up waiting for it, or it is held by hand. */
+  #settled(): void {
     const free = (): void => {
-      given?.removeEventListener("abort", onAbort);
-      this.#call = undefined;
+      this.#claim.free();
+      this.#contact.end();
       this.#announcements.setState({ state: "stopped" });
-      resolve();
     };
-    this.#call = {
-      name,
-      signal: linked.signal,
-      stop: () => linked.abort(new DOMException(`The elector of '${this.election}' was stopped.`, "AbortError")),
-      over,
-      done: () => {
-        // A leadership held by hand, or a task that is still pending although run has given up waiting for it.
-        if (this.#leading.tenure) void this.#leading.tenure.finished.then(free);
-        else free();
-      },
-    };
-    return this.#call;
+    const { tenure } = this.#leading;
+    if (tenure) void tenure.finished.then(free);
+    else free();
   }
 
   /** One look and, where it shows a chance, one attempt. */

@@ -6,7 +6,7 @@ import type { Announcements } from "./announcements.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import type { Leadership, LeaderTask } from "./leadership.ts";
 import type { StandingBack } from "./standing-back.ts";
-import { contactWith } from "./store-contact.ts";
+import type { StoreContact } from "./store-contact.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import { Tenure } from "./tenure.ts";
 import type { Timing } from "./timing.ts";
@@ -17,6 +17,7 @@ export const OVERRUN_EXIT_CODE = 70;
 export interface LeadingOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
+  readonly contact: StoreContact;
   readonly timing: Timing;
   readonly wishes: Pick<
     ElectorOptions,
@@ -94,7 +95,7 @@ export class Leading<Led extends Leadership> {
   }
 
   #makeTenure(lease: Lease): Tenure<Led> {
-    const { clock, store, timing, wishes, announcements } = this.#options;
+    const { clock, store, contact, timing, wishes, announcements } = this.#options;
     const { term } = lease;
     return new Tenure<Led>({
       clock,
@@ -107,7 +108,7 @@ export class Leading<Led extends Leadership> {
       releaseTimeoutMs: wishes.releaseTimeoutMs ?? timing.attemptTimeoutMs,
       hooks: {
         renewed: () => {
-          contactWith(store, clock).answered("write");
+          contact.answered("write");
           announcements.emit("renewed", { term });
         },
         renewFailed: (error) => this.#renewFailed(lease, error),
@@ -122,12 +123,11 @@ export class Leading<Led extends Leadership> {
     });
   }
 
-  #renewFailed({ term, election }: Lease, error: unknown): void {
-    const { announcements, clock, journal, store, timing } = this.#options;
-    const contact = contactWith(store, clock);
+  #renewFailed({ term }: Lease, error: unknown): void {
+    const { announcements, contact, journal, timing } = this.#options;
     if (isStoreFailure(error)) {
       contact.failed("write", error);
-      contact.report({ journal, election, leaseDurationMs: timing.leaseDurationMs });
+      contact.report({ journal, leaseDurationMs: timing.leaseDurationMs });
     }
     announcements.emit("renewFailed", { term, error });
   }

@@ -3,7 +3,7 @@ import { AlreadyAbortedError, ConfigurationError, isMisuse, isStoreFailure } fro
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { checkOptions } from "../store/options.ts";
 import type { Leader } from "./leadership.ts";
-import { contactWith, type ContactHealth, type StoreContact } from "./store-contact.ts";
+import { StoreContact, type ContactHealth } from "./store-contact.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
@@ -66,7 +66,7 @@ export class Observer {
     this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
     this.#clock = sharedClock(options.store, options.clock);
     this.#journal = Journal.to(options.logger);
-    this.#contact = contactWith(this.#store, this.#clock);
+    this.#contact = new StoreContact(this.#store, this.#election, this.#clock);
   }
 
   /** The contact with the store at this very moment: for health checks. */
@@ -110,6 +110,7 @@ export class Observer {
       if (!signal?.aborted) throw error;
     } finally {
       looks.stop();
+      this.#contact.end();
     }
   }
 
@@ -122,7 +123,7 @@ export class Observer {
       if (isMisuse(error)) throw error;
       if (!signal.aborted && isStoreFailure(error)) {
         this.#contact.failed("read", error);
-        this.#contact.report({ journal: this.#journal, election: this.#election, leaseDurationMs: LASTING_MS });
+        this.#contact.report({ journal: this.#journal, leaseDurationMs: LASTING_MS });
       }
       // An observer outlives its store's outages.
       return undefined;

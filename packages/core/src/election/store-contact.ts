@@ -1,14 +1,14 @@
-import { asSentence } from "../reporting/discreet.ts";
 import { isRefusal } from "../reporting/errors.ts";
-import type { Journal } from "../reporting/journal.ts";
 import { toldError, type ToldError } from "../reporting/told-error.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
+import { Recent } from "../time/recent.ts";
+import { SharedFailure, type Reporter } from "./shared-failure.ts";
 
 /** Whether a request was to change something: some may read and not write. */
 export type RequestKind = "read" | "write";
 
-/** The contact of this process with a store. */
+/** The contact of an elector or an observer with its store. */
 export interface ContactHealth {
   /** The time since the store last answered as it should; absent before it ever has. */
   readonly lastContactAgeMs?: number | undefined;
@@ -16,65 +16,53 @@ export interface ContactHealth {
   readonly lastError?: ToldError | undefined;
 }
 
-/** Somebody whom a failure has met, and who wants it to be known. */
-export interface Reporter {
-  readonly journal: Journal;
-  readonly election: string;
-  /** An outage that lasts for so long is reported again. */
-  readonly leaseDurationMs: number;
-  /** What becomes of the call, where that is not to go on trying. */
-  readonly consequence?: string | undefined;
+/** What all electors and observers of this process on one store share. */
+interface Shared {
+  readonly outages: SharedFailure;
+  /** Apart: rights may be missing for one election alone, for long, and must not hide an outage. */
+  readonly refusals: SharedFailure;
+  /** The elections of which the store has carried out a write of this process, or refused it for its condition alone. */
+  readonly proven: Recent<true>;
+  /** The elections of which somebody is about to find out. */
+  readonly proving: Set<string>;
 }
 
-interface Failure {
-  readonly sinceMs: number;
-  readonly kind: RequestKind;
-  error: unknown;
-  /** Who has been told of it, and whether that it lasts, too. */
-  readonly told: Map<Journal, "begun" | "lasting">;
-}
+const sharedBy = new WeakMap<LeaseStore, Shared>();
 
-/** A failure that follows a recovery sooner than this is reported only if it lasts: a store that comes and goes is one matter. */
-const QUIET_MS = 60_000;
-
-const contacts = new WeakMap<LeaseStore, StoreContact>();
-
-/** Returns the contact that all electors and observers of this process on that store share. */
-export function contactWith(store: LeaseStore, clock: Clock): StoreContact {
-  const contact = contacts.get(store) ?? new StoreContact(store.name, clock);
-  contacts.set(store, contact);
-  return contact;
+function sharedOn(store: LeaseStore, clock: Clock): Shared {
+  const known = sharedBy.get(store);
+  if (known) return known;
+  const shared = {
+    outages: new SharedFailure(store.name, clock),
+    refusals: new SharedFailure(store.name, clock),
+    proven: new Recent<true>(clock),
+    proving: new Set<string>(),
+  };
+  sharedBy.set(store, shared);
+  return shared;
 }
 
 /**
- * The contact of this process with one store: when it last answered, whether it is known to take our writes, and what has
- * been said of its failures. An outage is reported when it begins, when it has lasted for a lease, and when it is over: once
- * for each store and logger, however many electors there are.
+ * The contact of one elector or observer with its store: when that last answered, how it fails, and whether it is known to take
+ * this process's writes of that election. What is said of its failures is said once for all of a store.
  */
 export class StoreContact {
-  readonly #storeName: string;
+  readonly #election: string;
   readonly #clock: Clock;
+  readonly #shared: Shared;
   #answeredMs: number | undefined;
-  #failure: Failure | undefined;
-  #recoveredMs = -Infinity;
+  #failure: { readonly kind: RequestKind; readonly error: unknown } | undefined;
   #refusedSinceMs: number | undefined;
-  /** The store has carried out a write of this process, or refused it for its condition alone. */
-  #isProven = false;
-  #isProving = false;
 
-  constructor(storeName: string, clock: Clock) {
-    this.#storeName = storeName;
+  constructor(store: LeaseStore, election: string, clock: Clock) {
+    this.#election = election;
     this.#clock = clock;
+    this.#shared = sharedOn(store, clock);
   }
 
-  /** Returns for how long there was nothing but refusals, before the first write was proven; 0 where there was anything else. */
-  get refusedMs(): number {
-    return this.#refusedSinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#refusedSinceMs;
-  }
-
-  /** Reports whether the store has only refused lately, and has never been known to take a write. */
-  get isRefused(): boolean {
-    return this.#refusedSinceMs !== undefined;
+  /** The time for which there was nothing but refusals in this call, where no write was ever proven; else `undefined`. */
+  get refusedMs(): number | undefined {
+    return this.#refusedSinceMs === undefined ? undefined : this.#clock.monotonicMs() - this.#refusedSinceMs;
   }
 
   get health(): ContactHealth {
@@ -89,69 +77,67 @@ export class StoreContact {
    * only reads would not notice that writes succeed again.
    */
   get needsProof(): boolean {
-    return (!this.#isProven || this.#failure?.kind === "write") && !this.#isProving;
+    const { proving } = this.#shared;
+    return (!this.#isProven || this.#failure?.kind === "write") && !proving.has(this.#election);
   }
 
   /** Has the right to write proven. Rejects as the proof does. */
   async prove(proof: () => Promise<unknown>): Promise<void> {
-    this.#isProving = true;
+    const { proving } = this.#shared;
+    proving.add(this.#election);
     try {
       await proof();
       this.answered("write");
     } finally {
-      this.#isProving = false;
+      proving.delete(this.#election);
     }
   }
 
   answered(kind: RequestKind): void {
+    const { outages, refusals, proven } = this.#shared;
     this.#answeredMs = this.#clock.monotonicMs();
     if (kind === "write") {
-      this.#isProven = true;
+      proven.set(this.#election, true);
       this.#refusedSinceMs = undefined;
     }
     // Who may read, and not write, is not well yet.
-    if (this.#failure && (kind === "write" || this.#failure.kind === "read")) this.#recover(this.#failure);
+    if (kind === "read" && this.#failure?.kind === "write") return;
+    this.#failure = undefined;
+    outages.spares(this);
+    refusals.spares(this);
   }
 
   failed(kind: RequestKind, error: unknown): void {
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#failure) this.#failure.error = error;
-    else this.#failure = { sinceMs: nowMs, kind, error, told: new Map() };
-    if (this.#isProven || !isRefusal(error)) this.#refusedSinceMs = undefined;
-    else this.#refusedSinceMs ??= nowMs;
+    const { outages, refusals } = this.#shared;
+    this.#failure = { kind: this.#failure?.kind === "write" ? "write" : kind, error };
+    const isRefused = isRefusal(error);
+    if (isRefused) {
+      refusals.meets(this);
+      // That is an answer.
+      outages.spares(this);
+    } else outages.meets(this);
+    if (this.#isProven || !isRefused) this.#refusedSinceMs = undefined;
+    else this.#refusedSinceMs ??= this.#clock.monotonicMs();
   }
 
-  /** Says what is new about the failure: that it has begun, or that it lasts. */
-  report({ journal, election, leaseDurationMs, consequence }: Reporter): void {
-    const failure = this.#failure;
-    if (!failure) return;
-    const { sinceMs, error, told } = failure;
-    const lastedMs = this.#clock.monotonicMs() - sinceMs;
-    const { code, message } = toldError(error);
-    const attributes = { store: this.#storeName, election, code, error: message, lastedMs: Math.round(lastedMs) };
-    if (lastedMs >= leaseDurationMs && told.get(journal) !== "lasting") {
-      told.set(journal, "lasting");
-      const text = `The store still fails, for ${seconds(lastedMs)} now. ${message}`;
-      journal.warn("LEASEHOLD_STORE_STILL_FAILING", "error", text, attributes);
-    } else if (!told.has(journal) && sinceMs - this.#recoveredMs >= QUIET_MS) {
-      told.set(journal, "begun");
-      const then = consequence ?? "It is asked again until it answers; a leader that cannot renew steps down in time.";
-      journal.warn("LEASEHOLD_STORE_FAILED", "warn", `${asSentence(message)} ${then}`, attributes);
-    }
+  /** Says what is new about the last failure. */
+  report(reporter: Omit<Reporter, "election">): void {
+    if (!this.#failure) return;
+    const { error } = this.#failure;
+    const { outages, refusals } = this.#shared;
+    const failure = isRefusal(error) ? refusals : outages;
+    failure.report(error, { ...reporter, election: this.#election });
   }
 
-  #recover({ sinceMs, told }: Failure): void {
-    this.#failure = undefined;
-    const lastedMs = this.#clock.monotonicMs() - sinceMs;
-    if (told.size > 0) this.#recoveredMs = this.#clock.monotonicMs();
-    for (const journal of told.keys()) {
-      const attributes = { store: this.#storeName, lastedMs: Math.round(lastedMs) };
-      const text = `The ${this.#storeName} store answers again, after ${seconds(lastedMs)}.`;
-      journal.warn("LEASEHOLD_STORE_RECOVERED", "info", text, attributes);
-    }
+  /** The call is over: the store is asked no more. */
+  end(): void {
+    const { outages, refusals } = this.#shared;
+    outages.loses(this);
+    refusals.loses(this);
+    this.#refusedSinceMs = undefined;
   }
-}
 
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
+  get #isProven(): boolean {
+    return this.#shared.proven.get(this.#election) === true;
+  }
 }
