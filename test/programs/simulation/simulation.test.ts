@@ -1,5 +1,5 @@
 /**
- * Some thousand elections in virtual time, checked after every step; `npm run simulate` runs as many as one likes. That
+ * Some hundred elections in virtual time, checked after every step; `npm run simulate` runs as many as one likes. That
  * the checks catch what they are there for is shown by mutants.long.test.ts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
@@ -15,11 +15,11 @@ import { printTimeline } from "./timeline.ts";
 
 /** The real SDKs take ten times as long. */
 const RUNS: Readonly<Record<StoreKind, number>> = {
-  records: 400,
-  "records with a push": 400,
-  "records with a clock": 400,
-  blob: 75,
-  dynamodb: 30,
+  records: 150,
+  "records with a push": 150,
+  "records with a clock": 150,
+  blob: 40,
+  dynamodb: 20,
 };
 
 beforeAll(warmUp);
