@@ -158,6 +158,20 @@ describe("what is written", () => {
     ]);
   });
 
+  test("names the election also where the reason of the end is the caller's", async () => {
+    const stop = new AbortController();
+    const a = world.candidate("a", { logger: lines });
+    const running = a.elector.run(untilAborted, { signal: stop.signal });
+    await world.clock.advance(1_000);
+    stop.abort(new Error("SIGTERM"));
+    await running;
+
+    expect(lines.all.find(({ attributes }) => attributes?.["event"] === "ending")).toMatchObject({
+      level: "info",
+      message: `Ending '${ELECTION}', term 1: SIGTERM`,
+    });
+  });
+
   test("an overrun is a process warning without a logger", async () => {
     const task = new StubbornTask();
     const a = world.candidate("a", { logger: undefined });

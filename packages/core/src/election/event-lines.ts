@@ -22,10 +22,12 @@ const LINES: Lines = {
     message: `Leading '${election}', term ${term}.`,
     attributes: { term },
   }),
-  ending: ({ term, reason }) => {
+  ending: ({ election, term, reason }) => {
     const { code, message } = toldError(reason);
     const level = isLeaseholdError(reason, "LEASE_LOST") ? "warn" : "info";
-    return { level, message, attributes: { term, code } };
+    // The caller's own reason may say as little as "This operation was aborted".
+    const text = isLeaseholdError(reason) ? message : `Ending '${election}', term ${term}: ${message}`;
+    return { level, message: text, attributes: { term, code } };
   },
   stoppedLeading: ({ election, term, released }) => ({
     level: "info",
