@@ -1,7 +1,8 @@
-import { fork, spawn, type ChildProcess } from "node:child_process";
+import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { hostMs } from "../clocks/host-clock.ts";
+import { guardFrozen } from "./frozen-guard.ts";
 import { reachesState } from "./process-state.ts";
 
 /** Most of a start is the compilation of an SDK. */
@@ -95,9 +96,7 @@ export class LineProcess<Line> {
 
   /** SIGSTOP: resolves once it does not run. */
   async freeze(): Promise<void> {
-    // A stopped process cannot notice that its parent has died. This shell does, and ends it.
-    const end = 'trap "" INT TERM HUP; read -r _; kill -KILL "$0"';
-    this.#guard = spawn("/bin/sh", ["-c", end, String(this.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+    this.#guard = guardFrozen(this.pid);
     this.#child.kill("SIGSTOP");
     // The signal takes effect a little after `kill` returns.
     await reachesState(this.pid, "stopped", "gone");

@@ -1,0 +1,10 @@
+import { spawn, type ChildProcess } from "node:child_process";
+
+/**
+ * Starts a shell that kills the process `pid` once this one has ended: a stopped process cannot notice that itself. Whoever
+ * needs it no longer kills the shell.
+ */
+export function guardFrozen(pid: number): ChildProcess {
+  const end = 'trap "" INT TERM HUP; read -r _; kill -KILL "$0"';
+  return spawn("/bin/sh", ["-c", end, String(pid)], { stdio: ["pipe", "ignore", "ignore"] });
+}

@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process";
+import { cp, glob, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { DockerfileParser, type Copy, type Instruction } from "dockerfile-ast";
+import { validate } from "dockerfile-utils";
+
+/**
+ * A Dockerfile of an example: its faults, and what it does, done without containers. A stage is a folder here, which stands
+ * for `/app`; the base image is this machine.
+ */
+export class Dockerfile {
+  readonly #text: string;
+  readonly #instructions: readonly Instruction[];
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#instructions = DockerfileParser.parse(text).getInstructions();
+  }
+
+  /** What a linter finds, and what it leaves to us: the user, the form of CMD, and the version of the base. */
+  get faults(): string[] {
+    const lastFrom = this.#instructions.findLastIndex((each) => each.getKeyword() === "FROM");
+    const user =
+      this.#instructions
+        .slice(lastFrom)
+        .findLast((each) => each.getKeyword() === "USER")
+        ?.getArgumentsContent() ?? "root";
+    const bases = this.#named("FROM").map((each) => each.getArguments()[0]?.getValue() ?? "");
+    return [
+      ...validate(this.#text).map(({ message }) => (typeof message === "string" ? message : message.value)),
+      ...(/^(root|0)(:|$)/.test(user) ? ["It runs as root."] : []),
+      ...(this.command[0] === "node" ? [] : ["CMD is not node, in the form of an array: something else would get the signals."]),
+      ...bases.filter((base) => !/:(?!latest)/.test(base)).map((base) => `${base} names no version.`),
+    ];
+  }
+
+  /** The program of its CMD. */
+  get command(): [string, ...string[]] {
+    return wordsOf(this.#named("CMD")[0]);
+  }
+
+  /** The program of its HEALTHCHECK. */
+  get healthCommand(): [string, ...string[]] {
+    return wordsOf(this.#named("HEALTHCHECK")[0]);
+  }
+
+  /**
+   * Carries out its COPYs and RUNs in folders below `into`, one for each stage.
+   * @param prepare called with the folder of each stage at its beginning.
+   * @returns the folder of the last stage.
+   */
+  async build(context: string, into: string, prepare: (stage: string) => Promise<void>): Promise<string> {
+    const stages = new Map<string, string>();
+    let stage = "";
+    for (const instruction of this.#instructions) {
+      const words = instruction.getArguments().map((each) => each.getValue());
+      if (instruction.getKeyword() === "FROM") {
+        stage = join(into, `stage-${stages.size}`);
+        stages.set(words[2] ?? "", stage);
+        await mkdir(stage, { recursive: true });
+        await prepare(stage);
+      } else if (instruction.getKeyword() === "COPY") {
+        const from = (instruction as Copy).getFromFlag()?.getValue();
+        await copy(from ? (stages.get(from) ?? "") : context, words.slice(0, -1), join(stage, words.at(-1)!));
+      } else if (instruction.getKeyword() === "RUN") {
+        await promisify(execFile)("sh", ["-c", instruction.getArgumentsContent()!], { cwd: stage });
+      }
+    }
+    return stage;
+  }
+
+  #named(keyword: string): readonly Instruction[] {
+    return this.#instructions.filter((each) => each.getKeyword() === keyword);
+  }
+}
+
+/** Copies as COPY does: a folder by its content, files into a folder that ends in a slash. @throws where a source is missing. */
+async function copy(from: string, sources: readonly string[], to: string): Promise<void> {
+  for (const source of sources) {
+    const found = await Array.fromAsync(glob(source.replace(/^\/app\//, ""), { cwd: from }));
+    if (found.length === 0) throw new Error(`COPY finds no ${source}.`);
+    for (const name of found) await cp(join(from, name), to.endsWith("/") ? join(to, name) : to, { recursive: true });
+  }
+}
+
+/** The words of a command in the form of an array; all of it as one word where it is for a shell. */
+function wordsOf(instruction: Instruction | undefined): [string, ...string[]] {
+  const text = (instruction?.getArgumentsContent() ?? "").replace(/^CMD /, "");
+  return text.startsWith("[") ? (JSON.parse(text) as [string, ...string[]]) : [text];
+}

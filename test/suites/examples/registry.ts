@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join } from "node:path";
+import { run } from "../../programs/packaging/command.ts";
+import { pack, type Manifest, type Tarball } from "../../programs/packaging/tarball.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+/** A registry that has our packages as they would be published, and nothing else; npm asks its usual one for the rest. */
+export interface Registry extends AsyncDisposable {
+  /** The line of an .npmrc that sends npm here for our packages. */
+  readonly npmrc: string;
+}
+
+/** Builds and packs every package that is published, into `folder`, and serves them. */
+export async function startRegistry(folder: string): Promise<Registry> {
+  const workspaces = readdirSync(join(root, "packages"))
+    .map((name) => join(root, "packages", name))
+    .map((path) => ({ folder: path, manifest: JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest }))
+    .filter(({ manifest }) => manifest.private !== true);
+  run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-b", ...workspaces.map((each) => each.folder)], root);
+  const tarballs = new Map(workspaces.map((workspace) => [workspace.manifest.name, pack(workspace, folder)]));
+
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? "").slice(1);
+    const tarball = tarballs.get(path);
+    if (tarball) {
+      response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify(packument(tarball, `http://${request.headers.host}`)));
+    } else if ([...tarballs.values()].some((each) => basename(each.path) === path)) {
+      void readFile(join(folder, path)).then((content) => response.end(content));
+    } else {
+      response.writeHead(404).end();
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    npmrc: `@leasehold:registry=http://127.0.0.1:${(server.address() as AddressInfo).port}/\n`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** What npm asks of a package: its versions. There is one. */
+function packument({ manifest, path }: Tarball, origin: string): object {
+  const { name, version } = manifest;
+  const published = { ...manifest, dist: { tarball: `${origin}/${basename(path)}` } };
+  return { name, "dist-tags": { latest: version }, versions: { [version]: published } };
+}
