@@ -1,5 +1,6 @@
+import { fileURLToPath } from "node:url";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
-import { StorageSharedKeyCredential } from "@azure/storage-blob";
+import { BlobServiceClient, ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { Firestore } from "@google-cloud/firestore";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { LeaseStore } from "@leasehold/core";
@@ -7,6 +8,8 @@ import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
+import { createConnection } from "mysql2/promise";
+import { Client } from "pg";
 
 /** The services that the mistakes are made on. */
 export interface Services {
@@ -15,16 +18,19 @@ export interface Services {
   readonly dynalite: string;
   readonly mysql: string;
   readonly postgres: string;
+  /** A DynamoDB with the table, and the host of a Firestore; both refuse whoever writes. */
+  readonly readableItems: string;
+  readonly readableDocuments: string;
 }
 
-type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore>>;
+type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore | Promise<LeaseStore>>>;
 
 const CLOSED = "127.0.0.1:1";
 const UNKNOWN = "nowhere.invalid";
 const ACCOUNT = "devstoreaccount1";
 /** As long as a key has to be, and no account's. */
 const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
-const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
+export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
 
 /** What new users set up wrongly, by store. */
 export const MISTAKES: Readonly<Record<string, Mistakes>> = {
@@ -32,6 +38,7 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
     "the key is wrong": ({ azurite }) => blobs(`${azurite}/${ACCOUNT}`, WRONG_KEY),
     "the container is missing": ({ azurite }) =>
       new BlobLeaseStore({ connectionString: azuriteConnectionString(azurite), containerName: "missing" }),
+    "it may read and not write": ({ azurite }) => readableBlobs(azurite),
     "nobody is logged in": () =>
       new BlobLeaseStore({
         accountUrl: "https://acme.blob.core.windows.net",
@@ -46,12 +53,14 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
     "nobody is logged in": ({ dynalite }) =>
       items({ ...AWS, endpoint: dynalite, credentials: async () => Promise.reject(noAwsCredentials()) }),
     "the table is missing": ({ dynalite }) => items({ ...AWS, endpoint: dynalite }),
+    "it may read and not write": ({ readableItems }) => items({ ...AWS, endpoint: readableItems }),
     "nobody listens": () => items({ ...AWS, endpoint: `http://${CLOSED}` }),
     "the host is unknown": () => items({ ...AWS, endpoint: `http://${UNKNOWN}` }),
   },
   Firestore: {
     "no project is set": () => new FirestoreLeaseStore({ firestore: new Firestore() }),
     "nobody is logged in": () => new FirestoreLeaseStore({ firestore: new Firestore({ projectId: "acme" }) }),
+    "it may read and not write": ({ readableDocuments }) => documents(readableDocuments),
     "nobody listens": () => documents(CLOSED),
     "the host is unknown": () => documents(`${UNKNOWN}:443`),
   },
@@ -59,6 +68,7 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
   PostgreSQL: servers("postgres", ({ postgres }) => postgres),
   SQLite: {
     "the folder is missing": () => new SqlLeaseStore({ sqlite: "/no/such/folder/leases.db" }),
+    "the file is no database": () => new SqlLeaseStore({ sqlite: fileURLToPath(import.meta.url) }),
   },
 };
 
@@ -69,9 +79,53 @@ function servers(kind: "mysql" | "postgres", urlOf: (services: Services) => stri
     "the user is unknown": (services) => store(services, { username: "stranger", password: "wrong" }),
     "the database is missing": (services) => store(services, { pathname: "/missing" }),
     "the tables are missing": (services) => store(services, {}),
+    "it may read and not write": async (services) => {
+      await allowReading[kind](urlOf(services));
+      return store(services, { username: "reader", password: "reader", pathname: "/readable" });
+    },
     "nobody listens": (services) => store(services, { host: CLOSED }),
     "the host is unknown": (services) => store(services, { hostname: UNKNOWN }),
   };
+}
+
+/** Makes a database `readable` with the tables, and a user who may only read them. */
+const allowReading = {
+  async mysql(url: string): Promise<void> {
+    const admin = await createConnection(url);
+    await admin.query("CREATE DATABASE readable");
+    await using store = new SqlLeaseStore({ mysql: Object.assign(new URL(url), { pathname: "/readable" }).href });
+    await store.migrate();
+    await admin.query("CREATE USER reader IDENTIFIED BY 'reader'");
+    await admin.query("GRANT SELECT ON readable.* TO reader");
+    await admin.end();
+  },
+  async postgres(url: string): Promise<void> {
+    const admin = new Client(url);
+    await admin.connect();
+    await admin.query("CREATE DATABASE readable");
+    await admin.query("CREATE ROLE reader LOGIN PASSWORD 'reader'");
+    await admin.end();
+    const readable = new URL(url);
+    readable.pathname = "/readable";
+    await using store = new SqlLeaseStore({ postgres: readable.href });
+    await store.migrate();
+    const owner = new Client(readable.href);
+    await owner.connect();
+    await owner.query("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
+    await owner.end();
+  },
+};
+
+async function readableBlobs(azurite: string): Promise<LeaseStore> {
+  const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(azurite));
+  const container = service.getContainerClient("readable");
+  await container.create();
+  await container.getBlockBlobClient("nightly-billing").upload("", 0);
+  const url = await container.generateSasUrl({
+    permissions: ContainerSASPermissions.parse("rl"),
+    expiresOn: new Date(Date.now() + 3_600_000),
+  });
+  return new BlobLeaseStore({ container: new ContainerClient(url) });
 }
 
 function blobs(accountUrl: string, key: string): LeaseStore {
@@ -79,7 +133,7 @@ function blobs(accountUrl: string, key: string): LeaseStore {
   return new BlobLeaseStore({ accountUrl, containerName: "leases", credential });
 }
 
-function items(settings: DynamoDBClientConfig): LeaseStore {
+export function items(settings: DynamoDBClientConfig): DynamoDBLeaseStore {
   return new DynamoDBLeaseStore({ tableName: "leases", client: new DynamoDBClient(settings) });
 }
 

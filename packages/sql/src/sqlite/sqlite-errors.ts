@@ -12,6 +12,8 @@ const FULL = 13;
 const PERM = 3;
 const AUTH = 23;
 
+const NO_DATABASE = " What is there is something else, which stays as it is: give the store another path.";
+
 /**
  * Returns the meaning of an error of `node:sqlite`. A statement that fails has changed nothing, except where the disk fails: the last
  * write of a commit may be the one that did.
@@ -28,5 +30,6 @@ export function sqliteMeaning(error: unknown): Meaning | undefined {
   if (code === ERROR && /no such column|has no column/.test(message ?? ""))
     return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (code === IOERR || code === FULL) return { code: "STORE_UNAVAILABLE", notApplied: false };
-  return { code: code === NOTADB ? "STORE_REJECTED" : "STORE_UNAVAILABLE", notApplied: true };
+  if (code === NOTADB) return { code: "STORE_REJECTED", notApplied: true, advice: NO_DATABASE };
+  return { code: "STORE_UNAVAILABLE", notApplied: true };
 }
