@@ -27,6 +27,7 @@ import {
   duration,
   RecordOccurrenceStore,
   ServiceClock,
+  timedCheck,
   type AcquireOutcome,
   type AcquireRequest,
   type Lease,
@@ -141,11 +142,12 @@ export class BlobLeaseStore implements LeaseStore {
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
     checkName("election", election);
     const { requests, reader } = this.#parts;
-    const begunMs = this.clock.monotonicMs();
-    await reader.read(election, { timeoutMs, signal });
-    const readMs = this.clock.monotonicMs() - begunMs;
-    await requests.probe(election, { timeoutMs, signal });
-    return { readMs, writeMs: this.clock.monotonicMs() - begunMs - readMs };
+    const limits = { timeoutMs, signal };
+    return await timedCheck(
+      this.clock,
+      () => reader.read(election, limits),
+      () => requests.probe(election, limits),
+    );
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

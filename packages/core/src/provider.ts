@@ -40,6 +40,7 @@ export { checkOptions } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";
+export { timedCheck } from "./store/check.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, discreet } from "./reporting/discreet.ts";

@@ -122,6 +122,22 @@ describe("before the first contact", () => {
     await leading.settled;
   });
 
+  test("a standby that is stopped while its proof is not answered stops at once", async () => {
+    const leader = world.candidate("leader");
+    const leading = leader.run();
+    await world.clock.advance(1_000);
+    a.records.failAll({ kind: "lost" }, "put");
+    const settled = await runFor(a, 500);
+    expect(world.service.count("a", "put")).toBe(1);
+
+    void a.elector.stop();
+    await world.clock.advance(1);
+
+    expect(settled).toMatchObject({ outcome: "resolved" });
+    leading.stop();
+    await leading.settled;
+  });
+
   test("a standby proves once that it may write, and so do all electors on its store together", async () => {
     const leader = world.candidate("leader");
     const leading = leader.run();

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { Administration, type OrderLimits, type Standing } from "../store/administration.ts";
+import { timedCheck } from "../store/check.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type {
@@ -114,11 +115,12 @@ export class RecordLeaseStore implements LeaseStore {
 
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
     checkName("election", election);
-    const begunMs = this.clock.monotonicMs();
-    await this.#seen.read(election, { timeoutMs, signal });
-    const readMs = this.clock.monotonicMs() - begunMs;
-    await this.#seen.probe(election, { timeoutMs });
-    return { readMs, writeMs: this.clock.monotonicMs() - begunMs - readMs };
+    const limits = { timeoutMs, signal };
+    return await timedCheck(
+      this.clock,
+      () => this.#seen.read(election, limits),
+      () => this.#seen.probe(election, limits),
+    );
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

@@ -7,8 +7,8 @@ import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, StoredRecord } f
 /** The longest wait before a write that met a transaction of somebody else's is sent again. */
 const CONFLICT_WAIT_MS = 20;
 
-/** Bounds of a read. */
-export type ReadLimits = RequestLimits & Pick<ReadOptions, "signal">;
+/** Bounds of a request that its caller may give up at any time. */
+export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
 
 /** The two requests to a service of records, each within its time. */
 export class RecordRequests {
@@ -21,7 +21,7 @@ export class RecordRequests {
   }
 
   /** Asks for the election's record; a reply that lags behind the last write will do where `consistent` is false. */
-  async get(election: string, { timeoutMs, signal }: ReadLimits, consistent: boolean): Promise<StoredRecord | undefined> {
+  async get(election: string, { timeoutMs, signal }: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
     return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
       this.#records.get(election, { signal: abandoned, consistent }),
     );
@@ -35,19 +35,19 @@ export class RecordRequests {
   async put(
     election: string,
     record: LeaseRecord,
-    { timeoutMs, ...put }: Omit<PutOptions, "signal"> & RequestLimits,
+    { timeoutMs, signal, ...put }: Omit<PutOptions, "signal"> & GivenLimits,
   ): Promise<PutOutcome> {
     const untilMs = this.#clock.monotonicMs() + timeoutMs;
     const leftMs = (): number => untilMs - this.#clock.monotonicMs();
     for (;;) {
       try {
-        const request = this.#request(election, { operation: "put", writes: true, timeoutMs: leftMs() });
-        return await sendRequest(request, (signal) => this.#records.put(election, record, { ...put, signal }));
+        const request = this.#request(election, { operation: "put", writes: true, timeoutMs: leftMs(), signal });
+        return await sendRequest(request, (abandoned) => this.#records.put(election, record, { ...put, signal: abandoned }));
       } catch (error) {
         if (isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
         if (leftMs() - waitMs < timeoutMs / 2) throw error;
-        await sleep(this.#clock, waitMs);
+        await sleep(this.#clock, waitMs, signal);
         // A process that was frozen meanwhile has written nothing, for certain.
         if (leftMs() <= 0) throw error;
       }

@@ -6,7 +6,7 @@ import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import { AbandonedTerms } from "./abandoned-terms.ts";
 import type { Found } from "./holding.ts";
-import { RecordRequests, type ReadLimits } from "./record-requests.ts";
+import { RecordRequests, type GivenLimits } from "./record-requests.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import {
   fenceOf,
@@ -97,7 +97,7 @@ export class SeenRecords {
   /** Reads the record. A reply that lags behind the last write will do where `consistent` is false. */
   async read(
     election: string,
-    limits: ReadLimits,
+    limits: GivenLimits,
     { consistent }: Pick<GetOptions, "consistent"> = { consistent: true },
   ): Promise<Sighting | undefined> {
     const reply = await this.#ask(election, limits, consistent);
@@ -147,7 +147,7 @@ export class SeenRecords {
    * Sends a write whose condition must fail: it proves the right to write, and changes nothing.
    * @throws {ConfigurationError} if it was carried out.
    */
-  async probe(election: string, limits: RequestLimits): Promise<void> {
+  async probe(election: string, limits: GivenLimits): Promise<void> {
     // Without a fence: to change that, it would have to wait for the leader's transactions, and they for it.
     const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
     const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
@@ -158,7 +158,7 @@ export class SeenRecords {
     );
   }
 
-  async #ask(election: string, limits: ReadLimits, consistent: boolean): Promise<Reply> {
+  async #ask(election: string, limits: GivenLimits, consistent: boolean): Promise<Reply> {
     const sentAt = instantOf(this.clock);
     const stored = await this.#requests.get(election, limits, consistent);
     return { stored, sentAt, isContested: this.last(election)?.isContested(sentAt, stored) ?? false };
