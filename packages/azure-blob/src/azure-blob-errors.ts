@@ -142,10 +142,12 @@ export function lossOf(failure: BlobFailure): Extract<LossReason, "taken" | "bro
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const failure = readFailure(error);
-  const { status, code, cause } = failure;
+  const { status, code, fromService, cause } = failure;
   const errorCode = storeErrorCode(status, code);
   const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${ADVICE[errorCode] ?? ""}`;
-  const mayHaveArrived = status >= 500 || status === 408 || (status === 0 && !wasNeverSent(code));
+  // Only the service's own refusal proves that nothing was written; a stranger in its place may answer with a 4xx, too.
+  const isRefused = fromService && status >= 400 && status < 500 && status !== 408;
+  const mayHaveArrived = !isRefused && !wasNeverSent(code);
   const unknown = writes && mayHaveArrived && !NO_CREDENTIALS.has(code);
   const details = {
     store: STORE_NAME,

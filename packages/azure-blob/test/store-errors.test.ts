@@ -411,6 +411,13 @@ describe("an answer that does not come from the service, such as that of a capti
     await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_MISSING" });
   });
 
+  test.for([400, 403, 409, 429])("with status %d does not say that a write was not carried out", async (status, { world }) => {
+    const { store, lease } = await holding(world);
+    world.proxy.rule = () => ({ ...stranger, status });
+
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ mayHaveBeenApplied: true });
+  });
+
   test("elects nobody", async ({ world }) => {
     world.proxy.rule = ({ method, name }) =>
       name === "lease:acquire" ? { ...stranger, status: 201 } : method === "HEAD" || method === "PUT" ? stranger : undefined;
