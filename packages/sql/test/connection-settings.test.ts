@@ -126,6 +126,27 @@ await describeDatabases(["mysql"], (test) => {
       await world.run("SELECT * FROM leasehold_leases WHERE election = ? FOR UPDATE NOWAIT", [world.name()]);
     });
 
+    test("locks nothing to prove that it may write, also if its process freezes in between", async ({ world }) => {
+      await world.win(world.store());
+      const pool = await uncommitting(world);
+      let statements = 0;
+      const watched = {
+        end: () => pool.end(),
+        getConnection: async () => {
+          const connection = await pool.getConnection();
+          const query = async (options: never): Promise<unknown> => {
+            const result: unknown = await connection.query(options);
+            await world.run("SELECT * FROM leasehold_leases WHERE election = ? FOR UPDATE NOWAIT", [world.name()]);
+            statements += 1;
+            return result;
+          };
+          return new Proxy(connection, { get: (of, name): unknown => (name === "query" ? query : Reflect.get(of, name, of)) });
+        },
+      };
+      await world.store(watched).check({ election: world.election });
+      expect(statements).toBeGreaterThan(3);
+    });
+
     test("does not end run, in a pool of such and others", async ({ world }) => {
       const pool = createPool({ uri: world.place, connectionLimit: 2 });
       world.onEnd(() => pool.end());

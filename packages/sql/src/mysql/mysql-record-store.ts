@@ -1,13 +1,14 @@
 import { ConfigurationError, type Clock } from "@leasehold/core";
-import type {
-  Fence,
-  Fenced,
-  GetOptions,
-  LeaseRecord,
-  PutOptions,
-  PutOutcome,
-  RecordStoreCapabilities,
-  StoredRecord,
+import {
+  IMPOSSIBLE_VERSION,
+  type Fence,
+  type Fenced,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStoreCapabilities,
+  type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
@@ -92,7 +93,8 @@ export class MySqlRecordStore implements FencedRecordStore {
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
     const fence = this.#table.fences && options.fence;
-    const { seeds, whereRow } = this.#statements;
+    // Without a row to look at none is locked, which with autocommit off would last until the next round trip.
+    const whereRow = ifVersion === IMPOSSIBLE_VERSION ? `${this.#statements.whereRow} AND FALSE` : this.#statements.whereRow;
     const key = this.#key(election);
     const version = this.#clock.randomUuid();
     const set = this.#statements.set + (keepsNonce ? "" : SET_NONCE_AT);
@@ -110,7 +112,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     return await this.#run("put", election, signal, async (connection) => {
       const write = async (): Promise<UpdateResult> => {
         // The first acquisition of all makes the rows that every one competes for.
-        if (ifVersion === NO_VERSION) for (const seed of seeds) await connection.query(statement(seed, key));
+        if (ifVersion === NO_VERSION) for (const seed of this.#statements.seeds) await connection.query(statement(seed, key));
         signal.throwIfAborted();
         const [result] = (await connection.query(update())) as readonly [UpdateResult];
         return result;
