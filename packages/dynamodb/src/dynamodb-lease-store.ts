@@ -1,6 +1,13 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import { systemClock, type OccurrenceOptions } from "@leasehold/core";
-import { checkName, checkOptions, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { systemClock, type CheckOptions, type CheckReport, type OccurrenceOptions } from "@leasehold/core";
+import {
+  checkName,
+  checkOptions,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  duration,
+  RecordLeaseStore,
+  type Fenced,
+} from "@leasehold/core/provider";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { toStoreError } from "./dynamodb-errors.ts";
@@ -32,6 +39,16 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
     super(new DynamoDBRecordStore(table, { keyOf: leaseKey }), { clock });
     this.#client = client;
     this.#table = table;
+  }
+
+  /** Waits for what the control plane says of the table as well, for as long as of a request; the times told are without that. */
+  override async check(options: CheckOptions): Promise<CheckReport> {
+    const report = await super.check(options);
+    const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    await this.#table.fitness.wait(timeoutMs, signal);
+    signal?.throwIfAborted();
+    this.#table.fitness.demand(election);
+    return report;
   }
 
   /**

@@ -1,13 +1,14 @@
 import { GetItemCommand, UpdateItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
-import type {
-  GetOptions,
-  Interval,
-  LeaseRecord,
-  PutOptions,
-  PutOutcome,
-  RecordStore,
-  RecordStoreCapabilities,
-  StoredRecord,
+import {
+  IMPOSSIBLE_VERSION,
+  type GetOptions,
+  type Interval,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
 } from "@leasehold/core/provider";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { STORE_NAME } from "./dynamodb-errors.ts";
@@ -57,7 +58,9 @@ export class DynamoDBRecordStore implements RecordStore {
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, signal } = options;
     const { name, clock, requests, time, fitness } = this.#table;
-    await fitness.admit(election, record.leaseDurationMs);
+    // Of a probe's time nothing goes to the control plane, and nothing of the first write's wait to a probe.
+    if (ifVersion === IMPOSSIBLE_VERSION) fitness.demand(election);
+    else await fitness.admit(election, record.leaseDurationMs);
     const stamps = await this.#stamps(election, record, keepsNonce, signal);
     const version = clock.randomUuid();
     const command = new UpdateItemCommand({

@@ -20,7 +20,9 @@ export class TableCheck {
   readonly #requests: DynamoDBRequests;
   readonly #clock: Clock;
   readonly #tableName: string;
-  /** The answer to the first question, until a write has waited for it. */
+  /** The answer to the last question. */
+  #answer: Promise<void> | undefined;
+  /** The answer to the first question, until a write has waited for it: a takeover long after it waits for none. */
   #first: Promise<void> | undefined;
   #askAgainMs = -Infinity;
   /** The answer is known, or will never be: nothing more is asked. */
@@ -46,8 +48,8 @@ export class TableCheck {
     if (this.#settled || nowMs < this.#askAgainMs) return;
     const isFirst = this.#askAgainMs === -Infinity;
     this.#askAgainMs = nowMs + ASK_AGAIN_MS;
-    const answer = this.#describe(election);
-    if (isFirst) this.#first = answer;
+    this.#answer = this.#describe(election);
+    if (isFirst) this.#first = this.#answer;
   }
 
   /**
@@ -55,19 +57,32 @@ export class TableCheck {
    * @throws {ConfigurationError} if the table is known to be unfit for leases.
    */
   async admit(election: string, leaseDurationMs: number): Promise<void> {
-    this.#writes = true;
     this.ask(election);
     if (this.#first) await this.#waitFor(this.#first, leaseDurationMs * PATIENCE);
+    this.#first = undefined;
+    this.demand(election);
+  }
+
+  /** @throws {ConfigurationError} if the table is known to be unfit for leases. */
+  demand(election: string): void {
+    this.#writes = true;
     this.#warn();
     if (this.#eventual.length > 0) throw this.#unfit(election);
   }
 
-  async #waitFor(answer: Promise<void>, patienceMs: number): Promise<void> {
+  /** Waits for the answer to the last question, no longer than that, and until the signal aborts. */
+  async wait(patienceMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#answer) await this.#waitFor(this.#answer, patienceMs, signal);
+  }
+
+  async #waitFor(answer: Promise<void>, patienceMs: number, signal?: AbortSignal): Promise<void> {
     const outOfPatience = Promise.withResolvers<void>();
-    const timer = this.#clock.setTimer(() => outOfPatience.resolve(), patienceMs);
+    const giveUp = (): void => outOfPatience.resolve();
+    const timer = this.#clock.setTimer(giveUp, patienceMs);
+    signal?.addEventListener("abort", giveUp, { once: true });
     await Promise.race([answer, outOfPatience.promise]);
+    signal?.removeEventListener("abort", giveUp);
     timer.cancel();
-    this.#first = undefined;
   }
 
   /** Never rejects. */

@@ -200,6 +200,28 @@ test("a hundred electors on one store ask once, whoever leads", async () => {
   expect(fleet.service.served.descriptions).toBe(1);
 });
 
+describe("a check", () => {
+  test("finds an unfit table, however late the answer is", async () => {
+    const fleet = new Fleet();
+    fleet.service.control = { status: 200, body: { Table: { Replicas: REPLICAS } } };
+    fleet.question = { arrivals: [{ afterMs: 900, replyAfterMs: 900 }] };
+    const { store } = fleet.process();
+    await expect(fleet.clock.runUntil(store.check({ election: ELECTION }))).rejects.toMatchObject({ code: "CONFIGURATION" });
+  });
+
+  test("waits no longer for an answer than its signal says", async () => {
+    const fleet = new Fleet();
+    fleet.question = { arrivals: [] };
+    const { store } = fleet.process();
+    const giveUp = new AbortController();
+    const beganMs = fleet.clock.monotonicMs();
+    const checking = store.check({ election: ELECTION, signal: giveUp.signal });
+    fleet.clock.setTimer(() => giveUp.abort(new Error("enough")), 100);
+    await expect(fleet.clock.runUntil(checking)).rejects.toThrow("enough");
+    expect(Math.round(fleet.clock.monotonicMs() - beganMs)).toBe(100);
+  });
+});
+
 describe("a first write", () => {
   const EVENTUAL = { status: 200, body: { Table: { Replicas: REPLICAS } } };
 
@@ -215,6 +237,19 @@ describe("a first write", () => {
     const { store } = fleet.process();
     await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(20 + LEASE_MS / 20 + 20);
     await expect(msOf(fleet, () => store.acquire(acquiring({ election: "another" })))).resolves.toBe(20 + 20);
+  });
+
+  test("waits also after a check, whose own write does not", async () => {
+    const fleet = new Fleet();
+    fleet.question = { arrivals: [] };
+    const { store } = fleet.process();
+    const beganMs = fleet.clock.monotonicMs();
+    await expect(fleet.clock.runUntil(store.check({ election: ELECTION, timeoutMs: 1_000 }))).resolves.toEqual({
+      readMs: 20,
+      writeMs: 20,
+    });
+    expect(Math.round(fleet.clock.monotonicMs() - beganMs)).toBe(20 + 20 + 1_000);
+    await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(LEASE_MS / 20 + 20);
   });
 
   test("goes as soon as the answer is there", async () => {
