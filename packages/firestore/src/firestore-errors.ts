@@ -98,6 +98,10 @@ function storeCodeOf(code: number | undefined): StoreErrorCode {
   return code === undefined ? "STORE_UNAVAILABLE" : (STORE_CODES[code] ?? "STORE_REJECTED");
 }
 
+/**
+ * Final also where a metadata server was to tell the project and is down, which the SDK calls the same: it has asked that server
+ * for some ten seconds, and a Firestore asks once.
+ */
 function noProject(cause: unknown): ConfigurationError {
   return new ConfigurationError(
     `${STORE_NAME}: no project is set. Set GOOGLE_CLOUD_PROJECT, or give the store a client: new Firestore({ projectId }).`,
