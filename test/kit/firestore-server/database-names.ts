@@ -16,13 +16,6 @@ export class DatabaseNames {
     if (!this.#ids.has(id)) throw notFound(`The database ${id} does not exist for project ${project}.`);
   }
 
-  /** The same for what a query is asked of: `<database>/documents`, or a document in it. */
-  checkParent(parent: string): void {
-    const [, database] = /^([^/]*\/[^/]*\/[^/]*\/[^/]*)\/documents(?:\/[^/]+\/[^/]+)*$/u.exec(parent) ?? [];
-    if (database === undefined) throw invalidArgument(`Not the parent of a collection: "${parent}".`);
-    this.check(database);
-  }
-
   /** @throws INVALID_ARGUMENT if one of `documents` is not the name of a document in `database`. */
   checkDocuments(database: string, documents: Iterable<string>): void {
     this.check(database);

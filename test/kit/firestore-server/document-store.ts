@@ -19,10 +19,6 @@ export class DocumentStore {
     return this.#documents.get(name);
   }
 
-  all(): Iterable<StoredDocument> {
-    return this.#documents.values();
-  }
-
   /**
    * Carries out `writes` in their order, or none of them.
    * @throws the status of the first one that fails.

@@ -48,13 +48,3 @@ export function withField(fields: Fields, [name, ...rest]: readonly string[], va
   const { [name]: _, ...others } = fields;
   return others;
 }
-
-/** The fields at `paths` alone. */
-export function project(fields: Fields, paths: Iterable<string>): Fields {
-  let projected: Fields = {};
-  for (const text of paths) {
-    const path = parseFieldPath(text);
-    projected = withField(projected, path, getField(fields, path));
-  }
-  return projected;
-}

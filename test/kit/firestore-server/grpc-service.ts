@@ -15,12 +15,10 @@ import { statusOf } from "./status-error.ts";
 export function implementation(handlers: RequestHandlers, intercept: Intercept | undefined): UntypedServiceImplementation {
   return {
     BatchGetDocuments: streamed("BatchGetDocuments", intercept, handlers.batchGetDocuments.bind(handlers)),
-    BatchWrite: unary("BatchWrite", intercept, handlers.batchWrite.bind(handlers)),
     BeginTransaction: unary("BeginTransaction", intercept, handlers.beginTransaction.bind(handlers)),
     Commit: unary("Commit", intercept, handlers.commit.bind(handlers)),
     Listen: listen(handlers, intercept),
     Rollback: unary("Rollback", intercept, handlers.rollback.bind(handlers)),
-    RunQuery: streamed("RunQuery", intercept, handlers.runQuery.bind(handlers)),
   };
 }
 

@@ -1,17 +1,14 @@
 import { timestampOf, type ServerClock } from "./clock.ts";
 import type { DatabaseNames } from "./database-names.ts";
 import type { DocumentStore } from "./document-store.ts";
-import type { Fields, ListenRequest, ListenResponse, Target, Timestamp } from "./messages.ts";
-import { Query } from "./queries.ts";
+import type { ListenRequest, ListenResponse, Target, Timestamp } from "./messages.ts";
 import { invalidArgument, statusOf, unimplemented } from "./status-error.ts";
-import { documentMessage, type StoredDocument } from "./writes.ts";
+import { documentMessage } from "./writes.ts";
 
-/** Something that a client listens to: documents by name, or the results of a query. */
+/** Documents that a client listens to. */
 interface Listening {
   readonly id: number;
-  /** Its present documents. */
-  readonly find: () => readonly StoredDocument[];
-  readonly fieldsOf: (document: StoredDocument) => Fields;
+  readonly names: readonly string[];
   /** The documents that the client knows of: the version of each. */
   readonly sent: Map<string, bigint>;
 }
@@ -53,24 +50,26 @@ export class Listener {
 
   #add(database: string, target: Target): void {
     const targetIds = [target.targetId];
-    let listening: Listening;
+    let names: readonly string[];
     try {
-      listening = this.#listeningTo(database, target);
+      if (target.once) throw unimplemented("targets that are read once");
+      if (target.targetType !== "documents") throw unimplemented("listeners to queries");
+      names = target.documents.documents;
+      this.#databases.checkDocuments(database, names);
     } catch (error) {
       // A target that is refused does not end the stream. Google's client would open that again and again.
       const { code, message } = statusOf(error);
       this.#send({ targetChange: { targetChangeType: "REMOVE", targetIds, cause: { code, message } } });
       return;
     }
+    const listening: Listening = { id: target.targetId, names, sent: new Map() };
     this.#targets.set(target.targetId, listening);
     this.#send({ targetChange: { targetChangeType: "ADD", targetIds } });
     if (target.resumeType !== undefined) this.#send({ targetChange: { targetChangeType: "RESET", targetIds } });
     const micros = this.#clock.next();
     const readTime = timestampOf(micros);
-    if (target.targetType === "documents") {
-      const missing = target.documents.documents.filter((name) => this.#store.get(name) === undefined);
-      for (const document of missing) this.#send({ documentDelete: { document, removedTargetIds: targetIds, readTime } });
-    }
+    const missing = names.filter((name) => this.#store.get(name) === undefined);
+    for (const document of missing) this.#send({ documentDelete: { document, removedTargetIds: targetIds, readTime } });
     this.#sendChanges(listening, readTime);
     this.#send({ targetChange: { targetChangeType: "CURRENT", targetIds, readTime, resumeToken: tokenOf(micros) } });
     this.#sendComplete(micros);
@@ -81,20 +80,6 @@ export class Listener {
     this.#send({ targetChange: { targetChangeType: "REMOVE", targetIds: [id] } });
   }
 
-  #listeningTo(database: string, target: Target): Listening {
-    if (target.once) throw unimplemented("targets that are read once");
-    const id = target.targetId;
-    const sent = new Map<string, bigint>();
-    if (target.targetType === "documents") {
-      const names = target.documents.documents;
-      this.#databases.checkDocuments(database, names);
-      return { id, sent, find: () => names.flatMap((name) => this.#store.get(name) ?? []), fieldsOf: ({ fields }) => fields };
-    }
-    this.#databases.checkParent(target.query.parent);
-    const query = new Query(target.query);
-    return { id, sent, find: () => query.run(this.#store.all()), fieldsOf: (document) => query.fieldsOf(document) };
-  }
-
   #onCommit(): void {
     const micros = this.#clock.next();
     const readTime = timestampOf(micros);
@@ -103,19 +88,17 @@ export class Listener {
   }
 
   /** Sends what has changed for one target, and gives whether anything has. */
-  #sendChanges({ id, find, fieldsOf, sent }: Listening, readTime: Timestamp): boolean {
-    const found = find();
+  #sendChanges({ id, names, sent }: Listening, readTime: Timestamp): boolean {
+    const found = names.flatMap((name) => this.#store.get(name) ?? []);
     const changed = found.filter(({ name, updateTime }) => sent.get(name) !== updateTime);
     for (const document of changed) {
       sent.set(document.name, document.updateTime);
-      this.#send({ documentChange: { document: documentMessage(document, fieldsOf(document)), targetIds: [id] } });
+      this.#send({ documentChange: { document: documentMessage(document), targetIds: [id] } });
     }
-    const names = new Set(found.map(({ name }) => name));
-    const gone = [...sent.keys()].filter((name) => !names.has(name));
+    const gone = [...sent.keys()].filter((name) => this.#store.get(name) === undefined);
     for (const document of gone) {
       sent.delete(document);
-      const message = { document, removedTargetIds: [id], readTime };
-      this.#send(this.#store.get(document) === undefined ? { documentDelete: message } : { documentRemove: message });
+      this.#send({ documentDelete: { document, removedTargetIds: [id], readTime } });
     }
     return changed.length + gone.length > 0;
   }

@@ -14,22 +14,15 @@ export interface Timestamp {
 export type Value =
   | { readonly valueType: "nullValue"; readonly nullValue: "NULL_VALUE" }
   | { readonly valueType: "booleanValue"; readonly booleanValue: boolean }
-  | NumberValue
+  | { readonly valueType: "integerValue"; readonly integerValue: string }
+  | { readonly valueType: "doubleValue"; readonly doubleValue: number }
   | { readonly valueType: "timestampValue"; readonly timestampValue: Timestamp }
   | { readonly valueType: "stringValue"; readonly stringValue: string }
   | { readonly valueType: "bytesValue"; readonly bytesValue: Uint8Array }
   | { readonly valueType: "referenceValue"; readonly referenceValue: string }
   | { readonly valueType: "geoPointValue"; readonly geoPointValue: { readonly latitude: number; readonly longitude: number } }
-  | { readonly valueType: "arrayValue"; readonly arrayValue: ArrayValue }
+  | { readonly valueType: "arrayValue"; readonly arrayValue: { readonly values: readonly Value[] } }
   | { readonly valueType: "mapValue"; readonly mapValue: { readonly fields: Fields } };
-
-export type NumberValue =
-  | { readonly valueType: "integerValue"; readonly integerValue: string }
-  | { readonly valueType: "doubleValue"; readonly doubleValue: number };
-
-export interface ArrayValue {
-  readonly values: readonly Value[];
-}
 
 /** The fields of a document or of a map. */
 export type Fields = Readonly<Record<string, Value>>;
@@ -50,30 +43,19 @@ export type Precondition =
   | { readonly conditionType: "updateTime"; readonly updateTime: Timestamp }
   | { readonly conditionType?: never };
 
-export type FieldTransform = { readonly fieldPath: string } & (
-  | { readonly transformType: "setToServerValue" }
-  | { readonly transformType: "increment"; readonly increment: Value }
-  | { readonly transformType: "maximum"; readonly maximum: Value }
-  | { readonly transformType: "minimum"; readonly minimum: Value }
-  | { readonly transformType: "appendMissingElements"; readonly appendMissingElements: ArrayValue }
-  | { readonly transformType: "removeAllFromArray"; readonly removeAllFromArray: ArrayValue }
-);
-
 export type Write = {
   readonly updateMask: DocumentMask | null;
-  readonly updateTransforms: readonly FieldTransform[];
+  readonly updateTransforms: readonly object[];
   readonly currentDocument: Precondition | null;
 } & (
   | { readonly operation: "update"; readonly update: { readonly name: string; readonly fields: Fields } }
   | { readonly operation: "delete"; readonly delete: string }
-  | { readonly operation: "verify"; readonly verify: string }
-  | { readonly operation: "transform"; readonly transform: { readonly document: string } }
-  | { readonly operation?: never }
+  | { readonly operation?: "transform" }
 );
 
 export interface WriteResult {
   readonly updateTime?: Timestamp;
-  readonly transformResults: readonly Value[];
+  readonly transformResults: readonly never[];
 }
 
 export interface CommitRequest {
@@ -87,26 +69,13 @@ export interface CommitResponse {
   readonly commitTime: Timestamp;
 }
 
-export interface BatchWriteRequest {
-  readonly database: string;
-  readonly writes: readonly Write[];
-}
-
-export interface BatchWriteResponse {
-  readonly writeResults: readonly WriteResult[];
-  readonly status: readonly Status[];
-}
-
 /** google.rpc.Status: how one part of a request ended. */
 export interface Status {
   readonly code: number;
   readonly message: string;
 }
 
-export type TransactionOptions =
-  | { readonly mode: "readOnly"; readonly readOnly: { readonly consistencySelector?: "readTime" } }
-  | { readonly mode: "readWrite" }
-  | { readonly mode?: never };
+export type TransactionOptions = { readonly mode?: "readOnly" | "readWrite" };
 
 export interface BeginTransactionRequest {
   readonly database: string;
@@ -128,7 +97,7 @@ export type Consistency =
 export type BatchGetDocumentsRequest = Consistency & {
   readonly database: string;
   readonly documents: readonly string[];
-  readonly mask: DocumentMask | null;
+  readonly mask: object | null;
 };
 
 export type BatchGetDocumentsResponse =
@@ -136,52 +105,13 @@ export type BatchGetDocumentsResponse =
   | { readonly found: Document; readonly readTime: Timestamp }
   | { readonly missing: string; readonly readTime: Timestamp };
 
-export type Filter =
-  | {
-      readonly filterType: "compositeFilter";
-      readonly compositeFilter: { readonly op: string; readonly filters: readonly Filter[] };
-    }
-  | {
-      readonly filterType: "fieldFilter";
-      readonly fieldFilter: { readonly op: string; readonly field: FieldReference; readonly value: Value };
-    }
-  | { readonly filterType: "unaryFilter"; readonly unaryFilter: { readonly op: string; readonly field: FieldReference } };
-
-export interface FieldReference {
-  readonly fieldPath: string;
-}
-
-export interface StructuredQuery {
-  readonly select: { readonly fields: readonly FieldReference[] } | null;
-  readonly from: readonly { readonly collectionId: string; readonly allDescendants: boolean }[];
-  readonly where: Filter | null;
-  readonly orderBy: readonly { readonly field: FieldReference; readonly direction: string }[];
-  readonly startAt: object | null;
-  readonly endAt: object | null;
-  readonly offset: number;
-  readonly limit: { readonly value: number } | null;
-  readonly findNearest: object | null;
-}
-
-/** A query and what it is asked of: all documents, or those below one document. */
-export interface QueryTarget {
-  readonly parent: string;
-  readonly structuredQuery: StructuredQuery;
-}
-
-export type RunQueryRequest = Consistency & QueryTarget & { readonly explainOptions: object | null };
-
-export type RunQueryResponse =
-  | { readonly transaction: Uint8Array }
-  | { readonly document?: Document; readonly readTime: Timestamp };
-
 export type Target = {
   readonly targetId: number;
   readonly once: boolean;
   /** Present where a client goes on with a target of an earlier connection. */
   readonly resumeType?: "resumeToken" | "readTime";
 } & (
-  | { readonly targetType: "query"; readonly query: QueryTarget }
+  | { readonly targetType: "query" }
   | { readonly targetType: "documents"; readonly documents: { readonly documents: readonly string[] } }
 );
 
@@ -202,10 +132,9 @@ export type ListenResponse =
       };
     }
   | { readonly documentChange: { readonly document: Document; readonly targetIds: readonly number[] } }
-  | { readonly documentDelete: DocumentGone }
-  | { readonly documentRemove: DocumentGone };
+  | { readonly documentDelete: DocumentGone };
 
-/** A document that no longer exists, or no longer belongs to these targets. */
+/** A document that does not exist. */
 export interface DocumentGone {
   readonly document: string;
   readonly removedTargetIds: readonly number[];

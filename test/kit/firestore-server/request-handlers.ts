@@ -1,29 +1,20 @@
 import { timestampOf, type ServerClock } from "./clock.ts";
 import type { DatabaseNames } from "./database-names.ts";
 import type { DocumentStore } from "./document-store.ts";
-import { project } from "./field-path.ts";
 import { Listener } from "./listener.ts";
 import type {
   BatchGetDocumentsRequest,
   BatchGetDocumentsResponse,
-  BatchWriteRequest,
-  BatchWriteResponse,
   BeginTransactionRequest,
   CommitRequest,
   CommitResponse,
   Consistency,
   ListenResponse,
   RollbackRequest,
-  RunQueryRequest,
-  RunQueryResponse,
-  Status,
-  Write,
-  WriteResult,
 } from "./messages.ts";
-import { Query } from "./queries.ts";
-import { invalidArgument, statusOf, unimplemented } from "./status-error.ts";
+import { unimplemented } from "./status-error.ts";
 import type { Transaction, Transactions } from "./transactions.ts";
-import { documentMessage, documentNameOf, type StoredDocument } from "./writes.ts";
+import { documentMessage, documentNameOf } from "./writes.ts";
 
 /** Each request's effect and answer, apart from how it came here. Each is one synchronous step. */
 export class RequestHandlers {
@@ -42,29 +33,15 @@ export class RequestHandlers {
   /** The replies come in the order of the request, which the service does not promise. */
   batchGetDocuments(request: BatchGetDocumentsRequest): readonly BatchGetDocumentsResponse[] {
     this.#databases.checkDocuments(request.database, request.documents);
+    if (request.mask !== null) throw unimplemented("reads of a part of a document");
     const { begun, transaction } = this.#transactionOf(request);
     const readTime = timestampOf(this.#clock.next());
     const replies = request.documents.map((name): BatchGetDocumentsResponse => {
       const document = this.#store.get(name);
-      transaction?.record(() => versionsOf([this.#store.get(name)]));
-      if (document === undefined) return { missing: name, readTime };
-      const fields = request.mask === null ? document.fields : project(document.fields, request.mask.fieldPaths);
-      return { found: documentMessage(document, fields), readTime };
+      transaction?.record(name, document?.updateTime);
+      return document === undefined ? { missing: name, readTime } : { found: documentMessage(document), readTime };
     });
     return [...begun, ...replies];
-  }
-
-  runQuery(request: RunQueryRequest): readonly RunQueryResponse[] {
-    this.#databases.checkParent(request.parent);
-    if (request.explainOptions !== null) throw unimplemented("explaining queries");
-    const query = new Query(request);
-    const { begun, transaction } = this.#transactionOf(request);
-    const readTime = timestampOf(this.#clock.next());
-    const documents = query.run(this.#store.all());
-    // The whole result, so that a document that is new in it is a conflict too.
-    transaction?.record(() => versionsOf(query.run(this.#store.all())));
-    if (documents.length === 0) return [...begun, { readTime }];
-    return [...begun, ...documents.map((found) => ({ document: documentMessage(found, query.fieldsOf(found)), readTime }))];
   }
 
   beginTransaction(request: BeginTransactionRequest): { readonly transaction: Uint8Array } {
@@ -78,19 +55,9 @@ export class RequestHandlers {
     if (id.length > 0) {
       const transaction = this.#transactions.get(id);
       this.#transactions.end(id);
-      if (transaction.isReadOnly && writes.length > 0) {
-        throw invalidArgument("Cannot modify entities in a read-only transaction.");
-      }
-      transaction.checkReads();
+      transaction.checkReads((name) => this.#store.get(name)?.updateTime);
     }
     return this.#store.commit(writes);
-  }
-
-  /** Carries out each write by itself. */
-  batchWrite({ database, writes }: BatchWriteRequest): BatchWriteResponse {
-    this.#databases.check(database);
-    const results = writes.map((write) => this.#writeAlone(database, write));
-    return { writeResults: results.map(({ result }) => result), status: results.map(({ status }) => status) };
   }
 
   /** One that is not known has been ended; the service refuses those that it never knew. */
@@ -102,17 +69,6 @@ export class RequestHandlers {
 
   listener(send: (response: ListenResponse) => void): Listener {
     return new Listener(this.#store, this.#clock, this.#databases, send);
-  }
-
-  #writeAlone(database: string, write: Write): { readonly result: WriteResult; readonly status: Status } {
-    try {
-      this.#databases.checkDocuments(database, [documentNameOf(write)]);
-      const [result] = this.#store.commit([write]).writeResults;
-      return { result: result ?? { transformResults: [] }, status: { code: 0, message: "" } };
-    } catch (error) {
-      const { code, message } = statusOf(error);
-      return { result: { transformResults: [] }, status: { code, message } };
-    }
   }
 
   /** The transaction that a read belongs to; `begun` is the first reply of a read that begins one. */
@@ -133,9 +89,4 @@ export class RequestHandlers {
         return { begun: [] };
     }
   }
-}
-
-/** No two commits have the same time, so a name and a time stand for one version. */
-function versionsOf(documents: readonly (StoredDocument | undefined)[]): string {
-  return documents.map((document) => (document === undefined ? "" : `${document.name}@${document.updateTime}`)).join("\n");
 }

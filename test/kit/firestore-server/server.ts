@@ -41,10 +41,11 @@ export interface FirestoreServer extends AsyncDisposable {
  * Starts a Firestore server for tests, the demo and development, in this process, on 127.0.0.1 only.
  *
  * What it answers, it answers as Firestore does: commits are atomic and serializable, every commit has a later time than
- * all before, in microseconds, and nobody's update is lost. It knows the gRPC methods BatchGetDocuments,
- * BeginTransaction, Commit, BatchWrite, Rollback, RunQuery and Listen; the rest is UNIMPLEMENTED. It differs where its
- * files say so, most of all in transactions, which are optimistic (transactions.ts), and in queries, which know equality
- * alone (queries.ts). There are no credentials, security rules, indexes or quotas, and any project exists.
+ * all before, in microseconds, and nobody's update is lost. It knows what leases and what they fence need: whole documents
+ * by name, commits with preconditions and transactions (BatchGetDocuments, BeginTransaction, Commit and Rollback), and
+ * listeners to documents (Listen). The rest, queries and transforms among it, is UNIMPLEMENTED. It differs where its files
+ * say so, most of all in transactions, which are optimistic (transactions.ts). There are no credentials, security rules,
+ * indexes or quotas, and any project exists.
  *
  * @throws if it cannot listen on the port.
  * @example
@@ -58,7 +59,7 @@ export async function startFirestoreServer(options: FirestoreServerOptions = {})
   const clock = new ServerClock(now);
   const store = new DocumentStore(clock);
   const databases = new DatabaseNames(options.databases ?? ["(default)"]);
-  const handlers = new RequestHandlers(store, clock, new Transactions(now), databases);
+  const handlers = new RequestHandlers(store, clock, new Transactions(), databases);
   // The service takes requests of 10 MiB, which is more than gRPC's default.
   const server = new Server({ "grpc.max_receive_message_length": 10 * 1024 * 1024 });
   server.addService(serviceDefinition(), implementation(handlers, options.intercept));

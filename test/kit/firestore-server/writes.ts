@@ -1,11 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { status } from "@grpc/grpc-js";
 import { microsOf, timestampOf } from "./clock.ts";
 import { checkSize } from "./document-size.ts";
 import { getField, parseFieldPath, withField } from "./field-path.ts";
 import type { Document, DocumentMask, Fields, Precondition, Write, WriteResult } from "./messages.ts";
-import { failedPrecondition, invalidArgument, notFound, StatusError, unimplemented } from "./status-error.ts";
-import { applyTransforms } from "./transforms.ts";
-import { isSame } from "./values.ts";
+import { failedPrecondition, notFound, StatusError, unimplemented } from "./status-error.ts";
 
 /** A document as it is stored. It is never changed, but replaced. */
 export interface StoredDocument {
@@ -30,13 +29,8 @@ export function documentNameOf(write: Write): string {
       return write.update.name;
     case "delete":
       return write.delete;
-    case "verify":
-      return write.verify;
-    case "transform":
-      // What the clients of long ago sent; those of today send `updateTransforms`.
-      throw unimplemented("writes that are a transform alone");
     default:
-      throw invalidArgument("A write must have an operation.");
+      throw unimplemented("writes other than updates and deletions");
   }
 }
 
@@ -46,28 +40,20 @@ export function documentNameOf(write: Write): string {
  */
 export function applyWrite(write: Write, current: StoredDocument | undefined, commitTime: bigint): Outcome {
   const name = documentNameOf(write);
-  if (write.operation === "verify" && write.currentDocument === null) {
-    throw invalidArgument("A write that verifies must have a precondition.");
-  }
   checkPrecondition(name, write.currentDocument, current);
-  if (write.operation === "delete") return { document: undefined, result: { transformResults: [] } };
-  if (write.operation !== "update") {
-    const updateTime = current && { updateTime: timestampOf(current.updateTime) };
-    return { document: current, result: { ...updateTime, transformResults: [] } };
-  }
+  if (write.operation !== "update") return { document: undefined, result: { transformResults: [] } };
+  if (write.updateTransforms.length > 0) throw unimplemented("transforms");
 
-  const updated = updatedFields(current, write.update.fields, write.updateMask);
-  const { fields, results } = applyTransforms(updated, write.updateTransforms, commitTime);
+  const fields = updatedFields(current, write.update.fields, write.updateMask);
   checkSize(name, fields);
   // A write that changes nothing leaves the document's version as it is, in the official emulator too.
-  const isChanged = current === undefined || !isSame(current.fields, fields);
+  const isChanged = current === undefined || !isDeepStrictEqual(current.fields, fields);
   const document = isChanged ? { name, fields, createTime: current?.createTime ?? commitTime, updateTime: commitTime } : current;
-  return { document, result: { updateTime: timestampOf(document.updateTime), transformResults: results } };
+  return { document, result: { updateTime: timestampOf(document.updateTime), transformResults: [] } };
 }
 
-/** A stored document, or the fields of it that were asked for, in a reply. */
-export function documentMessage(document: StoredDocument, fields: Fields = document.fields): Document {
-  const { name, createTime, updateTime } = document;
+/** A stored document, in a reply. */
+export function documentMessage({ name, fields, createTime, updateTime }: StoredDocument): Document {
   return { name, fields, createTime: timestampOf(createTime), updateTime: timestampOf(updateTime) };
 }
 

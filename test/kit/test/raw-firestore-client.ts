@@ -1,11 +1,11 @@
-import { credentials, makeClientConstructor, type Client, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
-import { serviceDefinition } from "../../firestore-server/protocol.ts";
+import { credentials, makeClientConstructor, type Client, type ServiceError } from "@grpc/grpc-js";
+import { serviceDefinition } from "../firestore-server/protocol.ts";
 
 type Message = Record<string, unknown>;
 type UnaryCall = (request: object, callback: (error: ServiceError | null, reply: Message) => void) => void;
 
 /** Sends the requests that Google's client does not send, or not when it should. */
-export class RawClient {
+export class RawFirestoreClient {
   readonly #database = "projects/demo-x/databases/(default)";
   readonly #client: Client;
 
@@ -30,13 +30,6 @@ export class RawClient {
   async stream(method: string, request: object): Promise<readonly Message[]> {
     const call = (this.#client as unknown as Record<string, (request: object) => AsyncIterable<Message>>)[method]!;
     return await Array.fromAsync(call.call(this.#client, { database: this.#database, ...request }));
-  }
-
-  /** Returns the error in which a Listen stream for `request` ends. */
-  async listen(request: object): Promise<readonly Message[]> {
-    const stream = (this.#client as unknown as { Listen(): ClientDuplexStream<object, Message> }).Listen();
-    stream.write(request);
-    return await Array.fromAsync(stream as AsyncIterable<Message>);
   }
 
   [Symbol.dispose](): void {
