@@ -1,0 +1,63 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { Payments } from "./payments.ts";
+import { runProgram } from "./program.ts";
+import { file } from "./settings.ts";
+import { verdictOn } from "./verdict.ts";
+
+/*
+ * Two processes drain the payments. The first is frozen (SIGSTOP) right before it writes one, until the second has written
+ * that and more. Then it goes on where it stood, and still believes that it leads.
+ */
+
+const MAIN = fileURLToPath(new URL("main.js", import.meta.url));
+
+/** Starts a process; returns it, and what waits for the first of its lines that match. */
+function start(name: string): { child: ChildProcess; said: (pattern: RegExp) => Promise<void> } {
+  const env = { ...process.env, LEASE_DURATION_MS: "2000" };
+  const child = spawn(process.execPath, [MAIN], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  createInterface(child.stdout).on("line", (line) => {
+    console.log(`${name} | ${line}`);
+    lines.push(line);
+    for (const look of waiting) look();
+  });
+  const said = (pattern: RegExp): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (lines.some((line) => pattern.test(line))) resolve();
+      };
+      waiting.add(look);
+      child.once("close", () => reject(new Error(`${name} has ended, and never said ${String(pattern)}.`)));
+      look();
+    });
+  return { child, said };
+}
+
+await runProgram(async () => {
+  await using payments = new Payments(file);
+  if (payments.ledger().length > 0 || payments.next()) throw new Error(`${file} holds payments already: delete it first.`);
+  for (let cents = 1; cents <= 12; cents += 1) payments.add(cents);
+
+  const first = start("first ");
+  await first.said(/leads/);
+  const second = start("second");
+  try {
+    await first.said(/preparing payment 4$/);
+    first.child.kill("SIGSTOP");
+    console.log("       > the first is frozen");
+    await second.said(/applied payment 6,/);
+    console.log("       > the first goes on");
+    first.child.kill("SIGCONT");
+    await second.said(/applied payment 12,/);
+    await first.said(/payment 4[.,]/);
+  } finally {
+    for (const { child } of [first, second]) {
+      child.kill("SIGCONT");
+      child.kill("SIGTERM");
+    }
+  }
+  console.log(verdictOn(payments.ledger()));
+});

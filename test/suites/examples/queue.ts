@@ -1,0 +1,78 @@
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect } from "vitest";
+import { ExampleProcess } from "./example-process.ts";
+import { InstalledExample } from "./installed-example.ts";
+import { test as base } from "./test.ts";
+
+const test = base.extend("queue", { scope: "file" }, async ({ folder, registry }) => {
+  const queue = await InstalledExample.install("queue", folder, registry);
+  await queue.run("npm", "run", "build");
+  return queue;
+});
+
+/** The payments of the ledger, as they were written. */
+function ledgerOf(file: string): unknown[] {
+  using database = new DatabaseSync(file);
+  return database
+    .prepare("SELECT payment FROM ledger ORDER BY entry")
+    .all()
+    .map(({ payment }) => payment);
+}
+
+function countedTo(last: number): number[] {
+  return Array.from({ length: last }, (_, index) => index + 1);
+}
+
+describe.concurrent("examples/queue", () => {
+  test("is drained in order, by the second where the first is killed", async ({ queue, folder, open }) => {
+    const env = { PAYMENTS_FILE: join(folder, "killed.db"), LEASE_DURATION_MS: "2000" };
+    await queue.runWith(env, "npm", "run", "add", "--", "10");
+    const first = open.use(new ExampleProcess(queue, ["node", "dist/main.js"], env));
+    await first.said("applied payment 2,");
+    const second = open.use(new ExampleProcess(queue, ["npm", "start"], env));
+    await second.said("campaigns");
+    await first.said("preparing payment 4");
+
+    first.signal("SIGKILL");
+    await second.said("applied payment 10,");
+    second.interrupt();
+    await second.ended;
+
+    expect(ledgerOf(env.PAYMENTS_FILE)).toEqual(countedTo(10));
+    expect(second.lines.at(-1)).toEqual({ msg: "term 2: over" });
+    expect(await queue.runWith(env, "npm", "run", "show")).toContain("10 payments, each once and in order");
+  });
+
+  test("refuses the payment of a leader that was frozen", async ({ queue, folder }) => {
+    const env = { PAYMENTS_FILE: join(folder, "frozen-payments.db") };
+    const told = await queue.runWith(env, "npm", "run", "freeze");
+
+    // As the README shows it.
+    const [, shown = ""] = /```text\n(.*)\n```/.exec(await queue.read("README.md")) ?? [];
+    expect(told).toContain(shown);
+    expect(told).toContain("12 payments, each once and in order");
+    expect(ledgerOf(env.PAYMENTS_FILE)).toEqual(countedTo(12));
+  });
+
+  test("finds that payment twice where the fence is taken away", async ({ queue, folder }) => {
+    await cp(join(queue.folder, "dist"), join(queue.folder, "unfenced"), { recursive: true });
+    const payments = join(queue.folder, "unfenced/payments.js");
+    const fenced = await readFile(payments, "utf8");
+    const unfenced = fenced.replace("await this.store.fence(leadership, this.#database);", "");
+    expect(unfenced).not.toBe(fenced);
+    await writeFile(payments, unfenced);
+
+    const env = { PAYMENTS_FILE: join(folder, "unfenced.db") };
+    await expect(queue.runWith(env, "node", "unfenced/freeze.js")).rejects.toThrow("payment 4 (term 1) comes after payment");
+    expect(ledgerOf(env.PAYMENTS_FILE).filter((payment) => payment === 4)).toHaveLength(2);
+  });
+
+  test("says what is wrong in one line", async ({ queue }) => {
+    await expect(queue.run("npm", "run", "add", "--", "some")).rejects.toThrow("\nSay how many payments to add");
+    await expect(queue.runWith({ PAYMENTS_FILE: "/nowhere/payments.db" }, "node", "dist/main.js")).rejects.toThrow(
+      /node dist\/main.js\n\/nowhere\/payments.db cannot be opened: .*\n$/,
+    );
+  });
+});
