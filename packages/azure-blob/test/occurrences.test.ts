@@ -94,7 +94,7 @@ describe("an occurrence", () => {
     });
 
     await expect(outcome).resolves.toMatchObject({ elected: true, result: "worked" });
-    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false });
+    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false, reason: "done" });
   });
 
   test("whose claim had no reply is claimed by who reads its own", async ({ world }) => {

@@ -19,6 +19,16 @@ export type {
 export { OVERRUN_EXIT_CODE } from "./election/leading.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
+// Each occurrence of a schedule, once.
+export {
+  oncePerOccurrence,
+  type ClaimedLeadership,
+  type OccurrenceOutcome,
+  type OccurrenceTask,
+} from "./occurrences/once-per-occurrence.ts";
+export type { OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
+export type { ClaimedOccurrence } from "./occurrences/occurrence.ts";
+export type { FenceOf } from "./occurrences/fence-of.ts";
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type {
@@ -57,6 +67,7 @@ export {
   LeadershipEndedError,
   LeaseholdError,
   LeaseLostError,
+  NotRecordedError,
   StoreError,
   TermRegressedError,
   UnsupportedError,

@@ -38,6 +38,13 @@ export {
 export { DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
 export { checkOptions } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
+// Occurrences, for who delivers them: a scheduler, or the gate of a function.
+export { attempt, type AttemptLimits, type AttemptOutcome } from "./occurrences/attempt.ts";
+export { completeInTime } from "./occurrences/complete-in-time.ts";
+export { fenceOf } from "./occurrences/fence-of.ts";
+export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
+export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
+export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";
 export { timedCheck } from "./store/check.ts";

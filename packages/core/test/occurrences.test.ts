@@ -38,8 +38,8 @@ describe("an occurrence", () => {
     expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, termId: null, done: true });
     await clock.advance(100 * LEASE_MS);
 
-    await expect(attempt(() => "again")).resolves.toEqual({ elected: false });
-    await expect(attempt(() => "again", occurrences(service.connect("b")))).resolves.toEqual({ elected: false });
+    await expect(attempt(() => "again")).resolves.toEqual({ elected: false, reason: "done" });
+    await expect(attempt(() => "again", occurrences(service.connect("b")))).resolves.toEqual({ elected: false, reason: "done" });
   });
 
   test("costs three requests from claim to completion, and nothing after it", async () => {

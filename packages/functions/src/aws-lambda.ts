@@ -1,8 +1,9 @@
 import type { LeaseStore } from "@leasehold/core";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 import type { Context, ScheduledEvent } from "aws-lambda";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
-import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 /**
@@ -39,7 +40,7 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
 /** https://docs.aws.amazon.com/eventbridge/latest/ref/event-events-scheduled-event.html */
 function scheduledOccurrence(event: unknown): Occurrence {
   const { time, resources } = (event ?? {}) as Partial<ScheduledEvent>;
-  const scheduledMs = scheduledMsOf(time, "The event's time");
+  const scheduledMs = scheduledMsOf(time, "The event's time", PASS_OCCURRENCE);
   // arn:aws:events:<region>:<account>:rule/<name>: what comes last is the same in every region.
   const [resource] = Array.isArray(resources) ? (resources as unknown[]) : [];
   const name = typeof resource === "string" ? resource.split(":").slice(5).join(":") : "";

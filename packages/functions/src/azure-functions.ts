@@ -1,8 +1,9 @@
 import type { InvocationContext, Timer } from "@azure/functions";
 import { ConfigurationError, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
-import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 export interface AzureFunctionOptions {
@@ -60,7 +61,7 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
 /** @throws {ConfigurationError} for an invocation before its time, as `runOnStartup` makes them: it would do what is yet to come. */
 function scheduledOccurrence(clock: Clock, trigger: unknown, { functionName }: InvocationContext): Occurrence {
   const { scheduleStatus } = (trigger ?? {}) as Partial<Timer>;
-  const scheduledMs = scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next");
+  const scheduledMs = scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next", PASS_OCCURRENCE);
   if (scheduledMs <= clock.wallMs() + EARLY_MS) return { name: functionName, scheduledMs };
   throw new ConfigurationError(
     `The timer's scheduleStatus.next is ${scheduleStatus?.next}, which is yet to come: this invocation is none of the schedule's. Leave runOnStartup off, or pass 'occurrence'.`,

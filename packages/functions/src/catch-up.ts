@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 
 /**
  * The rule by which occurrences that nobody has done, for instance because every region was down, are done after the one
@@ -15,6 +15,7 @@ export interface CatchUp {
 }
 
 const MAX_LOOK_BACK = 100;
+const WRITE_IT_LIKE = "Write it like 2026-11-20T00:00:00Z.";
 
 /** @throws {ConfigurationError} for what cannot work. */
 export function checkCatchUp(catchUp: CatchUp): void {
@@ -27,7 +28,7 @@ export function checkCatchUp(catchUp: CatchUp): void {
   if (!Number.isInteger(atMost) || atMost < 1 || atMost > MAX_LOOK_BACK) {
     throw new ConfigurationError(`catchUp.atMost is ${String(atMost)}; it must be a whole number from 1 to ${MAX_LOOK_BACK}.`);
   }
-  scheduledMsOf(since, "catchUp.since", "Write it like 2026-11-20T00:00:00Z.");
+  scheduledMsOf(since, "catchUp.since", WRITE_IT_LIKE);
 }
 
 /** The most by which this machine's wall clock is off, so that an occurrence may be done before it was due by it. */
@@ -44,7 +45,7 @@ export function earlierOccurrences(
   wallMs: number,
 ): Occurrence[] {
   const rememberedMs = Math.max(scheduledMs, wallMs) - retentionMs + CLOCK_MARGIN_MS;
-  const sinceMs = Math.max(scheduledMsOf(since, "catchUp.since"), rememberedMs);
+  const sinceMs = Math.max(scheduledMsOf(since, "catchUp.since", WRITE_IT_LIKE), rememberedMs);
   const earlier: Occurrence[] = [];
   let lastMs = scheduledMs;
   while (earlier.length < atMost) {

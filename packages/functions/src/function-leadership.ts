@@ -1,11 +1,6 @@
-import type { Leadership, LeaseStore } from "@leasehold/core";
-import { UnsupportedError } from "@leasehold/core";
+import type { FenceOf, Leadership, LeaseStore } from "@leasehold/core";
+import { fenceOf } from "@leasehold/core/provider";
 import type { ClaimedOccurrence } from "./occurrence.ts";
-
-/** The store's own `fence`, without its first argument, the leadership; `undefined` where the store has none. */
-export type FenceOf<Store> = Store extends { fence: (leadership: never, ...rest: infer Rest) => infer Result }
-  ? (...rest: Rest) => Result
-  : undefined;
 
 /**
  * The leadership of this invocation, which a wrapped handler gets beside its own arguments. It is over as soon as the
@@ -31,8 +26,7 @@ export function functionLeadership<Store>(
   renewsByHand: boolean,
   occurrence: ClaimedOccurrence | undefined,
 ): FunctionLeadership<Store> {
-  const { fence } = store as { fence?: (leadership: Leadership, ...rest: unknown[]) => unknown };
-  const fenced = {
+  return {
     ...leadership,
     async checkpoint() {
       leadership.checkpoint();
@@ -40,13 +34,7 @@ export function functionLeadership<Store>(
       if (renewsByHand) await leadership.renew();
       leadership.signal.throwIfAborted();
     },
-    fence(...rest: unknown[]): unknown {
-      if (fence) return fence.call(store, fenced, ...rest);
-      throw new UnsupportedError(`${store.name} has no fence for ${occurrence ? "occurrences" : "elections"}.`, {
-        election: leadership.election,
-      });
-    },
+    fence: fenceOf<Store>(leadership, store, occurrence ? "occurrences" : "elections"),
     ...(occurrence ? { occurrence } : {}),
   };
-  return fenced as unknown as FunctionLeadership<Store>;
 }

@@ -9,17 +9,22 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
 } from "@leasehold/core";
-import { MAX_NAME_BYTES } from "@leasehold/core/provider";
-import { attempt, type AttemptOptions, type AttemptOutcome } from "./attempt.ts";
+import {
+  completeInTime,
+  DEFAULT_RETENTION_MS,
+  MAX_NAME_BYTES,
+  occurrenceId,
+  type AttemptOutcome,
+  type Occurrence,
+} from "@leasehold/core/provider";
+import { attemptInTime, type AttemptOptions } from "./attempt-in-time.ts";
 import { earlierOccurrences } from "./catch-up.ts";
-import { completeInTime } from "./complete-in-time.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
-import { occurrenceId, type Occurrence } from "./occurrence.ts";
+import { PASS_OCCURRENCE } from "./occurrence.ts";
 import {
   checkOptions,
-  DEFAULT_RETENTION_MS,
   leasesOf,
-  occurrencesOf,
+  occurrencesFor,
   reservationOf,
   type AnyOptions,
   type NotElected,
@@ -136,7 +141,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   ): Promise<AttemptOutcome<Result>> {
     const { retentionMs = DEFAULT_RETENTION_MS, catchUp, signal, election } = options;
     const delivered = (options.occurrence ?? this.#platform.occurrence)?.(...invocation.args) as Occurrence;
-    occurrenceId(delivered);
+    occurrenceId(delivered, PASS_OCCURRENCE);
     const { name, scheduledMs } = delivered;
     const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, this.#clock.wallMs()) : [];
     const failures: unknown[] = [];
@@ -159,8 +164,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     options: OncePerTickOptions<Args, Store, Standby>,
     claim: Claim,
   ): Promise<AttemptOutcome<Result>> {
-    const store = occurrencesOf(options);
-    return await this.#attempt(invocation, { store, election: occurrenceId(claim) }, async (leadership) => {
+    const store = occurrencesFor(options);
+    return await this.#attempt(invocation, { store, election: occurrenceId(claim, PASS_OCCURRENCE) }, async (leadership) => {
       const result = await this.#handle(invocation, leadership, store, claim);
       await completeInTime(leadership, this.#clock, invocation.platformEndMs);
       return result;
@@ -173,7 +178,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     task: LeaderTask<Result, LeadershipOf<Leases>>,
   ): Promise<AttemptOutcome<Result>> {
     const { value, renewal, signal } = this.#options;
-    return await attempt(
+    return await attemptInTime(
       {
         ...options,
         ...budget.timing,

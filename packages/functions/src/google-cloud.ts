@@ -1,9 +1,10 @@
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
 import type { LeaseStore } from "@leasehold/core";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { HeldResponse } from "./held-response.ts";
-import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
+import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 export interface GoogleCloudOptions {
@@ -123,11 +124,15 @@ function candidateId(id: string | undefined): string | undefined {
 
 /** https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations.jobs#HttpTarget */
 function scheduledByCloudScheduler(request: Request): Occurrence {
-  const scheduledMs = scheduledMsOf(request.get("x-cloudscheduler-scheduletime"), "The header X-CloudScheduler-ScheduleTime");
+  const scheduledMs = scheduledMsOf(
+    request.get("x-cloudscheduler-scheduletime"),
+    "The header X-CloudScheduler-ScheduleTime",
+    PASS_OCCURRENCE,
+  );
   // Of a full name, which has the region in it, what comes last is the same in every region.
   return { name: request.get("x-cloudscheduler-jobname")?.split("/").at(-1) ?? "", scheduledMs };
 }
 
 function theEventItself({ id, time }: CloudEvent<unknown>): Occurrence {
-  return { name: id, scheduledMs: scheduledMsOf(time, "The event's time") };
+  return { name: id, scheduledMs: scheduledMsOf(time, "The event's time", PASS_OCCURRENCE) };
 }

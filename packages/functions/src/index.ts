@@ -1,7 +1,8 @@
+export type { Occurrence } from "@leasehold/core/provider";
 export type { CatchUp } from "./catch-up.ts";
-export type { FenceOf, FunctionLeadership } from "./function-leadership.ts";
+export type { FunctionLeadership } from "./function-leadership.ts";
 export type { LeaderHandler } from "./gate.ts";
-export type { ClaimedOccurrence, Occurrence } from "./occurrence.ts";
+export type { ClaimedOccurrence } from "./occurrence.ts";
 export { onlyAsLeader, type AnyPlatformOptions } from "./only-as-leader.ts";
 export type {
   ExclusiveOptions,

@@ -1,56 +1,11 @@
-import { ConfigurationError } from "@leasehold/core";
-import { checkName } from "@leasehold/core/provider";
-
-/** One occurrence of a schedule: every delivery of it, in whichever region, names the same two. */
-export interface Occurrence {
-  /** The schedule's name, the same everywhere. */
-  readonly name: string;
-  /** The time at which it was due, in milliseconds since the Unix epoch: not that of its delivery. */
-  readonly scheduledMs: number;
-}
+import type { ClaimedOccurrence as Claimed } from "@leasehold/core";
 
 /** An occurrence that this invocation has claimed. */
-export interface ClaimedOccurrence extends Occurrence {
-  /** Its name in the store. */
-  readonly id: string;
-  /** 1 for the first attempt; the term of its leadership. */
-  readonly attempt: number;
+export interface ClaimedOccurrence extends Claimed {
   /** It was missed, and this invocation was delivered for a later one. */
   readonly caughtUp: boolean;
 }
 
-/** The last instant that an ISO 8601 text of four digits' years can name. */
-const MAX_MS = 253_402_300_799_999;
-
-/** Returns the name of an occurrence in the store, such as `nightly@2026-11-20T03:00:00.000Z`. @throws {ConfigurationError} unless it is one. */
-export function occurrenceId({ name, scheduledMs }: Occurrence): string {
-  if (typeof scheduledMs !== "number" || !(scheduledMs >= 0 && scheduledMs <= MAX_MS)) {
-    throw new ConfigurationError(
-      `The occurrence's scheduledMs is ${String(scheduledMs)}; it must be the milliseconds from 1970 to when it was due.`,
-    );
-  }
-  if (typeof name !== "string" || name === "") {
-    throw new ConfigurationError(
-      `The occurrence's name is ${JSON.stringify(name) ?? "missing"}; it must be the schedule's. ${PASS_OCCURRENCE}`,
-    );
-  }
-  // oxlint-disable-next-line eslint/no-restricted-globals -- writes a text, and reads no clock
-  const id = `${name}@${new Date(scheduledMs).toISOString()}`;
-  checkName("election", id);
-  return id;
-}
-
-const PASS_OCCURRENCE = "Pass 'occurrence', a function that takes the handler's arguments and returns { name, scheduledMs }.";
-
-/** A date with a time and a zone: without one it would be another instant on another machine. */
-const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
-
-/** Returns the instant that a text names. @throws {ConfigurationError} with the advice, if it names none. */
-export function scheduledMsOf(text: unknown, where: string, advice: string = PASS_OCCURRENCE): number {
-  // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
-  const ms = typeof text === "string" && INSTANT.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isFinite(ms)) return ms;
-  throw new ConfigurationError(
-    `${where} is ${JSON.stringify(text) ?? "missing"}, not a time in ISO 8601 with its zone. ${advice}`,
-  );
-}
+/** The advice to who has a platform that does not tell the occurrence. */
+export const PASS_OCCURRENCE =
+  "Pass 'occurrence', a function that takes the handler's arguments and returns { name, scheduledMs }.";

@@ -8,9 +8,15 @@ import {
   type OccurrenceStore,
   type Reservation,
 } from "@leasehold/core";
-import { checkName, duration } from "@leasehold/core/provider";
+import {
+  checkName,
+  checkRetention,
+  DEFAULT_RETENTION_MS,
+  duration,
+  occurrencesOf,
+  type Occurrence,
+} from "@leasehold/core/provider";
 import { checkCatchUp, type CatchUp } from "./catch-up.ts";
-import type { Occurrence } from "./occurrence.ts";
 import { timeBudget } from "./time-budget.ts";
 
 /** The options of every gate. `Args`: the handler's own arguments. */
@@ -103,8 +109,6 @@ export interface NotElected {
   readonly leader?: Leader | undefined;
 }
 
-const DAY_MS = 86_400_000;
-export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS;
 const DEFAULT_MISSED_TICKS = 2;
 /** The time of an invocation that options are tried on. */
 const SAMPLE_MS = 60_000;
@@ -147,23 +151,15 @@ export function checkOptions(options: AnyOptions): void {
 
 /** Returns the store of the leases of an election's invocations: the election's, or that of its occurrences. */
 export function leasesOf(options: AnyOptions): LeaseStore {
-  return options.gate === "oncePerTick" ? occurrencesOf(options) : options.store;
+  return options.gate === "oncePerTick" ? occurrencesFor(options) : options.store;
 }
 
-/**
- * Returns the occurrences of an election, as a new store: a process that lives long must not remember every occurrence
- * there ever was.
- * @throws {UnsupportedError} if the store keeps none.
- */
-export function occurrencesOf(
+/** Returns the occurrences of an election. @throws {UnsupportedError} if the store keeps none. */
+export function occurrencesFor(
   options: Pick<OncePerTickOptions<never, LeaseStore, unknown>, "store" | "election" | "retentionMs">,
 ): OccurrenceStore {
   const { store, election, retentionMs = DEFAULT_RETENTION_MS } = options;
-  const occurrences = store.occurrences?.(election, { retentionMs });
-  if (occurrences) return occurrences;
-  throw new UnsupportedError(`${store.name} cannot keep occurrences: the gate 'oncePerTick' needs a store that can.`, {
-    election,
-  });
+  return occurrencesOf(store, election, retentionMs, "the gate 'oncePerTick'");
 }
 
 /** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
@@ -228,11 +224,7 @@ function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
 
 function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
   const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
-  if (duration("retentionMs", retentionMs) < DAY_MS) {
-    throw new ConfigurationError(
-      `retentionMs is ${retentionMs}; platforms deliver again for up to a day, so it must be at least ${DAY_MS}.`,
-    );
-  }
+  checkRetention(retentionMs);
   if (occurrence !== undefined && typeof occurrence !== "function") {
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }

@@ -11,7 +11,6 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
 import { earlierOccurrences } from "../src/catch-up.ts";
-import { occurrenceId } from "../src/occurrence.ts";
 
 const ELECTION = "nightly-billing";
 const TEN = Date.parse("2026-11-20T10:00:00Z");
@@ -154,17 +153,6 @@ test("occurrences are kept for a week, unless the options say for how long", asy
   await onlyAsLeader({ ...base(), retentionMs: 24 * HOUR_MS }, () => "ran")();
 
   expect([...kept]).toEqual([7 * 24 * HOUR_MS, 24 * HOUR_MS]);
-});
-
-test("an occurrence is between 1970 and the year 9999, and its name fits the store", () => {
-  const last = Date.parse("9999-12-31T23:59:59.999Z");
-  expect(occurrenceId({ name: "nightly", scheduledMs: 0 })).toBe("nightly@1970-01-01T00:00:00.000Z");
-  expect(occurrenceId({ name: "nightly", scheduledMs: last })).toBe("nightly@9999-12-31T23:59:59.999Z");
-  for (const scheduledMs of [-1, last + 1]) {
-    expect(() => occurrenceId({ name: "nightly", scheduledMs })).toThrow(`scheduledMs is ${scheduledMs};`);
-  }
-  expect(() => occurrenceId({ scheduledMs: 0 } as Occurrence)).toThrow("The occurrence's name is missing;");
-  expect(() => occurrenceId({ name: "n".repeat(255), scheduledMs: 0 })).toThrow(ConfigurationError);
 });
 
 describe("catchUp", () => {

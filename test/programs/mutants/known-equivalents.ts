@@ -11,31 +11,25 @@ export interface KnownEquivalent {
 /** Mutants that no test can kill. Each has to be one that there is. */
 export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   {
-    file: "packages/functions/src/attempt.ts",
-    from: "const waitMs = Math.min(Math.max(error.retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);",
-    to: "const waitMs = Math.min(Math.max(error.retryAfterMs ?? 1, RETRY_MS), RETRY_MAX_MS);",
+    file: "packages/core/src/occurrences/attempt.ts",
+    from: "const waitMs = Math.min(Math.max(outage.retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);",
+    to: "const waitMs = Math.min(Math.max(outage.retryAfterMs ?? 1, RETRY_MS), RETRY_MAX_MS);",
     why: "RETRY_MS is more than either.",
   },
   {
-    file: "packages/functions/src/attempt.ts",
+    file: "packages/core/src/occurrences/attempt.ts",
     from: "throw error;",
     to: ";",
     why: "The elector ends a term in the same way whether its task returned or threw, and what was thrown is thrown again after it.",
   },
   {
-    file: "packages/functions/src/attempt.ts",
-    from: "let term = 0;",
-    to: "let term = 1;",
-    why: "It is told only of an invocation that leads, and then it is set.",
-  },
-  {
-    file: "packages/functions/src/attempt.ts",
+    file: "packages/functions/src/attempt-in-time.ts",
     from: 'signal?.addEventListener("abort", onAbort, { once: true });',
     to: 'signal?.addEventListener("abort", onAbort, { once: false });',
     why: "A signal aborts once, and the listener is taken away at the end.",
   },
   {
-    file: "packages/functions/src/attempt.ts",
+    file: "packages/functions/src/attempt-in-time.ts",
     from: "const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 0));",
     to: "const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 1));",
     why: "A timer of no time and one of a millisecond fire alike: after what is being done now.",
@@ -53,7 +47,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Only two counts are compared, and both are one more.",
   },
   {
-    file: "packages/functions/src/complete-in-time.ts",
+    file: "packages/core/src/occurrences/complete-in-time.ts",
     from: "const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 0, waitMs);",
     to: "const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 1, waitMs);",
     why: "waitMs is more than either.",

@@ -27,8 +27,8 @@ export interface WaitOptions {
 export type TryRunOutcome<T> =
   /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
-  /** `busy`: this elector itself was at work; nothing was sent. */
-  | { readonly elected: false; readonly reason?: "busy" | undefined; readonly leader?: Leader | undefined };
+  /** `busy`: this elector itself was at work; nothing was sent. `done`: it is an occurrence, which is done for good. */
+  | { readonly elected: false; readonly reason?: "busy" | "done" | undefined; readonly leader?: Leader | undefined };
 
 /**
  * One candidate in one election.
@@ -59,6 +59,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
   readonly #leading: Leading<LeadershipOf<Store>>;
+  /** It is an occurrence that was found done, for good. */
+  #isDone = false;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions<Store>) {
@@ -87,7 +89,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       ...common,
       election,
       candidateId,
-      onSeen: (snapshot) => announcements.setLeader(leaderOf(snapshot)),
+      onSeen: (snapshot) => {
+        this.#isDone = snapshot?.bar?.kind === "done";
+        announcements.setLeader(leaderOf(snapshot));
+      },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
     this.#leading = new Leading({ ...common, announcements, journal, standingBack: this.#standingBack });
@@ -197,6 +202,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
+      if (this.#isDone) return { elected: false, reason: "done" };
       return { elected: false, ...(this.leader ? { leader: this.leader } : {}) };
     } finally {
       this.#settled();

@@ -10,6 +10,7 @@ export type LeaseholdErrorCode =
   | "FENCED"
   | "FOREIGN_RECORD"
   | "UNSUPPORTED"
+  | "NOT_RECORDED"
   | StoreErrorCode;
 
 /** The codes of {@link StoreError}. */
@@ -103,6 +104,11 @@ export function isStoreFailure(error: unknown): boolean {
 /** Reports whether the service refuses, in a way that only people can mend. */
 export function isRefusal(error: unknown): boolean {
   return isLeaseholdError(error) && REFUSALS.has(error.code);
+}
+
+/** Reports whether the store may be back later: a passing failure, and no mistake in the configuration. */
+export function isOutage(error: unknown): error is StoreError {
+  return isLeaseholdError(error) && error.code.startsWith("STORE_") && !isRefusal(error);
 }
 
 /** The caller's signal was aborted before the call began: nothing was sent. Its `cause` is the signal's reason. */
@@ -250,6 +256,25 @@ export class ForeignRecordError extends LeaseholdError {
 export class UnsupportedError extends LeaseholdError {
   constructor(message: string, details?: LeaseholdErrorDetails) {
     super("UNSUPPORTED", message, details);
+  }
+}
+
+/**
+ * An occurrence is done, and nobody knows: its task has come to its end, and that could not be recorded. Once its claim has run
+ * out, another delivery does it again. The `cause` is what the last try threw.
+ */
+export class NotRecordedError extends LeaseholdError {
+  /** The attempt that came to its end. */
+  readonly attempt: number;
+
+  constructor(occurrence: string, attempt: number, cause: unknown) {
+    super(
+      "NOT_RECORDED",
+      `'${occurrence}' is done, by attempt ${attempt}, but that could not be recorded: ${(cause as Partial<Error>)?.message ?? String(cause)} ` +
+        "Once its claim has run out, another delivery would do it again.",
+      { election: occurrence, cause },
+    );
+    this.attempt = attempt;
   }
 }
 

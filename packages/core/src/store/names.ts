@@ -11,7 +11,10 @@ const MAX_REASON_BYTES = 500;
  * Names are compared by code point, never normalized.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
-export function checkName(what: "election" | "candidateId" | "group", name: unknown): asserts name is string {
+export function checkName(
+  what: "election" | "candidateId" | "group" | "name" | "occurrence",
+  name: unknown,
+): asserts name is string {
   if (typeof name !== "string") throw new ConfigurationError(`${what} must be a string, not ${describe(name)}.`);
   if (name === "") throw new ConfigurationError(`${what} is empty; give it 1 to ${MAX_NAME_BYTES} bytes.`);
   checkText(what, name, MAX_NAME_BYTES);

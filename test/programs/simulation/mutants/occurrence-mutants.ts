@@ -5,7 +5,7 @@ import type { Mutant } from "./mutant.ts";
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 
 const HELD_LEASES = "packages/core/src/records/held-leases.ts";
-const COMPLETING = "packages/functions/src/complete-in-time.ts";
+const COMPLETING = "packages/core/src/occurrences/complete-in-time.ts";
 
 /** Bugs of what is done once for each occurrence of a schedule. */
 export const OCCURRENCE_MUTANTS: readonly Mutant[] = [

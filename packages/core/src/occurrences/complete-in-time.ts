@@ -1,22 +1,23 @@
-import { isLeaseholdError, type Clock, type OccurrenceLeadership, type StoreError } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import type { OccurrenceLeadership } from "../election/leadership.ts";
+import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
+import { sleep, type Clock } from "../time/clock.ts";
 
 /** The first wait before a completion is tried again; it doubles from there. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Records that an occurrence is done, trying for as long as the platform lets it: the work is done, and what is not
+ * Records that an occurrence is done, trying until an instant of the monotonic clock: the work is done, and what is not
  * recorded is done again.
  * @throws {LeaseLostError} if another attempt has taken over; else what the last try threw.
  */
-export async function completeInTime(leadership: OccurrenceLeadership, clock: Clock, platformEndMs: number): Promise<void> {
+export async function completeInTime(leadership: OccurrenceLeadership, clock: Clock, endMs: number): Promise<void> {
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
     try {
       return await leadership.complete();
     } catch (error) {
       const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 0, waitMs);
-      const isOver = isLeaseholdError(error, "LEASE_LOST") || clock.monotonicMs() + askedMs >= platformEndMs;
+      const isOver = isLeaseholdError(error, "LEASE_LOST") || clock.monotonicMs() + askedMs >= endMs;
       if (isOver) throw error;
       await sleep(clock, askedMs);
     }

@@ -1,0 +1,34 @@
+import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
+import { duration } from "../store/lease-limits.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+
+const DAY_MS = 86_400_000;
+/** The time for which an occurrence is remembered, by default. */
+export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS;
+
+/** @throws {ConfigurationError} for a retention that a late delivery may outlast. */
+export function checkRetention(retentionMs: unknown): void {
+  if (duration("retentionMs", retentionMs) >= DAY_MS) return;
+  throw new ConfigurationError(
+    `retentionMs is ${String(retentionMs)}; a delivery may be up to a day late, so it must be at least ${DAY_MS}.`,
+  );
+}
+
+/**
+ * Returns the occurrences of a schedule, as a new store: a process that lives long must not remember every occurrence there
+ * ever was.
+ * @param whose what needs them, for messages.
+ * @throws {UnsupportedError} if the store keeps none, or cannot tell when a claim of one has run out.
+ */
+export function occurrencesOf(store: LeaseStore, schedule: string, retentionMs: number, whose: string): OccurrenceStore {
+  const occurrences = store.occurrences?.(schedule, { retentionMs });
+  if (!occurrences) {
+    throw new UnsupportedError(`${store.name} cannot keep occurrences: ${whose} needs a store that can.`, { election: schedule });
+  }
+  const { expiry, storeClock } = occurrences.capabilities;
+  if (expiry === "native" || storeClock) return occurrences;
+  throw new UnsupportedError(
+    `${store.name} has no clock that shows how old a claim is: ${whose}, which remembers nothing, could never make up for a claimant that died.`,
+    { election: schedule },
+  );
+}

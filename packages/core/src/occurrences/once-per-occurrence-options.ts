@@ -1,0 +1,82 @@
+import { Elector } from "../election/elector.ts";
+import { checkStore } from "../election/observer.ts";
+import type { TimingOptions } from "../election/timing.ts";
+import { ConfigurationError } from "../reporting/errors.ts";
+import type { LoggerOption } from "../reporting/journal.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+import { checkName } from "../store/names.ts";
+import { checkOptions } from "../store/options.ts";
+import type { Clock } from "../time/clock.ts";
+import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
+import { occurrenceId } from "./occurrence.ts";
+
+/** The options of a schedule, which all of its occurrences have in common. */
+export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends Pick<
+  TimingOptions,
+  "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs"
+> {
+  /** The store that keeps the occurrences, the same for every host. */
+  readonly store: Store;
+  /**
+   * The schedule's name, the same on every host: 1 to 230 bytes of UTF-8. Two schedules need two names: of two jobs with one
+   * name that are due at one instant, one is never done.
+   */
+  readonly name: string;
+  /**
+   * The answer to an occurrence that another has claimed: return at once, or wait. Who waits returns once it is done, and does
+   * it if its claimant fails or dies: for hosts to whom nobody delivers again. @defaultValue 'return'
+   */
+  readonly whenInProgress?: "return" | "wait" | undefined;
+  /** The time for which a done occurrence is remembered: longer than any late delivery. From a day. @defaultValue 7 days */
+  readonly retentionMs?: number | undefined;
+  /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
+  readonly candidateId?: string | undefined;
+  /** As the elector's. */
+  readonly logger?: LoggerOption;
+  /** @defaultValue the store's clock */
+  readonly clock?: Clock | undefined;
+}
+
+export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
+  /**
+   * The time at which this occurrence was due, by its schedule: the same instant on every host, to the millisecond. A `Date`, a
+   * text in ISO 8601 with its zone, or milliseconds since the Unix epoch. Never the present time, which is another one on each
+   * host.
+   */
+  readonly scheduledAt: Date | string | number;
+}
+
+const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
+  store: true,
+  name: true,
+  whenInProgress: true,
+  retentionMs: true,
+  leaseDurationMs: true,
+  stallTimeoutMs: true,
+  drainTimeoutMs: true,
+  candidateId: true,
+  logger: true,
+  clock: true,
+};
+
+/**
+ * Checks everything about a schedule that can be known before any of its occurrences.
+ * @throws {ConfigurationError | UnsupportedError} for what cannot work.
+ */
+export function checkSchedule(whose: string, options: ScheduleOptions): void {
+  checkOptions(whose, options, SCHEDULE_OPTIONS);
+  const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = options;
+  checkStore(store);
+  checkName("name", name);
+  if (whenInProgress !== undefined && whenInProgress !== "return" && whenInProgress !== "wait") {
+    throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
+  }
+  checkRetention(retentionMs);
+  electorOf(options, occurrenceId({ name, scheduledMs: 0 }, ""), occurrencesOf(store, name, retentionMs, whose));
+}
+
+/** Returns a candidate for one occurrence. */
+export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
+  const { name: _name, whenInProgress: _wait, retentionMs: _retention, ...options } = schedule;
+  return new Elector({ ...options, store, election: id });
+}

@@ -1,0 +1,72 @@
+import { ConfigurationError } from "../reporting/errors.ts";
+import { Journal, type LoggerOption } from "../reporting/journal.ts";
+import { DEFAULT_RETENTION_MS } from "./kept-occurrences.ts";
+import { isoOf, LAST_MS, scheduledMsOf } from "./occurrence.ts";
+
+const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
+/** The most by which an occurrence may be done before it was due, by a clock that is ahead. */
+const MAX_EARLY_MS = 3_600_000;
+/** The time before the end of its retention from which on an occurrence counts as forgotten: hosts' clocks are off, one may be done early. */
+const FORGOTTEN_EARLY_MS = 2 * MAX_EARLY_MS;
+/** A scheduled time with a fraction of a second, so close to the present, is the present. */
+const PRESENT_MS = 5;
+
+/**
+ * Returns when an occurrence was due, in milliseconds since the Unix epoch.
+ * @throws {ConfigurationError} for what is no instant, or one so far from now that nobody can mean it, or know whether it is
+ *   done.
+ */
+export function checkScheduledAt(
+  {
+    scheduledAt,
+    retentionMs = DEFAULT_RETENTION_MS,
+  }: { readonly scheduledAt: unknown; readonly retentionMs?: number | undefined },
+  wallMs: number,
+): number {
+  const ms = instantOf(scheduledAt);
+  const lateMs = wallMs - ms;
+  if (lateMs > retentionMs - FORGOTTEN_EARLY_MS) {
+    const isSeconds = typeof scheduledAt === "number" && Math.abs(wallMs - ms * 1_000) < retentionMs;
+    const meaning = isSeconds
+      ? `Were seconds meant? Then it is ${ms * 1_000}.`
+      : `Whether it is done may be forgotten by now: retentionMs is ${retentionMs}, and the last two hours of it do not count.`;
+    throw new ConfigurationError(`scheduledAt is ${isoOf(ms)}, ${hours(lateMs)} ago by this host's clock. ${meaning}`);
+  }
+  if (-lateMs > MAX_EARLY_MS) {
+    throw new ConfigurationError(
+      `scheduledAt is ${isoOf(ms)}, ${hours(-lateMs)} from now by this host's clock. It must be the time at which the occurrence was due, not the next one's.`,
+    );
+  }
+  return ms;
+}
+
+/** The journals to which it was said: once is enough. */
+const warned = new WeakSet<Journal>();
+
+/** Warns of a time that looks like the present one: each host would have an occurrence of its own. */
+export function warnOfPresentTime(name: string, scheduledMs: number, wallMs: number, logger: LoggerOption): void {
+  const journal = Journal.to(logger);
+  if (scheduledMs % 1_000 === 0 || Math.abs(wallMs - scheduledMs) > PRESENT_MS || warned.has(journal)) return;
+  warned.add(journal);
+  const text = `scheduledAt of '${name}' is ${isoOf(scheduledMs)}, which looks like the present time: on another host that is another occurrence, and both would be done. Pass the time at which it was due by its schedule.`;
+  journal.warn("LEASEHOLD_NOT_WHEN_DUE", "warn", text, { name });
+}
+
+function instantOf(scheduledAt: unknown): number {
+  const where = "scheduledAt";
+  if (typeof scheduledAt === "string") return scheduledMsOf(scheduledAt, where, PASS_WHEN_DUE);
+  // By what it can do: a date may be another realm's.
+  const isDate = typeof (scheduledAt as Partial<Date> | null)?.getTime === "function";
+  const ms: unknown = isDate ? (scheduledAt as Date).getTime() : scheduledAt;
+  if (typeof ms === "number" && ms >= 0 && ms <= LAST_MS) return ms;
+  throw new ConfigurationError(`scheduledAt is ${isDate ? "an invalid Date" : describe(scheduledAt)}. ${PASS_WHEN_DUE}`);
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  return value === undefined ? "missing" : value === null ? "null" : `of type ${typeof value}`;
+}
+
+function hours(ms: number): string {
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}

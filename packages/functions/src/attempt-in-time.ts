@@ -1,0 +1,67 @@
+import {
+  Elector,
+  isLeaseholdError,
+  LeadershipEndedError,
+  StoreError,
+  type Clock,
+  type ElectorOptions,
+  type LeadershipOf,
+  type LeaderTask,
+  type LeaseStore,
+} from "@leasehold/core";
+import { attempt, type AttemptOutcome } from "@leasehold/core/provider";
+
+export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
+  readonly clock: Clock;
+  readonly candidateId: string | undefined;
+  /** The instant at which the signal aborts, by the monotonic clock. */
+  readonly endMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Runs the task as leader, if this invocation can lead at once, and gives the leadership up before it settles. Its signal
+ * aborts shortly before the platform ends it.
+ */
+export async function attemptInTime<T, Store extends LeaseStore>(
+  options: AttemptOptions<Store>,
+  task: LeaderTask<T, LeadershipOf<Store>>,
+): Promise<AttemptOutcome<T>> {
+  const { endMs, signal, ...electorOptions } = options;
+  const { clock, election } = options;
+  const ending = new AbortController();
+  const outOfTime = (): void =>
+    ending.abort(new LeadershipEndedError(election, term, "out-of-time", "its platform is about to end it."));
+  const onAbort = (): void => ending.abort(signal?.reason);
+  /** 0 until it leads. */
+  let term = 0;
+  const run: LeaderTask<T, LeadershipOf<Store>> = (leadership) => {
+    term = leadership.term;
+    return task(leadership);
+  };
+  const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 0));
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    const elector = new Elector<Store>(electorOptions as ElectorOptions<Store>);
+    const outcome = await attempt(elector, run, { clock, signal: ending.signal });
+    if ("unavailable" in outcome) signal?.throwIfAborted();
+    return outcome;
+  } catch (error) {
+    // Its time was over before anything was decided: the store has not answered.
+    if (term > 0 || !outOfTimeBefore(error, ending.signal)) throw error;
+    return { elected: false, unavailable: undecided(options) };
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+function outOfTimeBefore(error: unknown, { aborted, reason }: AbortSignal): boolean {
+  return aborted && error === reason && isLeaseholdError(error, "LEADERSHIP_ENDED");
+}
+
+function undecided({ store, election }: AttemptOptions<LeaseStore>): StoreError {
+  const text = `${store.name} did not answer in the time of this invocation: nobody knows who leads '${election}'.`;
+  return new StoreError("STORE_TIMEOUT", text, { store: store.name, operation: "get", election, mayHaveBeenApplied: false });
+}
