@@ -1,9 +1,6 @@
-import { ContainerClient } from "@azure/storage-blob";
-import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
 import { onlyAsLeader, type AzureFunctionOptions } from "@leasehold/functions/azure-functions";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { startAzurite } from "@leasehold/test-kit/backends/azurite";
 import { invoke, timerPayload } from "./azure-worker.ts";
 import { Gate } from "./gate.ts";
 
@@ -120,25 +117,5 @@ describe("the time of an Azure function", () => {
     vi.stubEnv("AzureFunctionsJobHost__functionTimeout", "ten minutes");
 
     expect(() => register(() => "ran")).toThrow(ConfigurationError);
-  });
-});
-
-describe("examples/azure-functions", () => {
-  test("bills in one region, and its twin skips for a minute", async () => {
-    const azurite = open.use(await startAzurite());
-    vi.stubEnv("LEASE_STORAGE", azurite.connectionString);
-    await import("../../../examples/azure-functions/src/nightly-billing.ts");
-
-    const { logs } = await invoke("nightlyBilling", TEN);
-    expect(logs).toEqual(["billing acme in term 1", "billing globex in term 1"]);
-    await expect(invoke("nightlyBilling", TEN)).resolves.toMatchObject({ returnValue: { elected: false }, logs: [] });
-    await azurite.advance(61_000);
-    expect((await invoke("nightlyBilling", TEN)).logs).toHaveLength(2);
-
-    const leases = new BlobLeaseStore({
-      container: new ContainerClient(azurite.connectionString, "leases"),
-      createContainer: true,
-    });
-    await expect(leases.read("nightly-billing")).resolves.toMatchObject({ term: 2 });
   });
 });

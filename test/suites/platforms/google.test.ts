@@ -1,17 +1,14 @@
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { createServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import { fileURLToPath } from "node:url";
 import { cloudEvent, http, type Request, type Response } from "@google-cloud/functions-framework";
 import { getTestServer } from "@google-cloud/functions-framework/testing";
 import { MemoryLeaseStore, StoreError, type Leader } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startFirestore } from "@leasehold/test-kit/backends/firestore";
 import { Gate } from "./gate.ts";
 
 const ELECTION = "exchange-rates";
@@ -218,61 +215,3 @@ describe("a Cloud Run job", () => {
     );
   });
 });
-
-describe("examples/google-cloud", () => {
-  /** The framework's own program, with the example's folder as its source. */
-  async function startFramework(region: string, firestoreHost: string): Promise<string> {
-    const port = await freePort();
-    const bin = fileURLToPath(
-      new URL("../../../node_modules/@google-cloud/functions-framework/build/src/main.js", import.meta.url),
-    );
-    const source = fileURLToPath(new URL("../../../examples/google-cloud", import.meta.url));
-    const args = ["--conditions=@leasehold/source", bin, "--target=refreshRates", `--source=${source}`, `--port=${port}`];
-    const child: ChildProcess = spawn(process.execPath, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...process.env,
-        REGION: region,
-        FIRESTORE_EMULATOR_HOST: firestoreHost,
-        GOOGLE_CLOUD_PROJECT: "local",
-        METADATA_SERVER_DETECTION: "none",
-      },
-    });
-    open.defer(async () => {
-      const exit = once(child, "exit");
-      child.kill("SIGKILL");
-      await exit;
-    });
-    let said = "";
-    for await (const chunk of child.stdout ?? []) {
-      said += String(chunk);
-      if (said.includes("URL: ")) return `http://127.0.0.1:${port}/`;
-    }
-    throw new Error(`The Functions Framework did not start: ${said}${String(child.stderr?.read() ?? "")}`);
-  }
-
-  test("refreshes in one region, while the other skips", async () => {
-    const firestore = open.use(await startFirestore());
-    const [west, east] = await Promise.all([
-      startFramework("europe-west1", firestore.host),
-      startFramework("us-east4", firestore.host),
-    ]);
-
-    expect(await (await fetch(west, { method: "POST" })).json()).toEqual({ refreshed: 2, term: 1 });
-    expect(await (await fetch(east, { method: "POST" })).json()).toEqual({ elected: false });
-    expect(await (await fetch(west, { method: "POST" })).json()).toEqual({ refreshed: 2, term: 2 });
-    // Three minutes without the first region.
-    await firestore.advance(180_000);
-    expect(await (await fetch(east, { method: "POST" })).json()).toEqual({ refreshed: 2, term: 3 });
-    expect(await (await fetch(west, { method: "POST" })).json()).toEqual({ elected: false });
-  });
-});
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

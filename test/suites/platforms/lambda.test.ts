@@ -1,13 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
 import { Elector } from "@leasehold/core";
-import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { Gate } from "./gate.ts";
 import { LambdaFunction, type Invoked } from "./lambda-function.ts";
 import type { TestEvent } from "./lambda-handlers.ts";
@@ -143,40 +139,5 @@ describe("a Lambda function behind the runtime interface", () => {
 
     expect(invoked).toMatchObject({ errorType: "ConfigurationError" });
     expect((invoked as { errorMessage: string }).errorMessage).toContain("Pass 'occurrence'");
-  });
-});
-
-describe("examples/aws-lambda", () => {
-  test("writes one report for an hour, however often that is delivered", async () => {
-    const dynalite = open.use(await startDynalite());
-    const environment = {
-      AWS_ENDPOINT_URL_DYNAMODB: dynalite.url,
-      AWS_REGION: "us-east-1",
-      AWS_ACCESS_KEY_ID: "any",
-      AWS_SECRET_ACCESS_KEY: "any",
-    };
-    const credentials = { accessKeyId: "any", secretAccessKey: "any" };
-    const client = new DynamoDBClient({ endpoint: dynalite.url, region: "us-east-1", credentials });
-    open.defer(() => client.destroy());
-    await new DynamoDBLeaseStore({ client, tableName: "leases" }).createTable();
-    await client.send(
-      new CreateTableCommand({
-        TableName: "reports",
-        BillingMode: "PAY_PER_REQUEST",
-        AttributeDefinitions: [{ AttributeName: "hour", AttributeType: "S" }],
-        KeySchema: [{ AttributeName: "hour", KeyType: "HASH" }],
-      }),
-    );
-    const module = new URL("../../../examples/aws-lambda/handler.ts", import.meta.url);
-    const [west, east] = await Promise.all(
-      ["west", "east"].map(async (name) =>
-        open.use(await LambdaFunction.start({ name, module, handler: "handler", environment })),
-      ),
-    );
-
-    await expect(west!.invoke(tick("us-west-2", "a"))).resolves.toMatchObject({ response: { hour: TEN, attempt: 1 } });
-    await expect(east!.invoke(tick("us-east-1", "b"))).resolves.toEqual({ response: { elected: false } });
-    const { Items } = await DynamoDBDocumentClient.from(client).send(new ScanCommand({ TableName: "reports" }));
-    expect(Items).toEqual([{ hour: TEN, attempt: 1, total: TEN.length }]);
   });
 });
