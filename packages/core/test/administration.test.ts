@@ -42,6 +42,14 @@ async function isOpenToRival(): Promise<boolean> {
   return mayAcquire(await rival.read(ELECTION), "c");
 }
 
+test("an order whose fate cannot be found out is tried four times", async () => {
+  adminRecords.failAll({ kind: "reset", applied: false }, "put");
+
+  await expect(clock.runUntil(admin.break(ELECTION, { reason: "stuck" }))).rejects.toMatchObject({ mayHaveBeenApplied: true });
+
+  expect(service.count("admin", "put")).toBe(4);
+});
+
 describe("a break lifts", () => {
   const BARS: Record<string, () => Promise<unknown>> = {
     "a hold": () => holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS }),

@@ -200,6 +200,21 @@ describe("a win that comes too late is released before the call settles", () => 
     expect(world.service.count("a", "put")).toBe(1 + releases);
   });
 
+  test.each([
+    [true, []],
+    [false, [1]],
+  ])("the store is told to forget a term that was not released (released: %s)", async (releaseOnStop, terms) => {
+    const b = world.candidate("b", { releaseOnStop });
+    const forgotten: number[] = [];
+    Object.assign(b.store, { forget: ({ term }: Lease) => forgotten.push(term) });
+    const run = b.run();
+    await world.clock.advance(1_000);
+    run.stop();
+    await run.settled;
+
+    expect(forgotten).toEqual(terms);
+  });
+
   test("a win that could not be released is told, and the call still settles", async () => {
     a.records.latencyMs = 1_000;
     const controller = new AbortController();

@@ -35,6 +35,24 @@ describe("publish", () => {
     await stop();
   });
 
+  test("waits for two renewals at most, where a last try is due and they do not extend the lease", async () => {
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(RENEW_DEADLINE_MS - 1_200);
+    a.records.heal();
+    let renewals = 0;
+    const renew = a.store.renew.bind(a.store);
+    a.store.renew = async () => {
+      renewals += 1;
+      return { held: true };
+    };
+
+    await task.leadership.publish("http://new");
+
+    expect(renewals).toBe(2);
+    a.store.renew = renew;
+    await stop();
+  });
+
   test("counts as a renewal, from its send", async () => {
     await world.clock.advance(2_000);
     await task.leadership.publish("http://new");

@@ -155,6 +155,25 @@ describe("a write that meets somebody else's transaction", () => {
     expect(records.gets).toHaveLength(1);
   });
 
+  test("waits for a random time before it is sent again, of ten to twenty milliseconds", async () => {
+    const lease = await win(store);
+    const tookMs: number[] = [];
+    for (let renewals = 0; renewals < 50; renewals += 1) {
+      failing(conflict(false));
+      const sentMs = clock.monotonicMs();
+      await clock.runUntil(store.renew(lease, LIMITS));
+      tookMs.push(clock.monotonicMs() - sentMs);
+      records.put = NotingRecordStore.prototype.put.bind(records);
+    }
+
+    expect([Math.min(...tookMs) >= 10, Math.min(...tookMs) < 11, Math.max(...tookMs) > 19, Math.max(...tookMs) <= 20]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
   test("is known not to be written where the process was frozen before the next try", async () => {
     const lease = await win(store);
     const error = conflict(false);

@@ -36,6 +36,11 @@ describe("timing", () => {
     });
   });
 
+  test("a tenth of a second is a lease, and less is not", () => {
+    expect(timing({ leaseDurationMs: 100 })).toMatchObject({ leaseDurationMs: 100 });
+    expect(() => timing({ leaseDurationMs: 99 })).toThrow("Were 99 seconds meant?");
+  });
+
   test("everything follows from the lease, but no request takes more than five seconds", () => {
     expect(timing({ leaseDurationMs: 90_000 })).toMatchObject({
       renewIntervalMs: 30_000,

@@ -34,6 +34,7 @@ describe("the mutants of a file", () => {
       "async function f() { try { return await stop(); } catch {} }",
       ["async function f() { try { return (stop()); } catch {} }"],
     ],
+    ["const names: Readonly<Record<Name, true>> = { a: true };", []],
     ["const f = () => 'a';", ['const f = () => "";']],
     ["const o = { a: 'b' };", ['const o = { a: "" };']],
     ["log('a message');", [";"]],

@@ -103,7 +103,7 @@ function changes(node: Node, above: readonly Node[], source: string): Change[] {
     case "UnaryExpression":
       return node["operator"] === "!" ? [all(` (${text(node["argument"])})`)] : [];
     case "Literal":
-      return literals(node, above).map(all);
+      return isOnlyTyped(above, source) ? [] : literals(node, above).map(all);
     case "ConditionalExpression":
     case "IfStatement":
     case "WhileStatement":
@@ -142,6 +142,12 @@ function literals(node: Node, above: readonly Node[]): string[] {
   const parent = above.at(-1);
   const isValue = parent?.type === "Property" && parent["value"] === node;
   return isValue || parent?.type === "ReturnStatement" || parent?.type === "ArrowFunctionExpression" ? ['""'] : [];
+}
+
+/** Whether the type lets this have one value alone, as where an object is a set of names: `Record<Name, true>`. */
+function isOnlyTyped(above: readonly Node[], source: string): boolean {
+  const declared = above.findLast(({ type }) => type === "VariableDeclarator");
+  return declared !== undefined && / true>+ =/.test(source.slice(declared.start, (declared["init"] as Node | null)?.start));
 }
 
 function conditions(node: Node, source: string): Change[] {

@@ -17,7 +17,7 @@ export interface CampaignOptions {
   readonly election: string;
   readonly clock: Clock;
   readonly timing: Timing;
-  readonly expiry: Expiry;
+  readonly expiry: Expiry | undefined;
   /** A refusal of the store's, before it is known to take this process's writes, ends the campaign after a lease. */
   readonly failsFast: boolean;
   readonly journal: Journal;

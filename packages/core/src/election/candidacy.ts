@@ -35,7 +35,7 @@ export class Candidacy {
   }
 
   /** @throws {TermRegressedError} for a term below one that this process has seen. */
-  async look(expiry: Expiry, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
+  async look(expiry: Expiry | undefined, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
     const { store, election, timing, wishes } = this.#options;
     // Only a term seen before this look was asked for must show in it: looks overtake one another.
     const highest = this.#highestSeen();
@@ -60,7 +60,7 @@ export class Candidacy {
   }
 
   /** One attempt to acquire. A win that comes too late is released at once. */
-  async attempt(expiry: Expiry): Promise<Lease | undefined> {
+  async attempt(expiry: Expiry | undefined): Promise<Lease | undefined> {
     const { clock, store, election, candidateId, wishes, timing } = this.#options;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = timing;
     // Not given a signal: once it is sent, only its answer tells whether there is anything to release.

@@ -322,7 +322,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Waits until this candidate has the lease; `undefined` once the signal has aborted. */
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
-    const isExact = this.#store.capabilities.storeClock?.exact ?? false;
     const campaign: CampaignOptions = {
       candidacy: this.#candidacy,
       standingBack: this.#standingBack,
@@ -330,7 +329,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       election: this.election,
       clock: this.#clock,
       timing: this.#timing,
-      expiry: this.#options.expiry ?? (isExact ? "store-clock" : "observed"),
+      expiry: this.#options.expiry,
       failsFast: this.#options.startup !== "patient",
       journal: this.#journal,
       onStoreFailed: (error) => this.#announcements.emit("storeFailed", { error }),
