@@ -135,7 +135,6 @@ export function checkOptions(options: AnyOptions): void {
   }
   oneOf("onUnavailable", options.onUnavailable, ["throw", "skip"]);
   oneOf("renewal", options.renewal, ["checkpoint", "background"]);
-  if (options.leaseDurationMs !== undefined) duration("leaseDurationMs", options.leaseDurationMs);
   if (options.shutdownMarginMs !== undefined) duration("shutdownMarginMs", options.shutdownMarginMs, 0);
   if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
     throw new ConfigurationError("onStandby must be a function from the leader, if there is one, to what is returned.");

@@ -5,7 +5,7 @@ import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect, test as plainTest } from "vitest";
 import { mysqlMeaning } from "../src/mysql/mysql-errors.ts";
 import { postgresMeaning } from "../src/postgres/postgres-errors.ts";
-import { toStoreError } from "../src/sql-errors.ts";
+import { migrating, toStoreError } from "../src/sql-errors.ts";
 import { sqliteMeaning } from "../src/sqlite/sqlite-errors.ts";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
@@ -288,4 +288,22 @@ describe("what an error of node:sqlite means", () => {
     ...[10, 13, 778, 266].map((errcode): Case => [of(errcode), "STORE_UNAVAILABLE", true]),
   ];
   plainTest.for(CASES)("%o is %s; carried out, perhaps: %s", (it) => check(sqliteMeaning, it));
+});
+
+plainTest("whatever was thrown is an error of the store's", () => {
+  const label = { store: "mysql", operation: "put", election: "e", writes: true };
+  for (const thrown of [undefined, null, "a text"]) {
+    expect(toStoreError(thrown, label, mysqlMeaning)).toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining(`failed: ${thrown}.`),
+      mayHaveBeenApplied: true,
+    });
+  }
+});
+
+plainTest("a migration that got no answer may have been carried out, and one that was denied has not", async () => {
+  const failed = migrating("mysql", mysqlMeaning, () => Promise.reject(new Error("gone")));
+  await expect(failed).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", operation: "migrate", mayHaveBeenApplied: true });
+  const denied = migrating("mysql", mysqlMeaning, () => Promise.reject(Object.assign(new Error("no"), { errno: 1142 })));
+  await expect(denied).rejects.toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
 });
