@@ -2,9 +2,8 @@
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 
-/** Serves on the port that is the first argument; 0 is a free one. */
-export async function serve([port]: readonly string[]): Promise<string> {
-  const server = await azuriteBlobServer(Number(port));
+export async function serve(): Promise<string> {
+  const server = await azuriteBlobServer();
   await server.start();
   return server.getHttpServerAddress();
 }
@@ -19,7 +18,7 @@ interface BlobServer {
  * Azurite offers no API for this, so it is a deep import, and the reason why its version is pinned. The object stands
  * for its command line: one function for each flag.
  */
-function azuriteBlobServer(port: number): Promise<BlobServer> {
+function azuriteBlobServer(): Promise<BlobServer> {
   interface BlobServerFactory {
     createServer(environment: object): Promise<BlobServer>;
   }
@@ -29,7 +28,7 @@ function azuriteBlobServer(port: number): Promise<BlobServer> {
   const unset = (): undefined => undefined;
   return new azurite.BlobServerFactory().createServer({
     blobHost: () => "127.0.0.1",
-    blobPort: () => port,
+    blobPort: () => 0,
     // Seconds. Azurite's five are short enough to close a connection under a client that is about to use it again.
     blobKeepAliveTimeout: () => 3600,
     inMemoryPersistence: () => true,

@@ -25,23 +25,16 @@ export interface Daemon extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How to start a daemon. */
-export interface DaemonOptions {
-  /** How long the start may take before it fails, in milliseconds. @defaultValue 60000 */
-  readonly startTimeoutMs?: number | undefined;
-}
-
 /**
  * Starts the daemon of `plan`, on a free port and with a fresh data directory.
  * @throws an error with what its programs wrote to stderr, if one of them ends or takes too long before it serves.
  */
-export async function startDaemon(name: string, plan: DaemonPlan, { startTimeoutMs = 60_000 }: DaemonOptions): Promise<Daemon> {
+export async function startDaemon(name: string, plan: DaemonPlan): Promise<Daemon> {
   const script = fileURLToPath(new URL("./daemon-keeper.ts", import.meta.url));
   const keeper = new OwnedProcess({
     name,
     command: nodeExecutable(),
     args: nodeArguments(script, [JSON.stringify(plan)]),
-    startTimeoutMs,
     cleansUp: true,
   });
   return new KeptDaemon(keeper, await keeper.firstMessage<DaemonServes>());

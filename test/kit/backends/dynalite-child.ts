@@ -4,8 +4,7 @@ import type { IncomingMessage, Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 
-/** Serves on the port that is the first argument; 0 is a free one. */
-export async function serve([port]: readonly string[]): Promise<string> {
+export async function serve(): Promise<string> {
   const dynalite = createRequire(import.meta.url)("dynalite") as (options: object) => Server;
   const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
   // Node's five seconds are short enough to close a connection under a client that is about to use it again.
@@ -15,7 +14,7 @@ export async function serve([port]: readonly string[]): Promise<string> {
   server.on("request", (request: IncomingMessage) => {
     request.removeAllListeners("error").on("error", () => {});
   });
-  server.listen(Number(port), "127.0.0.1");
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -1,5 +1,5 @@
 import { startDaemon } from "./daemon.ts";
-import type { Daemon, DaemonOptions } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
 import { findProgram } from "./find-program.ts";
 
 /** A MariaDB server. */
@@ -18,41 +18,37 @@ export async function mariaDbMissing(): Promise<string | undefined> {
  * Starts a MariaDB server on 127.0.0.1, with data of its own. Takes a second or two.
  * @throws an error with the server's log, if it ends or takes too long before it serves.
  */
-export async function startMariaDb(options: DaemonOptions = {}): Promise<MariaDb> {
+export async function startMariaDb(): Promise<MariaDb> {
   const [install, serve] = await Promise.all([findProgram("mariadb-install-db"), findProgram("mariadbd")]);
   if (install === undefined || serve === undefined) throw new Error(await mariaDbMissing());
   // Without being told so, a server refuses to run as root.
   const asUser = process.getuid?.() === 0 ? ["--user=root"] : [];
   // A server that starts deletes whatever another one has in a folder of temporary tables that they share.
   const data = ["--no-defaults", "--datadir={directory}/data", "--tmpdir={directory}", ...asUser];
-  const daemon = await startDaemon(
-    "MariaDB",
-    {
-      directory: "mariadb",
-      files: { "init.sql": "CREATE DATABASE leasehold;\n" },
-      prepare: [install, ...data, "--auth-root-authentication-method=normal", "--skip-test-db"],
-      serve: [
-        serve,
-        ...data,
-        "--port={port}",
-        "--bind-address=127.0.0.1",
-        // Relative to the data directory, since the path of a socket has to be short. Nobody uses it.
-        "--socket=socket",
-        "--pid-file=pid",
-        "--init-file={directory}/init.sql",
-        "--character-set-server=utf8mb4",
-        "--skip-name-resolve",
-        "--skip-log-bin",
-        // Each case of conformance has connections of its own.
-        "--max-connections=500",
-        // The data does not outlive the process anyway.
-        "--innodb-flush-log-at-trx-commit=0",
-        "--innodb-buffer-pool-size=32M",
-      ],
-      ready: "ready for connections",
-      endWith: "SIGKILL",
-    },
-    options,
-  );
+  const daemon = await startDaemon("MariaDB", {
+    directory: "mariadb",
+    files: { "init.sql": "CREATE DATABASE leasehold;\n" },
+    prepare: [install, ...data, "--auth-root-authentication-method=normal", "--skip-test-db"],
+    serve: [
+      serve,
+      ...data,
+      "--port={port}",
+      "--bind-address=127.0.0.1",
+      // Relative to the data directory, since the path of a socket has to be short. Nobody uses it.
+      "--socket=socket",
+      "--pid-file=pid",
+      "--init-file={directory}/init.sql",
+      "--character-set-server=utf8mb4",
+      "--skip-name-resolve",
+      "--skip-log-bin",
+      // Each case of conformance has connections of its own.
+      "--max-connections=500",
+      // The data does not outlive the process anyway.
+      "--innodb-flush-log-at-trx-commit=0",
+      "--innodb-buffer-pool-size=32M",
+    ],
+    ready: "ready for connections",
+    endWith: "SIGKILL",
+  });
   return Object.assign(daemon, { url: `mysql://root@127.0.0.1:${daemon.port}/leasehold` });
 }

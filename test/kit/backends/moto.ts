@@ -4,12 +4,6 @@ import { promisify } from "node:util";
 import { startServiceProcess } from "./service-process.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
-/** How to start moto. */
-export interface MotoOptions {
-  /** How long the start may take before it fails, in milliseconds. @defaultValue 60000 */
-  readonly startTimeoutMs?: number | undefined;
-}
-
 /** Why moto cannot be started on this machine; `undefined` if it can. */
 export async function motoMissing(): Promise<string | undefined> {
   try {
@@ -29,8 +23,8 @@ export async function motoMissing(): Promise<string | undefined> {
  * updates. Its clock dates the replies, and nothing else.
  * @throws an error with what the process wrote to stderr, if it ends or takes too long before it serves.
  */
-export async function startMoto({ startTimeoutMs = 60_000 }: MotoOptions = {}): Promise<ServiceProcess> {
+export async function startMoto(): Promise<ServiceProcess> {
   const script = fileURLToPath(new URL("./moto-launcher.py", import.meta.url));
   // `-u`, or the last words of a process that ends could be lost; `-B` leaves no compiled files next to the script.
-  return await startServiceProcess({ name: "moto", command: "python3", args: ["-u", "-B", script], startTimeoutMs });
+  return await startServiceProcess({ name: "moto", command: "python3", args: ["-u", "-B", script] });
 }

@@ -1,7 +1,7 @@
 import { access, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { startDaemon } from "./daemon.ts";
-import type { Daemon, DaemonOptions } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
 import { findProgram } from "./find-program.ts";
 
 /** Google's own Firestore emulator, holding its data in memory. */
@@ -21,29 +21,25 @@ export async function officialFirestoreMissing(): Promise<string | undefined> {
  * pessimistic, as those of the service: they wait for each other, and others' writes wait for them.
  * @throws an error with what it wrote, if it is not installed, ends, or takes too long before it serves.
  */
-export async function startOfficialFirestore(options: DaemonOptions = {}): Promise<OfficialFirestore> {
+export async function startOfficialFirestore(): Promise<OfficialFirestore> {
   const found = await findInstallation();
   if ("missing" in found) throw new Error(found.missing);
-  const daemon = await startDaemon(
-    "The official Firestore emulator",
-    {
-      directory: "firestore",
-      prepare: ["true"],
-      serve: [
-        // It says on stdout that it serves.
-        ...(["/bin/sh", "-c", 'exec "$0" "$@" >&2', found.java] as const),
-        // Starts sooner, and takes less memory.
-        ...["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Duser.language=en"],
-        // The jar names no main class.
-        ...["-cp", found.jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start"],
-        // Its second port, which nobody uses, would be the same one for all otherwise.
-        ...["--host=127.0.0.1", "--port={port}", "--websocket_port=0"],
-      ],
-      ready: "Dev App Server is now running",
-      endWith: "SIGKILL",
-    },
-    options,
-  );
+  const daemon = await startDaemon("The official Firestore emulator", {
+    directory: "firestore",
+    prepare: ["true"],
+    serve: [
+      // It says on stdout that it serves.
+      ...(["/bin/sh", "-c", 'exec "$0" "$@" >&2', found.java] as const),
+      // Starts sooner, and takes less memory.
+      ...["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Duser.language=en"],
+      // The jar names no main class.
+      ...["-cp", found.jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start"],
+      // Its second port, which nobody uses, would be the same one for all otherwise.
+      ...["--host=127.0.0.1", "--port={port}", "--websocket_port=0"],
+    ],
+    ready: "Dev App Server is now running",
+    endWith: "SIGKILL",
+  });
   return Object.assign(daemon, { host: `127.0.0.1:${daemon.port}` });
 }
 

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { startDaemon } from "./daemon.ts";
-import type { Daemon, DaemonOptions } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
 import { findProgram } from "./find-program.ts";
 
 /** A PostgreSQL server. */
@@ -25,40 +25,36 @@ export async function postgresMissing(): Promise<string | undefined> {
  * Starts a PostgreSQL server on 127.0.0.1, with data of its own. Takes about a second.
  * @throws an error with the server's log, if it ends or takes too long before it serves.
  */
-export async function startPostgres(options: DaemonOptions = {}): Promise<Postgres> {
+export async function startPostgres(): Promise<Postgres> {
   const found = await findProgram("postgres");
   if (found === undefined) throw new Error(await postgresMissing());
   const serve = await realpath(found);
-  const daemon = await startDaemon(
-    "PostgreSQL",
-    {
-      directory: "postgres",
-      user: await unprivilegedUser(),
-      // Next to it, because both have to be of the same version.
-      prepare: [
-        join(dirname(serve), "initdb"),
-        ...["--pgdata={directory}/data", "--username=postgres", "--auth=trust"],
-        ...["--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"],
-      ],
-      serve: [
-        serve,
-        ...["-D", "{directory}/data", "-p", "{port}"],
-        ...setting("listen_addresses", "127.0.0.1"),
-        // The path of a socket has to be short, and nobody uses it.
-        ...setting("unix_socket_directories", ""),
-        ...setting("timezone", "UTC"),
-        // Each case of conformance has connections of its own.
-        ...setting("max_connections", "500"),
-        // The data does not outlive the process anyway.
-        ...setting("fsync", "off"),
-        ...setting("full_page_writes", "off"),
-      ],
-      ready: "database system is ready to accept connections",
-      // Killed by SIGKILL, it would leave shared memory behind.
-      endWith: "SIGQUIT",
-    },
-    options,
-  );
+  const daemon = await startDaemon("PostgreSQL", {
+    directory: "postgres",
+    user: await unprivilegedUser(),
+    // Next to it, because both have to be of the same version.
+    prepare: [
+      join(dirname(serve), "initdb"),
+      ...["--pgdata={directory}/data", "--username=postgres", "--auth=trust"],
+      ...["--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"],
+    ],
+    serve: [
+      serve,
+      ...["-D", "{directory}/data", "-p", "{port}"],
+      ...setting("listen_addresses", "127.0.0.1"),
+      // The path of a socket has to be short, and nobody uses it.
+      ...setting("unix_socket_directories", ""),
+      ...setting("timezone", "UTC"),
+      // Each case of conformance has connections of its own.
+      ...setting("max_connections", "500"),
+      // The data does not outlive the process anyway.
+      ...setting("fsync", "off"),
+      ...setting("full_page_writes", "off"),
+    ],
+    ready: "database system is ready to accept connections",
+    // Killed by SIGKILL, it would leave shared memory behind.
+    endWith: "SIGQUIT",
+  });
   return Object.assign(daemon, { url: `postgresql://postgres@127.0.0.1:${daemon.port}/postgres` });
 }
 

@@ -8,7 +8,7 @@ import type { ServerResponse } from "node:http";
 /** The export that makes a module a service. */
 export interface ServiceModule {
   /** Begins to serve on 127.0.0.1, and resolves with the origin once it does. The process ends by itself, in time. */
-  serve(args: readonly string[]): Promise<string>;
+  serve(): Promise<string>;
 }
 
 /** The parent's request: to move this process's clock. */
@@ -46,9 +46,8 @@ subscribe("http.server.request.start", (message) => {
   response.setHeader("Date", new Date().toUTCString());
 });
 
-const [script, ...args] = process.argv.slice(2);
-const service = (await import(String(script))) as ServiceModule;
-tellParent({ kind: "listening", url: await service.serve(args) });
+const service = (await import(String(process.argv[2]))) as ServiceModule;
+tellParent({ kind: "listening", url: await service.serve() });
 
 function tellParent(message: ServiceMessage): void {
   process.send?.(message);

@@ -29,31 +29,15 @@ export interface ServiceProcess extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How to start a service that is a module of this repository. */
-export interface ServiceChildOptions {
-  /** Its name in error messages, such as `Azurite`. */
-  readonly name: string;
-  /** How long the start may take before it fails, in milliseconds. @defaultValue 30000 */
-  readonly startTimeoutMs?: number | undefined;
-}
-
 /**
- * Starts a Node process that loads the module at `script` and calls its `serve` with `args` (see `ServiceModule`). The
+ * Starts a Node process that loads the module at `script` and calls its `serve` (see `ServiceModule`). The
  * module finds the movable clock in place of `Date`, and so does everything that it imports.
+ * @param name - its name in error messages, such as `Azurite`
  * @throws an error with what the process wrote to stderr, if it ends or takes too long before it serves.
  */
-export async function startServiceChild(
-  script: URL,
-  args: readonly string[],
-  { name, startTimeoutMs }: ServiceChildOptions,
-): Promise<ServiceProcess> {
+export async function startServiceChild(name: string, script: URL): Promise<ServiceProcess> {
   const launcher = fileURLToPath(new URL("./service-child.ts", import.meta.url));
-  return await startServiceProcess({
-    name,
-    command: nodeExecutable(),
-    args: nodeArguments(launcher, [script.href, ...args]),
-    startTimeoutMs,
-  });
+  return await startServiceProcess({ name, command: nodeExecutable(), args: nodeArguments(launcher, [script.href]) });
 }
 
 /**

@@ -9,7 +9,7 @@ export interface ProgramOptions {
   /** The executable: a path, or a name on the PATH. */
   readonly command: string;
   readonly args: readonly string[];
-  /** How long its start may take before it fails, in milliseconds. @defaultValue 30000 */
+  /** How long its start may take before it fails, in milliseconds. @defaultValue 60000 */
   readonly startTimeoutMs?: number | undefined;
   /** It is ended by closing the channel, since it has something to clean up, and not killed. @defaultValue false */
   readonly cleansUp?: boolean | undefined;
@@ -28,7 +28,7 @@ export class OwnedProcess {
   #stderr = "";
 
   /** Starts the program. Whether it could be started, `firstMessage` tells. */
-  constructor({ name, command, args, startTimeoutMs = 30_000, cleansUp = false }: ProgramOptions) {
+  constructor({ name, command, args, startTimeoutMs = 60_000, cleansUp = false }: ProgramOptions) {
     this.name = name;
     this.#startTimeoutMs = startTimeoutMs;
     this.#cleansUp = cleansUp;
