@@ -1,4 +1,4 @@
-import { cases, renderTable, type Need, type Subject } from "@leasehold/conformance";
+import { cases, conformance, renderTable, type Need, type Subject } from "@leasehold/conformance";
 import { describe, expect, it } from "vitest";
 import { runAlone } from "./own-runner.ts";
 import type { RecordServiceOptions } from "./record-place.ts";
@@ -26,6 +26,19 @@ describe("the suite", () => {
     const ids = cases.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  });
+
+  it("fails in its runner what it records as failed, and gives each case its time", async () => {
+    const given: Array<{ readonly body: () => Promise<void>; readonly timeoutMs: number }> = [];
+    const runner = {
+      describe: (_: string, body: () => void) => body(),
+      it: (_: string, body: () => Promise<void>, timeoutMs: number) => void given.push({ body, timeoutMs }),
+    };
+    const subject: Subject = { ...recordSubject("broken", {}), open: () => Promise.reject(new Error("no service")) };
+    conformance(runner, subject);
+
+    await expect(given[0]?.body()).rejects.toThrow("no service");
+    expect(given[0]?.timeoutMs).toBe(60_000 + 60 * 15_000);
   });
 
   it("refuses to skip what is no case", async () => {

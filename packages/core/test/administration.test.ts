@@ -50,6 +50,18 @@ test("an order whose fate cannot be found out is tried four times", async () => 
   expect(service.count("admin", "put")).toBe(4);
 });
 
+test.each(["break", "transfer"] as const)("%s waits for each reply no longer than it was told to", async (call) => {
+  adminRecords.failAll({ kind: "lost" }, "get");
+  const limits = { timeoutMs: 700 };
+  const asked: Promise<unknown> =
+    call === "break" ? admin.break(ELECTION, { reason: "stuck", ...limits }) : admin.transfer(ELECTION, "b", limits);
+  const sentMs = clock.monotonicMs();
+
+  await expect(clock.runUntil(asked)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+
+  expect(clock.monotonicMs() - sentMs).toBe(700);
+});
+
 describe("a break lifts", () => {
   const BARS: Record<string, () => Promise<unknown>> = {
     "a hold": () => holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS }),

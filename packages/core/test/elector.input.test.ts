@@ -44,6 +44,13 @@ describe("misconfiguration is an error at construction, with the numbers and wit
       { leaseDurationsMs: 30_000 },
       "Elector has no option 'leaseDurationsMs'. Was 'leaseDurationMs' meant?",
     ],
+    ["an option that lacks a letter", { leaseDurtionMs: 15_000 }, "Was 'leaseDurationMs' meant?"],
+    ["an option with a wrong letter", { leaseDuretionMs: 15_000 }, "Was 'leaseDurationMs' meant?"],
+    [
+      "an option that is nothing like any",
+      { ttl: 15_000 },
+      "Elector has no option 'ttl'. There are: store, election, candidateId,",
+    ],
     ["an option of nobody's", { ttl: 30 }, "Elector has no option 'ttl'. There are: store, election,"],
     ["a logger that is none", { logger: { info: () => undefined } }, "logger has no debug, no warn, no error."],
     ["an unknown startup", { startup: "lazy" }, "startup is \"lazy\"; it must be 'fail-fast' or 'patient'."],

@@ -140,6 +140,20 @@ describe("a clock that may step", () => {
     expect([age.isUndated(saidMs), age.isUndated(saidMs + 1)]).toEqual([true, saidMs === Infinity]);
   });
 
+  test.each([
+    [1_399, false],
+    [1_400, true],
+    [1_600, true],
+    [1_601, false],
+  ])("is believed where two readings agree within the tolerance: half a second after 1,000 ms it is %d ms", async (ageMs, is) => {
+    const age = new StoreAge(clock, BOUNDED);
+    await read(age, { ageMs: 1_000 });
+    await clock.advance(500);
+    await read(age, { ageMs });
+
+    expect(age.boundsMs !== undefined).toBe(is);
+  });
+
   test("keeps what it told when a later reading, of another server, tells nothing", async () => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });

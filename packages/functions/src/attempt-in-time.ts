@@ -39,7 +39,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
     term = leadership.term;
     return task(leadership);
   };
-  const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 0));
+  const timer = clock.setTimer(outOfTime, endMs - clock.monotonicMs());
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
     signal?.throwIfAborted();

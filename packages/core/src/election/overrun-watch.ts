@@ -70,7 +70,7 @@ export class OverrunWatch {
     const { clock, timing } = this.#options;
     const drainLeftMs = timing.drainTimeoutMs - this.#sinceSignalMs;
     const graceMs = this.#isUncovered ? (timing.leaseDurationMs * SAFETY_MARGIN) / 2 : Infinity;
-    this.#timer = clock.setTimer(() => this.#overrun(), Math.max(Math.min(drainLeftMs, graceMs), 0));
+    this.#timer = clock.setTimer(() => this.#overrun(), Math.min(drainLeftMs, graceMs));
   }
 
   #overrun(): void {

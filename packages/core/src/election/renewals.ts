@@ -109,7 +109,7 @@ export class Renewals {
   #renewIn(delayMs: number): void {
     this.#timer?.cancel();
     if (this.#closed || this.#options.by === "manual") return;
-    this.#timer = this.#clock.setTimer(() => void this.#renew(), Math.max(delayMs, 0));
+    this.#timer = this.#clock.setTimer(() => void this.#renew(), delayMs);
   }
 
   async #renew(): Promise<void> {

@@ -15,7 +15,7 @@ type Lost = Extract<RenewOutcome, { held: false }>;
 /** The way in which a term ends. */
 export interface Vacating extends ReleaseOptions {
   /** Nobody may acquire any more, ever again. */
-  readonly done?: boolean | undefined;
+  readonly done?: true | undefined;
 }
 
 /** The leases that this process was given: renewed, changed and vacated by conditional writes of its own records. */
@@ -83,7 +83,7 @@ export class HeldLeases {
       // A broken term may still be released by its holder: that only shortens the wait.
       if (await this.#catchUp(lease, holding, limits)) {
         const found = this.#seen.last(election)?.record;
-        const arrived = found && holding.resolveRelease(found) && (found.done ?? false) === (done ?? false);
+        const arrived = found && holding.resolveRelease(found) && found.done === done;
         return arrived ? "released" : "not-held";
       }
       const vacated: LeaseRecord = {

@@ -161,7 +161,7 @@ export class SeenRecords {
   async #ask(election: string, limits: GivenLimits, consistent: boolean): Promise<Reply> {
     const sentAt = instantOf(this.clock);
     const stored = await this.#requests.get(election, limits, consistent);
-    return { stored, sentAt, isContested: this.last(election)?.isContested(sentAt, stored) ?? false };
+    return { stored, sentAt, isContested: this.last(election)?.isContested(sentAt, stored) === true };
   }
 
   async #put(election: string, record: LeaseRecord, put: Write): Promise<string | undefined> {

@@ -75,7 +75,7 @@ export class Sighting {
 
   /** Reports whether the store's clock counts: where that was asked for, and always where it is exact. */
   countsStoreClock(expiry: Expiry | undefined): boolean {
-    return expiry === "store-clock" || (this.#storeClock?.exact ?? false);
+    return expiry === "store-clock" || this.#storeClock?.exact === true;
   }
 
   /** Reports whether a second reading would help: the age by the store's clock does not count yet, and there is no other. */

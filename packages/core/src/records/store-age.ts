@@ -47,7 +47,7 @@ export class StoreAge {
   constructor(clock: Clock, trust: StoreClock | undefined) {
     this.#clock = clock;
     this.#trust = trust;
-    this.#confirmed = trust?.exact ?? false;
+    this.#confirmed = trust?.exact === true;
   }
 
   note(reading: Reading): void {

@@ -8,7 +8,7 @@ export interface Clock {
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch, as this machine believes; may jump either way. */
   wallMs(): number;
-  /** Calls `callback` once, `delayMs` or more from now by the monotonic clock. */
+  /** Calls `callback` once, `delayMs` or more from now by the monotonic clock; a negative delay is none. */
   setTimer(callback: () => void, delayMs: number): Timer;
   /** A number in [0, 1), for jitter. */
   random(): number;

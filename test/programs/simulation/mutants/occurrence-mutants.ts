@@ -48,7 +48,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: HELD_LEASES,
-        find: "const arrived = found && holding.resolveRelease(found) && (found.done ?? false) === (done ?? false);",
+        find: "const arrived = found && holding.resolveRelease(found) && found.done === done;",
         replace: "const arrived = found && holding.resolveRelease(found) && !done && !found.done;",
       },
     ],
