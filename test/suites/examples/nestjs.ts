@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { ExampleProcess, freePort } from "./example-process.ts";
+import { InstalledExample } from "./installed-example.ts";
+import { test as base } from "./test.ts";
+
+const test = base.extend("nestjs", { scope: "file" }, async ({ folder, registry }) => {
+  const nestjs = await InstalledExample.install("nestjs", folder, registry);
+  await nestjs.run("npm", "run", "build");
+  return nestjs;
+});
+
+async function start(open: AsyncDisposableStack, example: InstalledExample, env: NodeJS.ProcessEnv): Promise<ExampleProcess> {
+  const PORT = String(await freePort());
+  return open.use(
+    new ExampleProcess(example, ["node", "dist/main.js"], { NO_COLOR: "1", LEASE_DURATION_MS: "2000", PORT, ...env }),
+  );
+}
+
+describe.concurrent("examples/nestjs", () => {
+  test("hands over on SIGTERM before it has answered what is under way, and exits with 0", async ({ nestjs, folder, open }) => {
+    const env = { SQLITE_FILE: join(folder, "nest.db") };
+    const leader = await start(open, nestjs, env);
+    await leader.said("Billed batch 1 of term 1");
+    const standby = await start(open, nestjs, env);
+    await standby.said("leads 'billing', term 1");
+    expect(await leader.ask("/health/ready")).toMatchObject({ status: 200, body: { leading: true, term: 1 } });
+    expect(await standby.ask("/health/ready")).toMatchObject({ status: 200, body: { leading: false } });
+    let answered = false;
+    const slow = leader.ask("/slow").finally(() => (answered = true));
+    await leader.said("Answering slowly");
+
+    leader.signal("SIGTERM");
+
+    await standby.said("Leading 'billing', term 2");
+    expect(answered).toBe(false);
+    expect(await slow).toEqual({ status: 200, body: { answered: true } });
+    expect(await leader.ended).toBe(0);
+    await leader.said("the lease is free");
+  });
+
+  test("ends with 1 and says why where the store refuses, and where a setting is wrong", async ({ nestjs, open }) => {
+    const wrong = [
+      [{ SQLITE_FILE: "/nowhere/books.db", LEASE_DURATION_MS: "1000" }, "The file's folder must exist"],
+      [{ LEASE_DURATION_MS: "15" }, "Were 15 seconds meant?"],
+      [{ PORT: "http" }, "port should be"],
+    ] as const;
+    for (const [env, message] of wrong) {
+      const failed = await start(open, nestjs, env);
+      expect(await failed.ended).toBe(1);
+      expect(`${failed.stderr}${failed.history}`).toMatch(new RegExp(`FATAL \\[main\\] .*${message.replace("?", "\\?")}`));
+    }
+  });
+});
