@@ -94,6 +94,16 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "const watch = (this.#records.watch?.(election, options));",
     why: "Only a store whose records can be watched has a watch.",
   },
+  ...[
+    ["let scenes = 0;", "let scenes = 1;"],
+    ["scenes += 1;", "scenes += 2;"],
+    ["scenes += 1;", "scenes -= 1;"],
+  ].map(([from = "", to = ""]) => ({
+    file: "packages/conformance/src/scene.ts",
+    from,
+    to,
+    why: "Any numbers will do that differ.",
+  })),
   ...[7, 9].map((part) => ({
     file: "packages/conformance/src/contest.ts",
     from: "timing: { election, leaseDurationMs, retryPeriodMs: leaseDurationMs / 8 },",
