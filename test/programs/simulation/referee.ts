@@ -197,7 +197,7 @@ export class Referee {
   }
 
   #checkStall({ candidate, leadership }: View): void {
-    const { stallTimeoutMs = Infinity } = candidate.elector.timing;
+    const { stallTimeoutMs = Infinity } = this.#world.plan.timing;
     const silentMs = candidate.clock.monotonicMs() - candidate.checkpointMs;
     if (silentMs <= stallTimeoutMs + NOTICES_WITHIN_MS || leadership.signal.aborted || !this.#hasHadTime(candidate)) return;
     this.violate("stall-ends", `${candidate.id} in term ${leadership.term}`);
