@@ -115,8 +115,9 @@ export class SeenRecords {
   /** Yields the election whenever the service pushes its record, for as long as it does. */
   async *watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
     checkName("election", election);
-    const watch = this.#records.watch?.(election, options) ?? [];
-    for await (const stored of watch) {
+    // Not what the store returns: a sighting may keep it for longer than the watch lasts, and that would keep the watch.
+    const watch = {};
+    for await (const stored of this.#records.watch?.(election, options) ?? []) {
       // What is pushed may be older than what a reply, or another watch, has shown meanwhile.
       if (this.last(election)?.isPast(stored)) continue;
       const sighting = this.#saw(election, stored, { watch });

@@ -6,7 +6,8 @@ export type ListenerFailed = (event: string, error: unknown) => void;
  * it.
  */
 export class Listeners<Events extends object> {
-  readonly #byName = new Map<keyof Events, Set<(event: never) => unknown>>();
+  /** Made for the first listener: most electors have none. */
+  #byName: Map<keyof Events, Set<(event: never) => unknown>> | undefined;
   readonly #failed: ListenerFailed;
 
   constructor(failed: ListenerFailed) {
@@ -15,6 +16,7 @@ export class Listeners<Events extends object> {
 
   /** Adds a listener; returns a function that removes it. */
   add<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => unknown): () => void {
+    this.#byName ??= new Map();
     const listeners = this.#byName.get(name) ?? new Set();
     this.#byName.set(name, listeners.add(listener));
     return () => void listeners.delete(listener);
@@ -22,7 +24,7 @@ export class Listeners<Events extends object> {
 
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     const failed = (error: unknown): void => this.#failed(String(name), error);
-    for (const listener of [...(this.#byName.get(name) ?? [])]) {
+    for (const listener of [...(this.#byName?.get(name) ?? [])]) {
       try {
         const result = (listener as (event: Events[Name]) => unknown)(event);
         if (result instanceof Promise) result.catch(failed);
