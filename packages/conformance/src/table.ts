@@ -34,7 +34,7 @@ export function renderTable(results: readonly CaseResult[], { width = 160 }: Tab
     ...headings.map((lines) => lines[level] ?? ""),
   ]);
   const rows = [...heading, ...everyCase.map(({ id }) => [id, ...subjects.map((subject) => cell(id, subject))])];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const widths = ["case", ...subjects].map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const tables = pages(widths, width).map((columns) =>
     rows
       .map((row) =>

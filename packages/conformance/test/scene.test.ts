@@ -2,6 +2,7 @@ import { systemClock, type LeaseSnapshot, type LeaseStore } from "@leasehold/cor
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, it } from "vitest";
 import { Contest } from "../src/contest.ts";
+import { waitReally } from "../src/real-time.ts";
 import { assertLed, assertStoreError, Scene, storeClockLatenessMs } from "../src/scene.ts";
 import type { Place } from "../src/subject.ts";
 import { RecordPlace } from "./record-place.ts";
@@ -98,6 +99,15 @@ describe("a scene", () => {
 
     await expect(scene.ending(new Promise(() => undefined), 1_000)).rejects.toThrow(/pending after 1500 ms/);
     await expect(scene.ending(new Promise(() => undefined), 500)).rejects.toThrow(/pending after 1000 ms/);
+  });
+
+  it("waits, really, for what takes no time by its clocks", async () => {
+    const scene = sceneOf(new RecordPlace());
+    let isThere = false;
+    void waitReally(30).then(() => (isThere = true));
+    await scene.eventually("it is there", () => isThere);
+
+    expect([isThere, scene.clock.monotonicMs()]).toEqual([true, new VirtualClock().monotonicMs()]);
   });
 
   it("notices a call that takes what it should refuse, refuses it in another way, or asks first", async () => {
