@@ -66,12 +66,27 @@ describe("an outage", () => {
     for (const { elector } of candidates) await elector.stop();
   });
 
-  test("is told no further once nobody asks any more, and another is a matter of its own", async () => {
+  test("that was not said counts for nothing when the next one comes", async () => {
+    const a = world.candidate("a", { logger: lines });
+    a.run();
+    await world.clock.advance(60_000);
+    for (const quietMs of [0, 0, 30_000]) {
+      await outage([a], 6_000);
+      await world.clock.advance(quietMs);
+    }
+
+    await outage([a], 6_000);
+
+    expect(lines.of("warn").filter((line) => line.startsWith("put failed"))).toHaveLength(2);
+    await a.elector.stop();
+  });
+
+  test.each(["unavailable", "denied"] as const)("is told no further once nobody asks any more (%s)", async (kind) => {
     const a = world.candidate("a", { logger: lines });
     const quiet = world.candidate("q", { beside: a, logger: lines, election: "quiet" });
     for (const { elector } of [a, quiet]) void elector.run(untilAborted);
     await world.clock.advance(60_000);
-    a.records.failAll({ kind: "unavailable" });
+    a.records.failAll({ kind });
     await world.clock.advance(6_000);
     for (const { elector } of [a, quiet]) await stopped(elector);
     await world.clock.advance(60_000);
@@ -81,7 +96,10 @@ describe("an outage", () => {
     a.run();
     await world.clock.advance(60_000);
     expect(lines.all.filter(({ attributes }) => "store" in attributes)).toEqual([]);
-    await outage([a], 6_000);
+    a.records.failAll({ kind });
+    await world.clock.advance(6_000);
+    a.records.heal();
+    await world.clock.advance(LEASE_MS);
 
     expect(lines.all.filter(({ attributes }) => "store" in attributes).map(({ level }) => level)).toEqual(["warn", "info"]);
     await a.elector.stop();
@@ -312,6 +330,25 @@ describe("health", () => {
 
     expect(a.elector.health().lastError).toBeUndefined();
     expect(lines.of("info")).toContainEqual(expect.stringContaining("answers again"));
+    for (const { elector } of [a, b]) await elector.stop();
+  });
+
+  test("of one whose reads failed after its writes is not well before it can write", async () => {
+    const [a, b] = [world.candidate("a"), world.candidate("b")];
+    a.run();
+    await world.clock.advance(1_000);
+    b.run();
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(3 * LEASE_MS);
+    a.records.heal();
+    a.records.failAll({ kind: "lost" }, "put");
+    await world.clock.advance(LEASE_MS);
+
+    expect(a.elector.health().lastError).toMatchObject({ code: "STORE_TIMEOUT" });
+
+    a.records.heal();
+    await world.clock.advance(2 * RETRY_PERIOD_MS);
+    expect(a.elector.health().lastError).toBeUndefined();
     for (const { elector } of [a, b]) await elector.stop();
   });
 
