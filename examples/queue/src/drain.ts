@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import type { Payments } from "./payments.ts";
+import { prepare } from "./prepare.ts";
 
 /** Applies the payments one after the other, for as long as this process leads. */
 export async function drain(payments: Payments, leadership: Leadership): Promise<void> {
@@ -12,8 +13,7 @@ export async function drain(payments: Payments, leadership: Leadership): Promise
       continue;
     }
     console.log(`term ${term}: preparing payment ${payment.id}`);
-    // Stands for work that takes a while, outside of the transaction. It may be done twice; what counts is written once.
-    await delay(300);
+    await prepare(payment);
     try {
       const { balance } = await payments.apply(payment, leadership);
       console.log(`term ${term}: applied payment ${payment.id}, the balance is ${balance}`);

@@ -7,15 +7,15 @@ import { file } from "./settings.ts";
 import { verdictOn } from "./verdict.ts";
 
 /*
- * Two processes drain the payments. The first is frozen (SIGSTOP) right before it writes one, until the second has written
- * that and more. Then it goes on where it stood, and still believes that it leads.
+ * Two processes drain the payments. The first freezes (SIGSTOP) right before it writes one, until the second has written
+ * that and more. Then it goes on where it stood.
  */
 
 const MAIN = fileURLToPath(new URL("main.js", import.meta.url));
 
 /** Starts a process; returns it, and what waits for the first of its lines that match. */
-function start(name: string): { child: ChildProcess; said: (pattern: RegExp) => Promise<void> } {
-  const env = { ...process.env, LEASE_DURATION_MS: "2000" };
+function start(name: string, freezeAt?: string): { child: ChildProcess; said: (pattern: RegExp) => Promise<void> } {
+  const env = { ...process.env, LEASE_DURATION_MS: "2000", FREEZE_AT: freezeAt };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ["ignore", "pipe", "inherit"] });
   const lines: string[] = [];
   const waiting = new Set<() => void>();
@@ -41,13 +41,12 @@ await runProgram(async () => {
   if (payments.ledger().length > 0 || payments.next()) throw new Error(`${file} holds payments already: delete it first.`);
   for (let cents = 1; cents <= 12; cents += 1) payments.add(cents);
 
-  const first = start("first ");
+  const first = start("first ", "4");
   await first.said(/leads/);
   const second = start("second");
   try {
     await first.said(/preparing payment 4$/);
-    first.child.kill("SIGSTOP");
-    console.log("       > the first is frozen");
+    console.log("       > the first freezes");
     await second.said(/applied payment 6,/);
     console.log("       > the first goes on");
     first.child.kill("SIGCONT");

@@ -38,9 +38,12 @@ describe.each(documents)("%s", (document) => {
 test("every link of a document to a file of the repository leads to one, and to a heading in it", async () => {
   const dead: string[] = [];
   let links = 0;
-  for await (const document of glob("{*.md,docs/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}", {
-    cwd: fileURLToPath(root),
-  })) {
+  for await (const document of glob(
+    "{*.md,docs/*.md,examples/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}",
+    {
+      cwd: fileURLToPath(root),
+    },
+  )) {
     const text = await readFile(new URL(document, root), "utf8");
     for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const file = new URL(target, new URL(document, root));

@@ -9,13 +9,11 @@ import { startFirestore } from "@leasehold/test-kit/backends/firestore";
 import { describe, expect } from "vitest";
 import { LambdaFunction } from "../platforms/lambda-function.ts";
 import { ExampleProcess, freePort } from "./example-process.ts";
-import { InstalledExample } from "./installed-example.ts";
-import { test } from "./test.ts";
+import { test, TIME_LIMIT_MS, workshop } from "./test.ts";
 
-describe.concurrent("examples of scheduled functions", () => {
-  test("aws-lambda writes one report for an hour, however often that is delivered", async ({ folder, registry, open }) => {
-    const example = await InstalledExample.install("aws-lambda", folder, registry);
-    await example.run("npm", "run", "check");
+describe.concurrent("examples of scheduled functions", { timeout: TIME_LIMIT_MS }, () => {
+  test("aws-lambda writes one report for an hour, however often that is delivered", async ({ open }) => {
+    const example = await workshop.install("aws-lambda", "check");
     // As `sam build` does by the template.
     const bundling = ["--bundle", "--platform=node", "--format=esm", "--target=es2023", "--external:@aws-sdk/*"];
     await example.run("npx", "esbuild", "handler.ts", ...bundling, "--outfile=handler.mjs");
@@ -54,9 +52,8 @@ describe.concurrent("examples of scheduled functions", () => {
     expect(Items).toEqual([{ hour: time, attempt: 1, total: time.length }]);
   });
 
-  test("azure-functions bills in one region, and its twin skips for a minute", async ({ folder, registry, open }) => {
-    const example = await InstalledExample.install("azure-functions", folder, registry);
-    await example.run("npm", "run", "build");
+  test("azure-functions bills in one region, and its twin skips for a minute", async ({ open }) => {
+    const example = await workshop.install("azure-functions", "build");
     const azurite = open.use(await startAzurite());
     const child = join(import.meta.dirname, "azure-child.ts");
     const invoke = async (): Promise<unknown> =>
@@ -73,9 +70,8 @@ describe.concurrent("examples of scheduled functions", () => {
     expect(await invoke()).toMatchObject({ logs: ["billing acme in term 2", "billing globex in term 2"] });
   });
 
-  test("google-cloud refreshes in one region, while the other skips", async ({ folder, registry, open }) => {
-    const example = await InstalledExample.install("google-cloud", folder, registry);
-    await example.run("npm", "run", "check");
+  test("google-cloud refreshes in one region, while the other skips", async ({ open }) => {
+    const example = await workshop.install("google-cloud", "check");
     const firestore = open.use(await startFirestore());
     const start = async (REGION: string): Promise<ExampleProcess> => {
       const env = {

@@ -1,5 +1,12 @@
-/** Every example is installed from the packed packages, and run as its README says. One file, for the packing takes long. */
+import { afterAll } from "vitest";
+import { workshop } from "./test.ts";
+/*
+ * Every example is installed from the packed packages, compiled, and run as its README says. This is one file, so that they are
+ * packed once.
+ */
 import "./worker.ts";
-import "./queue.ts";
 import "./nestjs.ts";
+import "./queue.ts";
 import "./clouds.ts";
+
+afterAll(async () => workshop[Symbol.asyncDispose]());

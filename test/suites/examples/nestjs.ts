@@ -1,14 +1,10 @@
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { ExampleProcess, freePort } from "./example-process.ts";
-import { InstalledExample } from "./installed-example.ts";
-import { test as base } from "./test.ts";
+import type { InstalledExample } from "./installed-example.ts";
+import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
-const test = base.extend("nestjs", { scope: "file" }, async ({ folder, registry }) => {
-  const nestjs = await InstalledExample.install("nestjs", folder, registry);
-  await nestjs.run("npm", "run", "build");
-  return nestjs;
-});
+const test = base.extend("nestjs", async ({}) => workshop.install("nestjs", "build"));
 
 async function start(open: AsyncDisposableStack, example: InstalledExample, env: NodeJS.ProcessEnv): Promise<ExampleProcess> {
   const PORT = String(await freePort());
@@ -17,7 +13,7 @@ async function start(open: AsyncDisposableStack, example: InstalledExample, env:
   );
 }
 
-describe.concurrent("examples/nestjs", () => {
+describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
   test("hands over on SIGTERM before it has answered what is under way, and exits with 0", async ({ nestjs, folder, open }) => {
     const env = { SQLITE_FILE: join(folder, "nest.db") };
     const leader = await start(open, nestjs, env);

@@ -3,14 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect } from "vitest";
 import { ExampleProcess } from "./example-process.ts";
-import { InstalledExample } from "./installed-example.ts";
-import { test as base } from "./test.ts";
+import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
-const test = base.extend("queue", { scope: "file" }, async ({ folder, registry }) => {
-  const queue = await InstalledExample.install("queue", folder, registry);
-  await queue.run("npm", "run", "build");
-  return queue;
-});
+const test = base.extend("queue", async ({}) => workshop.install("queue", "build"));
 
 /** The payments of the ledger, as they were written. */
 function ledgerOf(file: string): unknown[] {
@@ -25,14 +20,14 @@ function countedTo(last: number): number[] {
   return Array.from({ length: last }, (_, index) => index + 1);
 }
 
-describe.concurrent("examples/queue", () => {
+describe.concurrent("examples/queue", { timeout: TIME_LIMIT_MS }, () => {
   test("is drained in order, by the second where the first is killed", async ({ queue, folder, open }) => {
     const env = { PAYMENTS_FILE: join(folder, "killed.db"), LEASE_DURATION_MS: "2000" };
-    await queue.runWith(env, "npm", "run", "add", "--", "10");
     const first = open.use(new ExampleProcess(queue, ["node", "dist/main.js"], env));
-    await first.said("applied payment 2,");
+    await first.said("leads");
     const second = open.use(new ExampleProcess(queue, ["npm", "start"], env));
     await second.said("campaigns");
+    await queue.runWith(env, "npm", "run", "add", "--", "10");
     await first.said("preparing payment 4");
 
     first.signal("SIGKILL");

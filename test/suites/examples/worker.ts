@@ -5,18 +5,14 @@ import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { describe, expect } from "vitest";
 import { Dockerfile } from "./dockerfile.ts";
 import { ExampleProcess, freePort, type Line } from "./example-process.ts";
-import { InstalledExample } from "./installed-example.ts";
-import { test as base } from "./test.ts";
+import type { InstalledExample } from "./installed-example.ts";
+import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const LEASE_MS = 3_000;
 /** As long as a standby on SQLite waits between two looks at most, and a little for a busy machine. */
 const LOOK_MS = 2_000 + 500;
 
-const test = base.extend("worker", { scope: "file" }, async ({ folder, registry }) => {
-  const worker = await InstalledExample.install("worker", folder, registry);
-  await worker.run("npm", "run", "build");
-  return worker;
-});
+const test = base.extend("worker", async ({}) => workshop.install("worker", "build"));
 
 /** Starts a worker on the store that the variables name. */
 async function start(
@@ -49,7 +45,7 @@ function timeOf(line: Line): number {
   return Number(line["time"]);
 }
 
-describe.concurrent("examples/worker", () => {
+describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
   test("on SIGTERM answers what is under way, frees the lease at once, and exits with 0", async ({ worker, folder, open }) => {
     const [leader, standby] = await startTwo(open, worker, { SQLITE_FILE: join(folder, "polite.db") });
     const slow = leader.ask("/slow?ms=5000");
@@ -204,13 +200,13 @@ describe.concurrent("examples/worker", () => {
     expect((await standby.ask("/leader")).body).toMatchObject({ leading: true });
   });
 
-  test("is built by its Dockerfile, and runs as its image does", async ({ worker, folder, registry, open }) => {
+  test("is built by its Dockerfile, and runs as its image does", async ({ worker, folder, open }) => {
     const dockerfile = new Dockerfile(await worker.read("Dockerfile"));
     expect(dockerfile.faults).toEqual([]);
     expect((await worker.read(".dockerignore")).split("\n")).toEqual(expect.arrayContaining(["node_modules", "*.db*"]));
 
     const image = await dockerfile.build(worker.folder, join(folder, "image"), async (stage) =>
-      writeFile(join(stage, ".npmrc"), registry.npmrc),
+      writeFile(join(stage, ".npmrc"), (await workshop.registry).npmrc),
     );
 
     const env = { NODE_ENV: "production", SQLITE_FILE: join(folder, "image.db") };
