@@ -1,4 +1,5 @@
 import { MemoryLeaseStore } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, it } from "vitest";
 import { Candidate, type Arena } from "../src/candidate.ts";
@@ -10,14 +11,23 @@ const arena: Arena = {
   started: () => undefined,
 };
 
-it("a candidate that is told to stop has released its lease, or left it to run out, once it has stopped", async () => {
+it("a candidate that is told to stop has not stopped before its lease is released", async () => {
   const store = new MemoryLeaseStore({ clock });
+  const release = store.release.bind(store);
+  store.release = async (...args) => {
+    await sleep(clock, 500);
+    return await release(...args);
+  };
   const candidate = new Candidate(arena, "a", store, {});
   await clock.advance(1_000);
   expect(candidate.leads).toBe(true);
+  let hasStopped = false;
+  const stopping = candidate.stop().then(() => (hasStopped = true));
 
-  await clock.runUntil(candidate.stop());
-
+  await clock.advance(499);
+  expect(hasStopped).toBe(false);
+  await clock.advance(1);
+  await stopping;
   expect(candidate.releases).toEqual([true]);
   candidate.assertRuns();
 });

@@ -1,4 +1,5 @@
 import { systemClock, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, it } from "vitest";
 import { Contest } from "../src/contest.ts";
@@ -185,6 +186,21 @@ describe("a contest", () => {
     await contest.enterAndLead("a", store);
 
     await expect(contest.enterAndLead("b", elsewhere)).rejects.toThrow("these are valid at once: a, b");
+  });
+
+  it("ends when its campaigns have, whose last requests may take their time", async () => {
+    const scene = sceneOf(new RecordPlace());
+    const [store] = await scene.connect(1);
+    const release = store.release.bind(store);
+    store.release = async (...args) => {
+      await sleep(scene.clock, 3_000);
+      return await release(...args);
+    };
+    const contest = new Contest(scene);
+    const { releases } = await contest.enterAndLead("a", store);
+    await contest[Symbol.asyncDispose]();
+
+    expect(releases).toEqual([true]);
   });
 
   it("knows who leads, and in one term", async () => {
