@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { oncePerTick } from "@leasehold/schedulers/node-cron";
 import { SqlLeaseStore } from "@leasehold/sql";
-import cron from "node-cron";
+import { schedule as cron } from "node-cron";
 import { runProgram } from "./program.ts";
 import { file, leaseDurationMs, schedule } from "./settings.ts";
 import { writeReport } from "./write-report.ts";
@@ -14,7 +14,7 @@ await runProgram(async () => {
   await using store = new SqlLeaseStore({ sqlite: file });
   const tick = oncePerTick({ store, name: "report", leaseDurationMs, signal: stop.signal }, writeReport);
   const underWay = new Set<Promise<void>>();
-  const task = cron.schedule(
+  const task = cron(
     schedule,
     (context) => {
       const due = context.date.toISOString();

@@ -51,6 +51,7 @@ export { timedCheck } from "./store/check.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, discreet } from "./reporting/discreet.ts";
+export { Journal } from "./reporting/journal.ts";
 // Time.
 export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
 export type { Interval } from "./time/interval.ts";

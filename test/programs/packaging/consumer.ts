@@ -28,6 +28,10 @@ import { onlyAsLeader } from "@leasehold/functions";
 import { onlyAsLeader as lambda } from "@leasehold/functions/aws-lambda";
 import { onlyAsLeader as azure } from "@leasehold/functions/azure-functions";
 import { onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
+import { oncePerTick as byCron } from "@leasehold/schedulers/cron";
+import { oncePerTick as byCroner } from "@leasehold/schedulers/croner";
+import { OncePerTick } from "@leasehold/schedulers/nestjs";
+import { oncePerTick as byNodeCron, RunClaims } from "@leasehold/schedulers/node-cron";
 import { SqlLeaseStore } from "@leasehold/sql";
 
 const task: LeaderTask = async (leadership) => {
@@ -46,6 +50,13 @@ export const handlers = [
   lambda({ store, election: "consumer" }, async (event, context, leadership) => [event.time, leadership.fence().ConditionCheck]),
   azure({ store, election: "consumer" }, (timer, context, leadership) => leadership.checkpoint()),
   onlyAsLeaderOnHttp({ store, election: "consumer" }, (request, response, leadership) => response.json(leadership.term)),
+];
+export const jobs = [
+  byCron({ store, name: "consumer" }, ({ occurrence }) => occurrence.id),
+  byCroner({ store, name: "consumer" }, ({ signal }, { name }) => [signal.aborted, name]),
+  byNodeCron({ store, name: "consumer" }, ({ fence }, { date }) => [fence().ConditionCheck, date]),
+  OncePerTick("* * * * *", { name: "consumer" }, { store }),
+  new RunClaims({ store }),
 ];
 // @ts-expect-error An elector without a store would compile only if its types had been lost on the way.
 export const wrong = new Elector({ election: "consumer" });

@@ -12,13 +12,14 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   "docs/recipes.md",
-  ...["core", "azure-blob", "functions"].map((name) => `packages/${name}/README.md`),
+  ...["core", "azure-blob", "functions", "schedulers"].map((name) => `packages/${name}/README.md`),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
 ];
 
 // Constructs are compiled by other rules, and so elsewhere.
 const snippetFiles = [
   ...(await readdir(snippetFolder)).map((name) => new URL(name, snippetFolder)),
+  new URL("decorated/schedulers-nestjs.ts", import.meta.url),
   new URL("infra/aws/test/readme-snippets.ts", root),
 ];
 const snippets = await Promise.all(snippetFiles.map(async (file) => normalize(await readFile(file, "utf8"))));

@@ -1,0 +1,62 @@
+import { ConfigurationError, isLeaseholdError, systemClock, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import { Journal } from "@leasehold/core/provider";
+import type { Cron } from "croner";
+import { checkJob, ticksOf, type TickOptions } from "./tick.ts";
+
+export type { TickOptions } from "./tick.ts";
+
+/**
+ * Wraps a job for croner, so that each tick is done once, however many hosts schedule it and however skewed their clocks are.
+ *
+ * croner does not tell when a tick was due: it is derived from the job's schedule (`previousRuns`), as the last time at or before
+ * the one at which this host's timer fired. Hosts derive the same, as long as they have the same pattern and time zone: set
+ * `timezone`. A tick that fires so late that the next was due by then is that next one; `job.trigger()` by hand is the tick that
+ * was due last. To run the job by hand, call your own function. The option `interval` counts from each host's own last run, so
+ * that hosts do not agree: it is refused. It guarantees what `oncePerOccurrence` does, and no more.
+ *
+ * Set croner's `catch`: without it, what the job throws ends the process. What Leasehold throws (an outage of the store) is then
+ * reported to the `logger`, or as a process warning.
+ *
+ * @example
+ * ```ts
+ * new Cron(
+ *   "0 3 * * *",
+ *   { timezone: "Etc/UTC", catch: console.error },
+ *   oncePerTick({ store, name: "close-the-books" }, (leadership) => closeTheBooks(leadership.occurrence, leadership.signal)),
+ * );
+ * ```
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick.
+ */
+export function oncePerTick<Store extends LeaseStore = LeaseStore, Context = undefined>(
+  options: TickOptions<Store>,
+  job: (leadership: ClaimedLeadership<Store>, cron: Cron<Context>) => unknown,
+): (cron: Cron<Context>) => Promise<void> {
+  const tick = ticksOf("oncePerTick", options);
+  checkJob("oncePerTick", job);
+  const journal = Journal.to(options.logger);
+  return async (cron) => {
+    try {
+      checkInterval(options.name, cron);
+      await tick(dueOf(cron), (leadership) => job(leadership, cron));
+    } catch (error) {
+      if (cron.options.catch || !isLeaseholdError(error)) throw error;
+      const attributes = { name: options.name, code: error.code };
+      journal.warn("LEASEHOLD_TICK_FAILED", "error", `A tick of '${options.name}' failed. ${error.message}`, attributes);
+    }
+  };
+}
+
+function checkInterval<Context>(name: string, { options }: Cron<Context>): void {
+  if ((options.interval ?? 0) <= 1) return;
+  throw new ConfigurationError(
+    `The interval of '${name}' counts from each host's own last run, so that hosts do not agree when a tick was due. Write it into the pattern.`,
+  );
+}
+
+function dueOf<Context>(cron: Cron<Context>): Date {
+  const firedMs = cron.currentRun()?.getTime() ?? systemClock.wallMs();
+  // oxlint-disable-next-line eslint/no-restricted-globals -- croner takes a Date, of which it looks at what is before
+  const [due] = cron.previousRuns(1, new Date(firedMs + 1));
+  if (due) return due;
+  throw new ConfigurationError(`The schedule '${cron.getPattern() ?? ""}' was never due.`);
+}

@@ -1,0 +1,59 @@
+import { ConfigurationError, MemoryLeaseStore, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import { Inject } from "@nestjs/common";
+import { Cron, SchedulerRegistry, type CronOptions } from "@nestjs/schedule";
+import { dueOf } from "./due-by-cron.ts";
+import { ticksOf, type Tick, type TickOptions } from "./tick.ts";
+
+export type { TickOptions } from "./tick.ts";
+
+/** Nest's own options of the job. Its name is the schedule's, the same on every host. */
+export type NamedCronOptions = CronOptions & { readonly name: string };
+
+/** The options of the ticks, or what gives them: a function of the service, where its store is injected. */
+export type ServiceTickOptions<Service> = Omit<TickOptions, "name"> | ((service: Service) => Omit<TickOptions, "name">);
+
+const WHOSE = "OncePerTick";
+
+/**
+ * Stands in the place of Nest's `@Cron`, with the same first two arguments, so that each tick is done once, however many hosts
+ * run the service and however skewed their clocks are. The method gets the leadership.
+ *
+ * When a tick was due is derived from the job's schedule, as with `@leasehold/schedulers/cron`, on which Nest's scheduler
+ * stands. Set `timeZone`, or two hosts that are configured differently have two schedules. Nest logs what the method throws. It
+ * guarantees what `oncePerOccurrence` does, and no more.
+ *
+ * @example
+ * ```ts
+ * @OncePerTick("0 3 * * *", { name: "close-the-books", timeZone: "Etc/UTC" }, (service: Books) => ({ store: service.store }))
+ * async close(leadership: ClaimedLeadership): Promise<void> {
+ *   await this.closeBooks(leadership.occurrence, leadership.signal);
+ * }
+ * ```
+ * @throws {ConfigurationError} for options that cannot work, where the class is defined. What only the service gives is checked
+ *   at the first tick.
+ */
+export function OncePerTick<Service extends object>(
+  cronTime: Parameters<typeof Cron>[0],
+  cronOptions: NamedCronOptions,
+  options: ServiceTickOptions<Service>,
+): (target: Service, key: string | symbol, descriptor: PropertyDescriptor) => void {
+  const name = cronOptions?.name;
+  const given = typeof options === "function" ? { store: new MemoryLeaseStore() } : options;
+  ticksOf(WHOSE, { ...given, name });
+  return (target, key, descriptor) => {
+    const method: unknown = descriptor.value;
+    if (typeof method !== "function") throw new ConfigurationError(`${WHOSE} is for a method, which ${String(key)} is not.`);
+    const registry = Symbol("SchedulerRegistry");
+    Inject(SchedulerRegistry)(target, registry);
+    const ticks = new WeakMap<Service, Tick<LeaseStore>>();
+    Object.assign(descriptor, {
+      async value(this: Service & Readonly<Record<symbol, SchedulerRegistry>>): Promise<void> {
+        const tick = ticks.get(this) ?? ticksOf(WHOSE, { ...(typeof options === "function" ? options(this) : options), name });
+        ticks.set(this, tick);
+        const job = (this[registry] as SchedulerRegistry).getCronJob(name);
+        await tick(dueOf(job), (leadership: ClaimedLeadership): unknown => method.call(this, leadership));
+      },
+    });
+    Cron(cronTime, cronOptions)(target, key, descriptor);
+  };
+}

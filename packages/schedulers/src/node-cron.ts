@@ -1,0 +1,40 @@
+import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import type { TaskContext } from "node-cron";
+import { checkJob, ticksOf, type TickOptions, type TickOutcome } from "./tick.ts";
+
+export { RunClaims, type RunClaimsOptions } from "./run-claims.ts";
+export type { TickOptions, TickOutcome } from "./tick.ts";
+
+/**
+ * Wraps a job for node-cron, so that each tick is done once, however many hosts schedule it and however skewed their clocks are.
+ * The tick is named by `context.date`, the time at which it was due.
+ *
+ * It guarantees what `oncePerOccurrence` does, and no more. node-cron itself skips a tick that it is more than
+ * `missedExecutionTolerance` late for; one that every host misses is missed. `task.execute()` is no tick, and is refused: to run
+ * the job by hand, call your own function.
+ *
+ * @example
+ * ```ts
+ * cron.schedule(
+ *   "0 3 * * *",
+ *   oncePerTick({ store, name: "close-the-books" }, (leadership) => closeTheBooks(leadership.occurrence, leadership.signal)),
+ *   { timezone: "Etc/UTC" },
+ * );
+ * ```
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick.
+ */
+export function oncePerTick<T, Store extends LeaseStore = LeaseStore>(
+  options: TickOptions<Store>,
+  job: (leadership: ClaimedLeadership<Store>, context: TaskContext) => Promise<T> | T,
+): (context: TaskContext) => Promise<TickOutcome<T>> {
+  const tick = ticksOf("oncePerTick", options);
+  checkJob("oncePerTick", job);
+  return async (context) => {
+    if (context.execution?.reason === "invoked") {
+      throw new ConfigurationError(
+        `task.execute() is no tick of '${options.name}', so that there is nothing to do once. To run the job by hand, call its own function.`,
+      );
+    }
+    return await tick(context.date, (leadership) => job(leadership, context));
+  };
+}

@@ -1,0 +1,14 @@
+import type { Logger } from "@leasehold/core";
+
+/** A logger that keeps what a person is to see. */
+export class Lines implements Logger {
+  readonly warnings: string[] = [];
+  debug(): void {}
+  info(): void {}
+  warn(message: string): void {
+    this.warnings.push(message);
+  }
+  error(message: string): void {
+    this.warnings.push(message);
+  }
+}

@@ -1,0 +1,274 @@
+import { MemoryLeaseStore, StoreError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import { RecordLeaseStore, MemoryRecordStore } from "@leasehold/core/provider";
+import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
+import * as viaCron from "@leasehold/schedulers/cron";
+import * as viaCroner from "@leasehold/schedulers/croner";
+import { OncePerTick } from "@leasehold/schedulers/nestjs";
+import * as viaNodeCron from "@leasehold/schedulers/node-cron";
+import { CronJob, CronTime } from "cron";
+import { Cron } from "croner";
+import { createTask, type TaskContext } from "node-cron";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { viaCoordinator, type Job } from "./adapters.ts";
+import { Host } from "./host.ts";
+import { Lines } from "./lines.ts";
+import { occurrenceService } from "./ticks.ts";
+import { dueOf } from "../src/due-by-cron.ts";
+
+const NAME = "close-the-books";
+const store = new MemoryLeaseStore();
+
+const MAKERS: Record<string, (options: object, job?: unknown) => unknown> = {
+  "node-cron": (options, job = () => 0) => viaNodeCron.oncePerTick(options as never, job as never),
+  cron: (options, job = () => 0) => viaCron.oncePerTick(options as never, job as never),
+  croner: (options, job = () => 0) => viaCroner.oncePerTick(options as never, job as never),
+};
+
+describe.each(Object.entries(MAKERS))("oncePerTick of %s", (_, make) => {
+  test("refuses what cannot work before any tick", () => {
+    const refuses = (options: object, message: string, job?: unknown): void => expect(() => make(options, job)).toThrow(message);
+    refuses(undefined as never, "store is not a LeaseStore");
+    refuses({ store }, "name must be a string");
+    refuses({ store, name: NAME, retryMs: 1 }, "oncePerTick has no option 'retryMs'");
+    refuses({ store, name: NAME, scheduledAt: 0 }, "oncePerTick has no option 'scheduledAt'");
+    refuses({ store, name: NAME, leaseDurationMs: 15 }, "Were 15 seconds meant?");
+    refuses({ store, name: NAME, whenInProgress: "skip" }, "whenInProgress is");
+    refuses({ store, name: NAME, signal: {} }, "The signal given to oncePerTick is not an AbortSignal");
+    refuses({ store, name: NAME }, "oncePerTick needs a job", 7);
+    refuses({ store: new RecordLeaseStore(new MemoryRecordStore()), name: NAME }, "cannot keep occurrences: oncePerTick needs");
+    expect(() => make({ store, name: NAME })).not.toThrow();
+  });
+});
+
+describe("OncePerTick of NestJS", () => {
+  class Books {
+    readonly field: number = 1;
+    close(): void {}
+  }
+  const decorate = (options: object, cronOptions: object = { name: NAME }, descriptor?: PropertyDescriptor): void =>
+    OncePerTick("0 3 * * *", cronOptions as never, options as never)(
+      Books.prototype,
+      "close",
+      descriptor ?? (Object.getOwnPropertyDescriptor(Books.prototype, "close") as PropertyDescriptor),
+    );
+
+  test("refuses what cannot work where the class is defined", () => {
+    expect(() => decorate({ store, retryMs: 1 })).toThrow("OncePerTick has no option 'retryMs'");
+    expect(() => decorate({ store: {} })).toThrow("store is not a LeaseStore");
+    expect(() => decorate({ store }, {})).toThrow("name must be a string");
+    expect(() => decorate({ store }, { name: NAME }, { value: 7 })).toThrow("OncePerTick is for a method, which close is not");
+  });
+});
+
+describe("with the system's time,", () => {
+  const DUE = "2026-11-22T03:00:00.000Z";
+
+  beforeEach(() => {
+    vi.useFakeTimers({ now: Date.parse(DUE) - 10_000 });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const scheduled = ({ occurrence }: ClaimedLeadership): string => new Date(occurrence.scheduledMs).toISOString();
+
+  test("node-cron's job gets the leadership and the context", async () => {
+    const seen: unknown[] = [];
+    const wrapped = viaNodeCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership, { date }) =>
+      seen.push(scheduled(leadership), date.toISOString()),
+    );
+    const task = createTask("0 3 * * *", wrapped, { timezone: "Etc/UTC" });
+    await task.start();
+    await vi.advanceTimersByTimeAsync(11_000);
+    await task.destroy();
+
+    expect(seen).toEqual([DUE, DUE]);
+  });
+
+  test("node-cron's execute() is refused: it is no tick", async () => {
+    const wrapped = viaNodeCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () => "closed");
+    const context = { date: new Date(), execution: { id: "1", reason: "invoked" } } as TaskContext;
+    await expect(wrapped(context)).rejects.toThrow("task.execute() is no tick of 'close-the-books'");
+  });
+
+  test("cron's job with a context of its own is refused, since nothing tells its schedule", async () => {
+    const errors: unknown[] = [];
+    const job = CronJob.from({
+      cronTime: "0 3 * * *",
+      timeZone: "Etc/UTC",
+      context: { my: "own" },
+      onTick: viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () => "closed"),
+      errorHandler: (error) => void errors.push(error),
+      start: true,
+    });
+    await vi.advanceTimersByTimeAsync(11_000);
+    await job.stop();
+
+    expect(String(errors[0])).toMatch(/Leave its option 'context' out/);
+  });
+
+  test("cron's runOnInit does the tick before the start, unless it is done; fireOnTick by hand does the last one", async () => {
+    const seen: string[] = [];
+    const onTick = viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership) =>
+      seen.push(scheduled(leadership)),
+    );
+    const start = (): CronJob =>
+      CronJob.from({ cronTime: "0 3 * * *", timeZone: "Etc/UTC", onTick, start: true, runOnInit: true }) as CronJob;
+    const job = start();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await start().stop();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await job.fireOnTick();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await job.stop();
+
+    expect(seen).toEqual(["2026-11-21T03:00:00.000Z", DUE]);
+  });
+
+  test("a date as cron's schedule is when it was due", async () => {
+    const seen: string[] = [];
+    const job = CronJob.from({
+      cronTime: new Date(DUE),
+      onTick: viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership) =>
+        seen.push(scheduled(leadership)),
+      ),
+      start: true,
+    });
+    await vi.advanceTimersByTimeAsync(11_000);
+    await job.stop();
+
+    expect(seen).toEqual([DUE]);
+  });
+
+  test("croner's job gets the leadership and the job; a date as its pattern is when it was due", async () => {
+    const seen: unknown[] = [];
+    const wrapped = viaCroner.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership, { name }) =>
+      seen.push(scheduled(leadership), name),
+    );
+    const job = new Cron(DUE, { name: "once" }, wrapped);
+    await vi.advanceTimersByTimeAsync(11_000);
+    job.stop();
+
+    expect(seen).toEqual([DUE, "once"]);
+  });
+
+  test("a tick by hand before the first one is none", async () => {
+    const options = { catch: (error: unknown) => void errors.push(error) };
+    const errors: unknown[] = [];
+    const job = new Cron(
+      "2027-01-01T00:00:00Z",
+      options,
+      viaCroner.oncePerTick({ store, name: NAME }, () => 0),
+    );
+    await job.trigger();
+    job.stop();
+
+    expect(String(errors[0])).toMatch(/was never due/);
+  });
+
+  test("croner's interval is refused, since it counts from each host's own last run", async () => {
+    const errors: unknown[] = [];
+    const options = { timezone: "Etc/UTC", interval: 10, catch: (error: unknown) => void errors.push(error) };
+    const job = new Cron(
+      "* * * * * *",
+      options,
+      viaCroner.oncePerTick({ store, name: NAME }, () => 0),
+    );
+    await vi.advanceTimersByTimeAsync(1_500);
+    job.stop();
+
+    expect(String(errors[0])).toMatch(/The interval of 'close-the-books' counts from each host's own last run/);
+  });
+
+  test("what Leasehold throws does not end the process of a croner job without 'catch'; what the job throws is croner's", async () => {
+    const logger = new Lines();
+    const away: LeaseStore = new MemoryLeaseStore();
+    Object.assign(away, { occurrences: () => Object.assign(new MemoryLeaseStore().occurrences("any"), { read: denied }) });
+    const wrapped = viaCroner.oncePerTick({ store: away, name: NAME, logger }, () => 0);
+    const cron = new Cron("0 3 * * *", { timezone: "Etc/UTC", paused: true });
+    const tick = wrapped(cron as never);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await expect(tick).resolves.toBeUndefined();
+    expect(logger.warnings).toEqual(["A tick of 'close-the-books' failed. It is denied."]);
+
+    const caught = wrapped(new Cron("0 3 * * *", { timezone: "Etc/UTC", paused: true, catch: true }) as never);
+    await expect(caught).rejects.toThrow("It is denied.");
+    const failing = viaCroner.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () =>
+      Promise.reject(new Error("disk full")),
+    );
+    await expect(failing(cron as never)).rejects.toThrow("disk full");
+  });
+
+  test("the last time of a schedule is found, however long ago and however dense", () => {
+    const due = (pattern: string, fired: string): string => {
+      const cronTime = new CronTime(pattern, "Etc/UTC");
+      return new Date(dueOf({ cronTime, lastDate: () => new Date(fired) })).toISOString();
+    };
+    expect(due("* * * * * *", "2026-11-22T03:00:00.000Z")).toBe("2026-11-22T03:00:00.000Z");
+    expect(due("* * * * * *", "2026-11-22T03:00:00.999Z")).toBe("2026-11-22T03:00:00.000Z");
+    expect(due("* * 3 * * *", "2026-11-22T20:00:00.500Z")).toBe("2026-11-22T03:59:59.000Z");
+    expect(due("*/7 * 3 * * *", "2026-11-22T20:00:00.500Z")).toBe("2026-11-22T03:59:56.000Z");
+    expect(due("0 3 * * *", "2026-11-22T02:59:59.999Z")).toBe("2026-11-21T03:00:00.000Z");
+    expect(due("0 0 29 2 *", "2026-11-22T03:00:00.000Z")).toBe("2024-02-29T00:00:00.000Z");
+    expect(() => due("0 0 31 2 *", "2026-11-22T03:00:00.000Z")).toThrow("No execution date was found");
+  });
+});
+
+function denied(): Promise<never> {
+  const details = { store: "memory", operation: "get", election: NAME, mayHaveBeenApplied: false };
+  return Promise.reject(new StoreError("STORE_DENIED", "It is denied.", details));
+}
+
+describe("RunClaims, with node-cron's RunCoordinator:", () => {
+  let world: VirtualClock;
+  let service: SimulatedRecordService;
+
+  beforeEach(async () => {
+    world = new VirtualClock();
+    service = occurrenceService(world);
+    await world.advance(500);
+  });
+
+  function every(host: Host, work: Job["work"]): Promise<() => unknown> {
+    return viaCoordinator(host, { name: NAME, pattern: "* * * * * *", work });
+  }
+
+  test("a run that failed counts as done, and no other host does it: prefer the wrapper", async () => {
+    const tried: number[] = [];
+    for (const wallOffsetMs of [0, -300]) {
+      await every(new Host(world, service, { wallOffsetMs }), (scheduledMs) => {
+        tried.push(scheduledMs);
+        throw new Error("disk full");
+      });
+    }
+    await world.advance(3_000);
+
+    expect(tried.length).toBe(3);
+    expect(new Set(tried).size).toBe(3);
+  });
+
+  test("a run may take longer than distributedLease", async () => {
+    const claims = new viaNodeCron.RunClaims({ store: new Host(world, service).store, logger: false });
+    const others = new viaNodeCron.RunClaims({ store: new Host(world, service).store, logger: false });
+    const key = `${NAME}:${new Date(world.wallMs() - 500).toISOString()}`;
+    await expect(world.runUntil(claims.shouldRun(key, 30_000))).resolves.toBe(true);
+    await world.advance(90_000);
+    await expect(world.runUntil(others.shouldRun(key, 30_000))).resolves.toBe(false);
+    await world.runUntil(claims.onComplete(key));
+    await expect(world.runUntil(others.shouldRun(key, 30_000))).resolves.toBe(false);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test("onComplete of a run that was not allowed here does nothing", async () => {
+    const claims = new viaNodeCron.RunClaims({ store: new Host(world, service).store, logger: false });
+    await expect(claims.onComplete("another:2026-01-01T00:00:00.000Z")).resolves.toBeUndefined();
+  });
+
+  test("refuses options that cannot work, a key that is none of node-cron's, and a lease of no time", async () => {
+    expect(() => new viaNodeCron.RunClaims({ store: {} } as never)).toThrow("store is not a LeaseStore");
+    expect(() => new viaNodeCron.RunClaims({ store, name: NAME } as never)).toThrow("RunClaims has no option 'name'");
+    const claims = new viaNodeCron.RunClaims({ store });
+    await expect(claims.shouldRun("books", 30_000)).rejects.toThrow('node-cron gave the key "books"');
+    await expect(claims.shouldRun(`${NAME}:${new Date().toISOString()}`, 30)).rejects.toThrow("leaseDurationMs is 30");
+  });
+});

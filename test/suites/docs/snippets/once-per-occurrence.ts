@@ -1,0 +1,28 @@
+import { Elector, oncePerOccurrence, type LeaseStore } from "@leasehold/core";
+
+declare const store: LeaseStore;
+declare const scheduledAt: Date;
+declare function closeTheBooks(scheduledAt: Date, options: { signal: AbortSignal }): Promise<void>;
+declare function warmTheCache(signal: AbortSignal): Promise<void>;
+
+export async function told(): Promise<void> {
+  await oncePerOccurrence({ store, name: "close-the-books", scheduledAt }, async ({ signal }) => {
+    await closeTheBooks(scheduledAt, { signal });
+  });
+}
+
+export async function recipe(signal: AbortSignal): Promise<void> {
+  const task = oncePerOccurrence(
+    { store, name: "close-the-books", scheduledAt, whenInProgress: "wait" },
+    async (leadership) => await closeTheBooks(scheduledAt, { signal: leadership.signal }),
+    { signal },
+  );
+  const outcome = await task;
+  if (!outcome.ran) console.log(outcome.reason); // 'done', or 'in-progress' where it does not wait
+}
+
+export async function oneAttempt(): Promise<void> {
+  const elector = new Elector({ store, election: "warm-the-cache", minimumHoldMs: 10_000 });
+  const outcome = await elector.tryRun(async (leadership) => warmTheCache(leadership.signal));
+  if (!outcome.elected) console.log(`${outcome.leader?.candidateId ?? "somebody"} has it, or has had it lately`);
+}
