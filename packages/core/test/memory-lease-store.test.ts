@@ -1,8 +1,8 @@
-import { MemoryLeaseStore, type LeaseSnapshot } from "@leasehold/core";
+import { MemoryLeaseStore } from "@leasehold/core";
 import { MemoryRecordStore, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 let clock: VirtualClock;
 beforeEach(() => {
@@ -77,51 +77,6 @@ describe("MemoryLeaseStore", () => {
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
     });
-  });
-
-  test("knows expiry exactly, even on the first look", async () => {
-    const store = new MemoryLeaseStore({ clock });
-    await win(store);
-
-    clock.freeze(LEASE_MS - 1);
-    expect(await store.read(ELECTION)).toMatchObject({ state: "held", ageMs: [LEASE_MS - 1, LEASE_MS - 1] });
-    clock.freeze(1);
-    expect(await store.read(ELECTION)).toMatchObject({ state: "expired" });
-    expect((await store.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
-  });
-
-  test("keeps elections apart", async () => {
-    const store = new MemoryLeaseStore({ clock });
-    await win(store, { election: "one" });
-
-    expect((await store.acquire(acquiring({ candidateId: "b", election: "two" }))).acquired).toBe(true);
-    expect(await store.read("three")).toBeUndefined();
-  });
-
-  test("pushes every change, from the present state on, until the signal aborts", async () => {
-    const store = new MemoryLeaseStore({ clock });
-    const controller = new AbortController();
-    const seen: Array<LeaseSnapshot | undefined> = [];
-    const watching = (async () => {
-      for await (const snapshot of store.watch!(ELECTION, { signal: controller.signal })) seen.push(snapshot);
-    })();
-    await clock.settle();
-    const lease = await win(store);
-    await clock.settle();
-    await store.publish(lease, "http://a", LIMITS);
-    await clock.settle();
-    await store.release(lease, LIMITS);
-    await clock.settle();
-
-    controller.abort();
-    await watching;
-
-    expect(seen.map((snapshot) => snapshot && [snapshot.state, snapshot.value])).toEqual([
-      undefined,
-      ["held", undefined],
-      ["held", "http://a"],
-      ["vacant", undefined],
-    ]);
   });
 
   test("a watcher that is slow misses states in between, but never the last one", async () => {

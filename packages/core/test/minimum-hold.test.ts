@@ -50,14 +50,6 @@ describe("minimumHoldMs", () => {
     await expect(candidate().tryRun(() => "twin")).resolves.toEqual({ elected: false });
   });
 
-  test("is not carried over to the next term", async () => {
-    await candidate(HOLD_MS).tryRun(() => "quick");
-    await clock.advance(HOLD_MS);
-    await candidate().tryRun(() => "quick");
-
-    await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true, term: 3 });
-  });
-
   test("holds in the very process that released, too, while that is under way and after it has failed", async () => {
     const service = new RecordService(clock);
     const connection = service.connect("a");
@@ -88,15 +80,6 @@ describe("minimumHoldMs", () => {
     }
 
     expect(ran).toBe(12);
-  });
-
-  test("is ended by an administrator's break", async () => {
-    await candidate(HOLD_MS).tryRun(() => "quick");
-    const admin = new RecordLeaseStore(records, { clock });
-
-    await expect(admin.break(ELECTION, { reason: "it has to run again" })).resolves.toEqual({ broken: true, term: 1 });
-    await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true });
-    await expect(admin.break(ELECTION, { reason: "twice" })).resolves.toMatchObject({ broken: false });
   });
 
   test.each([-1, Number.NaN, LEASE_MS + 1])("%s is refused", (minimumHoldMs) => {

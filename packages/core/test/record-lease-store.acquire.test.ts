@@ -1,4 +1,4 @@
-import { ConfigurationError, LeaseholdError, StoreError, TermRegressedError, type Clock } from "@leasehold/core";
+import { ConfigurationError, LeaseholdError, StoreError, type Clock } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -46,18 +46,6 @@ describe("acquire", () => {
     expect(service.log.slice(before).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
-  test("of a held lease says who holds it, and writes nothing", async () => {
-    await win(a, { value: "http://a" });
-    await b.read(ELECTION);
-    const renewed = (await a.renew(await reacquired(), LIMITS)).held;
-
-    const outcome = await b.acquire(acquiring({ candidateId: "b" }));
-
-    expect(renewed).toBe(true);
-    expect(outcome).toMatchObject({ acquired: false, current: { term: 2, holder: "a" } });
-    expect(service.count("b", "put")).toBe(0);
-  });
-
   test("has one winner when two try on the same version, and the loser reads before it tries again", async () => {
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
@@ -79,61 +67,6 @@ describe("acquire", () => {
     // A read that finds nothing, then the put.
     expect(clock.monotonicMs()).toBe(sentMs + 800);
     expect(lease.grantedAt).toEqual({ monotonicMs: sentMs, wallMs: clock.wallMs() - 800 });
-  });
-
-  async function reacquired(): Promise<Awaited<ReturnType<typeof win>>> {
-    await a.break(ELECTION, { reason: "test", immediate: true });
-    const lease = await win(a);
-    await b.read(ELECTION);
-    return lease;
-  }
-});
-
-describe("terms survive", () => {
-  test("each acquisition raises the term by one and has a termId of its own, by whomever", async () => {
-    const first = await win(a, { candidateId: "same" });
-    await a.release(first, LIMITS);
-    const second = await win(b, { candidateId: "same" });
-    await clock.advance(LEASE_MS);
-    await a.read(ELECTION);
-    await clock.advance(LEASE_MS);
-    const third = await win(a, { candidateId: "same" });
-
-    expect([first.term, second.term, third.term]).toEqual([1, 2, 3]);
-    expect(new Set([first.termId, second.termId, third.termId]).size).toBe(3);
-  });
-
-  test("a renewal never changes the term", async () => {
-    const lease = await win(a);
-    for (let renewals = 0; renewals < 5; renewals += 1) await a.renew(lease, LIMITS);
-
-    expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: lease.termId });
-  });
-});
-
-describe("terms that go back", () => {
-  test("a term that would not be above the highest seen is an error, and nothing is written", async () => {
-    await a.release(await win(a), LIMITS);
-
-    const error: unknown = await a.acquire(acquiring({ aboveTerm: 7 })).catch((thrown: unknown) => thrown);
-
-    expect(error).toBeInstanceOf(TermRegressedError);
-    expect(error).toMatchObject({ foundTerm: 1, highestTermSeen: 7 });
-    expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
-  });
-
-  test("minTerm makes up for it", async () => {
-    await a.release(await win(a), LIMITS);
-
-    const lease = await win(a, { aboveTerm: 7, minTerm: 8 });
-
-    expect(lease.term).toBe(8);
-  });
-
-  test("minTerm below the present term changes nothing", async () => {
-    await a.release(await win(a, { minTerm: 40 }), LIMITS);
-
-    expect((await win(a, { minTerm: 3 })).term).toBe(41);
   });
 });
 

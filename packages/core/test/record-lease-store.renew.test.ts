@@ -288,14 +288,6 @@ describe("a lease that is gone is told from a store that fails", () => {
     });
   });
 
-  test("taken by another process with the very same candidateId: the label proves nothing", async ({ held }) => {
-    const { admin } = held;
-    await admin.break(ELECTION, { reason: "test", immediate: true });
-    await win(admin);
-
-    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "taken" });
-  });
-
   test("vacated", async ({ held }) => {
     const { admin } = held;
     await admin.break(ELECTION, { reason: "test", immediate: true });
@@ -335,21 +327,6 @@ describe("a lease that is gone is told from a store that fails", () => {
 });
 
 describe("publish", () => {
-  test("changes what others read, and neither term nor termId", async ({ held: { service, holder, admin, lease } }) => {
-    const outcome = await holder.publish(lease, "http://new", BRIEF);
-
-    expect(outcome.held).toBe(true);
-    expect(await admin.read(ELECTION)).toMatchObject({ term: 1, value: "http://new" });
-    expect(service.record(ELECTION)).toMatchObject({ termId: lease.termId });
-  });
-
-  test("stays through renewals", async ({ held: { holder, admin, lease } }) => {
-    await holder.publish(lease, "http://new", BRIEF);
-    await holder.renew(lease, BRIEF);
-
-    expect(await admin.read(ELECTION)).toMatchObject({ value: "http://new" });
-  });
-
   test("of what does not fit is refused without a request", async ({ held: { service, holder, lease } }) => {
     const sent = service.log.length;
 

@@ -49,16 +49,6 @@ describe("a transfer", () => {
     await expect(leaving.acquire(acquiring({ candidateId: "d" }))).resolves.toMatchObject({ acquired: false });
   });
 
-  test("tells the holder at its next renewal, and never moves the nonce that rivals time", async () => {
-    const { nonce } = service.record(ELECTION)!;
-
-    await transferring();
-
-    expect(service.record(ELECTION)!.nonce).toBe(nonce);
-    expect(await holder.renew(lease, LIMITS)).toMatchObject({ held: true, transferTo: "b" });
-    expect(await holder.renew(lease, LIMITS)).toMatchObject({ held: true, transferTo: "b" });
-  });
-
   test("is seen by readers as the term's ending", async () => {
     await other.read(ELECTION);
     await holder.renew(lease, LIMITS);
@@ -66,16 +56,6 @@ describe("a transfer", () => {
     await transferring();
 
     expect(await other.read(ELECTION)).toMatchObject({ state: "ending", holder: "a" });
-  });
-
-  test("is accepted when the named candidate leads", async () => {
-    const { outcome } = await transferring();
-    await holder.renew(lease, LIMITS);
-    await holder.release(lease, LIMITS);
-    await named.read(ELECTION);
-
-    expect((await named.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
-    expect(await clock.runUntil(outcome)).toBe("accepted");
   });
 
   test("keeps everybody else away until its time has passed, then lets anyone in", async () => {
@@ -90,25 +70,6 @@ describe("a transfer", () => {
     expect(await clock.runUntil(outcome)).toBe("lost");
   });
 
-  test("expires when nobody came", async () => {
-    const { outcome } = await transferring();
-    await holder.release(lease, LIMITS);
-    await other.read(ELECTION);
-
-    expect(await clock.runUntil(outcome)).toBe("expired");
-    expect(await other.read(ELECTION)).not.toHaveProperty("bar");
-  });
-
-  test("from a leader that died is still for the named candidate first, once the lease has run out", async () => {
-    const { outcome } = await transferring();
-    await Promise.all([named.read(ELECTION), other.read(ELECTION)]);
-
-    await clock.advance(LEASE_MS);
-    expect((await other.acquire(acquiring({ candidateId: "c" }))).acquired).toBe(false);
-    expect((await named.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
-    expect(await clock.runUntil(outcome)).toBe("accepted");
-  });
-
   test("of a lease that is free reserves it from now on", async () => {
     await holder.release(lease, LIMITS);
     await other.read(ELECTION);
@@ -120,15 +81,6 @@ describe("a transfer", () => {
     await named.read(ELECTION);
     expect((await named.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
     expect(await clock.runUntil(outcome)).toBe("accepted");
-  });
-
-  test("of a term that has passed is lost, and the successor is not asked", async () => {
-    await holder.release(lease, LIMITS);
-    await other.read(ELECTION);
-    const successor = await win(other, { candidateId: "c" });
-
-    expect(await admin.transfer(ELECTION, "b", { ifTerm: 1 })).toBe("lost");
-    expect(await other.renew(successor, LIMITS)).not.toHaveProperty("transferTo");
   });
 
   test("of an election that never was is lost", async () => {
@@ -177,11 +129,4 @@ describe("a transfer", () => {
       await expect(clock.runUntil(outcome)).rejects.toBeInstanceOf(ConfigurationError);
     },
   );
-
-  test("to a name that is none is refused before any request", async () => {
-    const sent = service.log.length;
-
-    await expect(admin.transfer(ELECTION, "")).rejects.toBeInstanceOf(ConfigurationError);
-    expect(service.log).toHaveLength(sent);
-  });
 });

@@ -2,7 +2,7 @@ import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore, type Lease } from "@leasehold/core/provider";
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
 
 const RESERVED_MS = 150_000;
@@ -45,23 +45,6 @@ describe("a reservation", () => {
     await expect(elector(coldStore(), WEST).tryRun(() => "west")).resolves.toMatchObject({ elected: true, result: "west" });
   });
 
-  test("ends by the store's clock alone, for a process that has seen nothing", async () => {
-    await leadInWest();
-    await clock.advance(RESERVED_MS);
-
-    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
-    // Now it is the other one's.
-    await expect(elector(coldStore(), WEST).tryRun(() => "west")).resolves.toEqual({ elected: false });
-  });
-
-  test("does not let two of a group lead at once", async () => {
-    await win(coldStore(), { candidateId: "w1", reservation: WEST });
-
-    await expect(coldStore().acquire(acquiring({ candidateId: "w2", reservation: WEST }))).resolves.toMatchObject({
-      acquired: false,
-    });
-  });
-
   test("counts from the last sign of life of a holder that crashed", async () => {
     const store = coldStore();
     const lease = await win(store, { candidateId: "w", reservation: WEST });
@@ -72,20 +55,6 @@ describe("a reservation", () => {
     await clock.advance(1);
 
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
-  });
-
-  test("is ended by an administrator's break, of a free election and of a held one", async () => {
-    await leadInWest();
-    const admin = coldStore();
-
-    await expect(admin.break(ELECTION, { reason: "west is down", ifTerm: 1 })).resolves.toEqual({ broken: true, term: 1 });
-    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });
-
-    await clock.advance(RESERVED_MS);
-    await win(coldStore(), { candidateId: "w", reservation: WEST });
-    await admin.break(ELECTION, { reason: "west is down again" });
-    await clock.advance(LEASE_MS);
-    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true });
   });
 
   test("does not come back with the release of a term that was broken", async () => {
