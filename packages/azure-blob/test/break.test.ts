@@ -22,18 +22,6 @@ describe("a break", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("raises no term by itself, and deletes nothing", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-    const before = await world.blob.getProperties();
-    await world.store().break(ELECTION, { reason: "maintenance" });
-
-    await expect(world.blob.getProperties()).resolves.toMatchObject({
-      etag: before.etag,
-      metadata: { leasehold_term: "1", leasehold_termid: lease.termId },
-    });
-  });
-
   test("leaves a blob of yours alone that lies where the note would go, and says so", async ({ world }) => {
     await win(world.store());
     const yours = world.container.getBlockBlobClient(`${world.blob.name}.note`);
@@ -44,18 +32,6 @@ describe("a break", () => {
     expect(error).toMatchObject({ code: "FOREIGN_RECORD" });
     expect((await yours.downloadToBuffer()).toString()).toBe("do not touch");
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
-  });
-
-  test("is not put off by what the leader publishes meanwhile", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-    const held = world.holdOnce("lease:break");
-    const breaking = world.store().break(ELECTION, { reason: "stuck", ifTerm: 1 });
-    await held.arrived;
-    await store.publish(lease, "progress", LIMITS);
-    await held.letGo();
-
-    await expect(breaking).resolves.toEqual({ broken: true, term: 1 });
   });
 
   test("leaves the reason in a blob beside the lease's, for who asks later", async ({ world }) => {
@@ -262,28 +238,5 @@ describe("a leader whose term is broken", () => {
     await leadership.release();
     await (await rivalLeads).release();
     expect((await rivalLeads).term).toBe(2);
-  });
-
-  test("frees what remains when it is done sooner", async ({ world }) => {
-    const leader = world.candidate("a");
-    const leadership = await world.settled(leader.elector.campaign());
-    await world.store().break(ELECTION, { reason: "maintenance" });
-    await world.until(() => leadership.signal.aborted);
-
-    await world.settled(leadership.release());
-
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
-  });
-
-  test("at once is invalid from its next renewal on", async ({ world }) => {
-    const leader = world.candidate("a");
-    const leadership = await world.settled(leader.elector.campaign());
-    await world.store().break(ELECTION, { reason: "emergency", immediate: true });
-    await world.until(() => leadership.signal.aborted);
-
-    expect(leadership.isValid()).toBe(false);
-    expect(leader.elector.isLeader).toBe(false);
-    expect(() => leadership.assertValid()).toThrow(LeaseLostError);
-    await leadership.release();
   });
 });

@@ -118,28 +118,6 @@ describe("a release with a hold", () => {
 });
 
 describe("a hold that comes late", () => {
-  test("after a successor has taken over the lease, breaks nothing", async ({ world }) => {
-    const [a, b] = [world.store(), world.store()];
-    const lease = await win(a);
-    await world.forward(LAPSE_MS);
-    const successor = await win(b, { candidateId: "b" });
-
-    const sent = await world.namesDuring(() => expect(a.release(lease, HOLDING)).resolves.toBe("not-held"));
-
-    expect(sent).not.toContain("lease:break");
-    await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
-    await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
-  });
-
-  test("after its lease has run out bars nobody", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-    await world.forward(LAPSE_MS);
-
-    await expect(store.release(lease, HOLDING)).resolves.toBe("not-held");
-    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-  });
-
   test("and whose break is on its way while a successor takes over, does not hit it", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);
@@ -211,18 +189,5 @@ describe("a hold whose outcome is unknown", () => {
       expect(seen).not.toHaveProperty("holder");
     }
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
-  });
-});
-
-describe("minimumHoldMs", () => {
-  test("keeps a late twin from doing a quick task again", async ({ world }) => {
-    const twin = (candidateId: string): Promise<unknown> =>
-      world.settled(world.candidate(candidateId, { minimumHoldMs: 10_000 }).elector.tryRun(() => candidateId));
-    await expect(twin("a")).resolves.toEqual({ elected: true, term: 1, result: "a" });
-    await world.forward(8_500);
-
-    await expect(twin("b")).resolves.toEqual({ elected: false });
-    await world.forward(2_500);
-    await expect(twin("c")).resolves.toEqual({ elected: true, term: 2, result: "c" });
   });
 });

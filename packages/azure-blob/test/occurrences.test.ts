@@ -75,17 +75,6 @@ describe("an occurrence", () => {
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
   });
 
-  test("that ten claim at once after a crash is claimed by one", async ({ world }) => {
-    await cold(world).acquire(claiming("a"));
-    await world.forward(LEASE_MS + LATE_MS);
-    const claimants = Array.from({ length: 10 }, (_, n) => ({ store: cold(world), candidateId: `claimant ${n}` }));
-    for (const { store } of claimants) await store.read(TICK, { expiry: "store-clock" });
-
-    const outcomes = await Promise.all(claimants.map(({ store, candidateId }) => store.acquire(claiming(candidateId))));
-
-    expect(outcomes.filter(({ acquired }) => acquired)).toMatchObject([{ lease: { term: 2 } }]);
-  });
-
   test("whose completion had no reply is found done, and is done once", async ({ world }) => {
     const outcome = attempt(world, async (leadership) => {
       world.faultOnce("put-blob", { kind: "cut", side: "after" });

@@ -94,13 +94,6 @@ describe("a reservation", () => {
     await expect(admits(world, of("east"))).resolves.toBe(true);
   });
 
-  test("does not let two of its group lead at once, and is not told of while somebody leads", async ({ world }) => {
-    await win(world.store(), of("west"));
-
-    await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false });
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ bar: { kind: "lease" } });
-  });
-
   test("binds who has last looked while the lease was held, and has not seen it released", async ({ world }) => {
     const west = world.store();
     const lease = await win(west, of("west"));
@@ -190,19 +183,6 @@ describe("a reservation", () => {
       }
     });
     expect(sent).toEqual([]);
-  });
-
-  test("is what an elector can ask for", async ({ world }) => {
-    const attempt = (group: string): Promise<unknown> => {
-      const { elector } = world.candidate(group, { reservation: { group, durationMs: RESERVED_MS } });
-      return world.settled(elector.tryRun(() => group));
-    };
-
-    await expect(attempt("west")).resolves.toMatchObject({ elected: true });
-    await expect(attempt("east")).resolves.toEqual({ elected: false });
-    await expect(attempt("west")).resolves.toMatchObject({ elected: true, term: 2 });
-    await world.forward(RESERVED_MS + LATE_MS);
-    await expect(attempt("east")).resolves.toMatchObject({ elected: true, term: 3 });
   });
 });
 

@@ -109,20 +109,6 @@ describe("a conditional write", () => {
     expect(second).not.toBe(first);
     await expect(world.item()).resolves.toMatchObject({ term: { N: "2" } });
   });
-
-  test("has one winner among 20 that try at once, in each of 3 rounds", async ({ world }) => {
-    const stores = Array.from({ length: 20 }, () => world.store());
-    for (let round = 1; round <= 3; round += 1) {
-      const outcomes = await Promise.all(
-        stores.map(async (store, index) => ({ store, outcome: await store.acquire(acquiring({ candidateId: `c${index}` })) })),
-      );
-      const winners = outcomes.flatMap(({ store, outcome }) => (outcome.acquired ? [{ store, lease: outcome.lease }] : []));
-      expect(winners).toHaveLength(1);
-      expect(winners[0]!.lease.term).toBe(round);
-      await winners[0]!.store.release(winners[0]!.lease, LIMITS);
-      await Promise.all(stores.map((store) => store.read(ELECTION, { expiry: "store-clock" })));
-    }
-  });
 });
 
 describe("the stamps of a nonce", () => {

@@ -45,18 +45,6 @@ test("names are kept apart by code point, as they are, with those of the electio
   }
 });
 
-test("one of 20 that try at once has the claim", async ({ world }) => {
-  const outcomes = await Promise.all(
-    Array.from({ length: 20 }, async () =>
-      world
-        .store()
-        .occurrences(ELECTION, RETENTION)
-        .acquire(acquiring({ election: TICK })),
-    ),
-  );
-  expect(outcomes.filter(({ acquired }) => acquired)).toHaveLength(1);
-});
-
 test("what the time of deletion is leaves the record with the rest of the stamps", async ({ world }) => {
   await win(world.store().occurrences(ELECTION, RETENTION), { election: TICK });
   const place = { keyOf: (occurrence: string) => occurrenceKey(ELECTION, occurrence), ...RETENTION };

@@ -61,12 +61,6 @@ describe("a lease's age, by Firestore's times alone", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("is judged by the duration in the record, not by the rival's", async ({ world }) => {
-    await win(world.store(), { leaseDurationMs: 60_000 });
-    world.moveServerClock(LEASE_MS + 1);
-    await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-  });
-
   test("counts anew from each renewal and publication", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);

@@ -1,10 +1,8 @@
 import { isLeaseholdError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
-import type { SqlLeaseStore } from "@leasehold/sql";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
-import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { ALL, describeDatabases, recordOf, SERVERS, type SqlWorld } from "./sql-world.ts";
 import { disagreement } from "./two-rows.ts";
 
@@ -63,48 +61,6 @@ await describeDatabases(ALL, (test) => {
     });
     await Promise.all(Array.from({ length: 10 }, (_, index) => count(index % 2 === 0)));
     expect(await world.leaseRow()).toMatchObject({ term: 200 });
-  });
-
-  test("of fifty candidates at once one wins, the first time and every time", async ({ world }) => {
-    const pool = sharedPool(world);
-    const stores = Array.from({ length: 50 }, () => world.store(pool));
-    let holder: { readonly store: SqlLeaseStore; readonly lease: Lease } | undefined;
-    for (let round = 1; round <= 6; round += 1) {
-      if (holder) await holder.store.release(holder.lease, LIMITS);
-      await Promise.all(stores.map((store) => store.read(world.election)));
-      const outcomes = await Promise.all(
-        stores.map(async (store, index) =>
-          store.acquire(world.acquiring({ candidateId: `c${index}` })).catch((error: unknown) => {
-            expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
-            return { acquired: false } as const;
-          }),
-        ),
-      );
-      const winners = outcomes.flatMap((outcome, index) =>
-        outcome.acquired ? [{ store: stores[index] ?? expect.fail(), lease: outcome.lease }] : [],
-      );
-      expect(winners).toHaveLength(1);
-      [holder] = winners;
-      expect(holder?.lease.term).toBe(round);
-      expect(await world.leaseRow()).toMatchObject({ term: round, term_id: holder?.lease.termId });
-      expect(await world.fenceRow()).toMatchObject({ term: round, term_id: holder?.lease.termId });
-    }
-  });
-
-  test("of fifty that find an expired lease one takes it over", async ({ world }) => {
-    const pool = sharedPool(world);
-    await world.win(world.store(pool), { leaseDurationMs: 1_000, renewIntervalMs: 300 });
-    const stores = Array.from({ length: 50 }, () => world.store(pool));
-    const observer = world.store(pool);
-    const state = async () => (await observer.read(world.election, { expiry: "store-clock" }))?.state;
-    await expect.poll(state, { timeout: 20_000 }).toBe("expired");
-    await Promise.all(stores.map((store) => store.read(world.election, { expiry: "store-clock" })));
-    const outcomes = await Promise.allSettled(
-      stores.map((store) => store.acquire(world.acquiring({ expiry: "store-clock", leaseDurationMs: 600_000 }))),
-    );
-    const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" && outcome.value.acquired ? [outcome.value] : []));
-    expect(won).toHaveLength(1);
-    expect(await world.leaseRow()).toMatchObject({ term: 2 });
   });
 });
 

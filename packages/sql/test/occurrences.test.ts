@@ -82,32 +82,6 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
     });
 
-    test("can be broken", async ({ world }) => {
-      const first = occurrencesOf(world);
-      const claim = await world.win(first, { election: TICK });
-      await expect(occurrencesOf(world).break(TICK, { reason: "runaway" })).resolves.toEqual({ broken: true, term: 1 });
-      await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
-    });
-
-    test("of one election is not that of another, nor an election", async ({ world }) => {
-      const [other, more] = [`${world.election} `, world.election.toUpperCase()];
-      const store = world.store();
-      await world.win(store, { election: TICK });
-      for (const election of [world.election, other, more]) {
-        const occurrences = occurrencesOf(world, election);
-        await expect(occurrences.read(TICK)).resolves.toBeUndefined();
-        const claim = await world.win(occurrences, { election: TICK });
-        expect(claim.term).toBe(1);
-        if (election === other) await occurrences.complete(claim, LIMITS);
-      }
-      await expect(occurrencesOf(world).read(TICK)).resolves.toMatchObject({ term: 1, holder: "a" });
-      await expect(occurrencesOf(world, more).read(TICK)).resolves.not.toHaveProperty("done");
-      await expect(store.read(TICK)).resolves.toMatchObject({ term: 1, holder: "a" });
-      await expect(store.read(world.election)).resolves.toBeUndefined();
-      // A fence belongs to an election; occurrences have none.
-      expect(await world.fenceRow()).toBeUndefined();
-    });
-
     test("has a name that is told apart from every other, and so has its election", async ({ world }) => {
       const occurrences = occurrencesOf(world);
       for (const name of ODD_NAMES) {

@@ -1,10 +1,9 @@
-import { Elector } from "@leasehold/core";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
-import { ALL, describeDatabases, letPass, recordOf, SERVERS, stepClock, type SqlWorld } from "./sql-world.ts";
+import { ALL, describeDatabases, letPass, recordOf, SERVERS, stepClock } from "./sql-world.ts";
 
 const SHORT_MS = 2_000;
 const SHORT = { leaseDurationMs: SHORT_MS, renewIntervalMs: SHORT_MS / 3 };
@@ -13,10 +12,6 @@ const signal = new AbortController().signal;
 async function ageOf(rows: SqlDatabase, election: string): Promise<number> {
   const found = await rows.get(election, { signal, consistent: true });
   return found?.nonceAgeMs?.[0] ?? expect.fail("There is no age.");
-}
-
-function coldElector(world: SqlWorld): Elector {
-  return new Elector({ store: world.store(), election: world.election, candidateId: "cold", leaseDurationMs: SHORT_MS });
 }
 
 await describeDatabases(ALL, (test, kind) => {
@@ -67,28 +62,6 @@ await describeDatabases(ALL, (test, kind) => {
       }
     });
 
-  test("a process with no memory takes over at its first attempt, if the lease has run out before", async ({ world }) => {
-    await world.win(world.store(), SHORT);
-    await letPass(world, SHORT_MS);
-    await expect(coldElector(world).tryRun(() => "done")).resolves.toMatchObject({ elected: true, term: 2, result: "done" });
-  });
-
-  test("the duration that counts is the one in the record", async ({ world }) => {
-    // A rolling deploy that shortens the lease: the old leader's still lasts as long as it was told.
-    const holder = await world.win(world.store(), { leaseDurationMs: 60_000, renewIntervalMs: 20_000 });
-    await letPass(world, 30_000);
-    const rival = world.store();
-    const asked = world.acquiring({ ...SHORT, candidateId: "b", expiry: "store-clock" });
-    await rival.read(world.election, { expiry: "store-clock" });
-    await expect(rival.acquire(asked)).resolves.toMatchObject({ acquired: false, current: { state: "held", holder: "a" } });
-    expect(holder.term).toBe(1);
-    // And one that lengthens it: rivals need not wait for longer than the holder's own.
-    await letPass(world, 30_000);
-    const next = world.store();
-    await next.read(world.election, { expiry: "store-clock" });
-    await expect(next.acquire({ ...asked, leaseDurationMs: 3_600_000 })).resolves.toMatchObject({ lease: { term: 2 } });
-  });
-
   test("a clock that was set back gives a negative age, and then only what was observed counts", async ({ world }) => {
     await world.win(world.store(), SHORT);
     await stepClock(world, -3_600_000);
@@ -134,15 +107,6 @@ await describeDatabases(ALL, (test, kind) => {
     await expect(look()).resolves.not.toHaveProperty("bar");
     await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
     await expect(look()).resolves.toMatchObject({ state: "held", bar: { kind: "lease" } });
-  });
-
-  test("a renewal makes the nonce young again", async ({ world }) => {
-    const store = world.store();
-    const lease = await world.win(store);
-    await letPass(world, 60_000);
-    await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "expired" });
-    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
-    await expect(world.store().read(world.election, { expiry: "store-clock" })).resolves.toMatchObject({ state: "held" });
   });
 });
 
