@@ -1,6 +1,6 @@
 import { MemoryLeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
-import { VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { expect, it } from "vitest";
 import { Candidate, type Arena } from "../src/candidate.ts";
 
@@ -39,5 +39,24 @@ it("a candidate whose campaign has ended by itself says by what, and can be told
   await clock.advance(1_000);
 
   expect(() => candidate.assertRuns()).toThrow("the case failed");
+  await clock.runUntil(candidate.stop());
+});
+
+it("a candidate's machine may stand still, and its last leadership is the one that counts", async () => {
+  const own = new ProcessClock(clock);
+  const candidate = new Candidate(arena, "a", new MemoryLeaseStore({ clock: own }), { clock: own });
+  expect(() => candidate.leadership).toThrow("'a' has never led");
+  await clock.advance(1_000);
+  candidate.suspend();
+  expect(candidate.leads).toBe(false);
+  await clock.advance(1_000);
+  candidate.resume();
+  await clock.advance(60_000);
+  expect([candidate.leads, candidate.leadership.term]).toEqual([true, 1]);
+
+  await clock.runUntil(candidate.elector.resign());
+  await clock.advance(60_000);
+
+  expect([candidate.leads, candidate.leadership.term]).toEqual([true, 2]);
   await clock.runUntil(candidate.stop());
 });

@@ -188,6 +188,20 @@ describe("a contest", () => {
     await expect(contest.enterAndLead("b", elsewhere)).rejects.toThrow("these are valid at once: a, b");
   });
 
+  it("asks everybody twenty times in each lease", async () => {
+    const place = new RecordPlace();
+    const passed: number[] = [];
+    const pass = place.pass.bind(place);
+    place.pass = async (ms) => {
+      passed.push(ms);
+      await pass(ms);
+    };
+    await using contest = new Contest(sceneOf(place));
+    await contest.pass(LEASE_MS + 100);
+
+    expect(passed).toEqual([...Array.from({ length: 20 }, () => STEP_MS), 100]);
+  });
+
   it("ends when its campaigns have, whose last requests may take their time", async () => {
     const scene = sceneOf(new RecordPlace());
     const [store] = await scene.connect(1);
