@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { oncePerTick } from "@leasehold/schedulers/node-cron";
 import { SqlLeaseStore } from "@leasehold/sql";
-import { schedule as cron } from "node-cron";
+import { schedule } from "node-cron";
 import { runProgram } from "./program.ts";
-import { file, leaseDurationMs, schedule } from "./settings.ts";
+import { file, leaseDurationMs, pattern } from "./settings.ts";
 import { writeReport } from "./write-report.ts";
 
 const stop = new AbortController();
@@ -14,20 +14,21 @@ await runProgram(async () => {
   await using store = new SqlLeaseStore({ sqlite: file });
   const tick = oncePerTick({ store, name: "report", leaseDurationMs, signal: stop.signal }, writeReport);
   const underWay = new Set<Promise<void>>();
-  const task = cron(
-    schedule,
-    (context) => {
+  const task = schedule(
+    pattern,
+    async (context) => {
       const due = context.date.toISOString();
       const ticking = tick(context).then(
         (outcome) => console.log(outcome.ran ? `${due}: ${outcome.result} is written` : `${due}: ${outcome.reason}`),
         (error: unknown) => console.error(`${due}: ${error instanceof Error ? error.message : String(error)}`),
       );
       underWay.add(ticking);
-      void ticking.then(() => underWay.delete(ticking));
+      await ticking;
+      underWay.delete(ticking);
     },
     { timezone: "Etc/UTC" },
   );
-  console.log(`reports are due at ${schedule}; what is done is in ${file}`);
+  console.log(`reports are due at ${pattern}; what is done is in ${file}`);
   if (!stop.signal.aborted) await once(stop.signal, "abort");
   await task.destroy();
   await Promise.all(underWay);

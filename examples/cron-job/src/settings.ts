@@ -1,7 +1,7 @@
 const { env } = process;
 
 /** Every ten seconds, so that there is something to see. */
-export const schedule: string = env["SCHEDULE"] ?? "*/10 * * * * *";
+export const pattern: string = env["SCHEDULE"] ?? "*/10 * * * * *";
 
 /** What all hosts share. Here it is a file, for the processes of one machine; for many, one of the other stores. */
 export const file: string = env["SQLITE_FILE"] ?? "report.db";

@@ -5,6 +5,7 @@ import { workshop } from "./test.ts";
  * packed once.
  */
 import "./worker.ts";
+import "./cron-job.ts";
 import "./nestjs.ts";
 import "./queue.ts";
 import "./clouds.ts";

@@ -35,6 +35,21 @@ describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
     await leader.said("the lease is free");
   });
 
+  test("sends the statements of each tick once", async ({ nestjs, folder, open }) => {
+    const env = { SQLITE_FILE: join(folder, "ticks.db"), SCHEDULE: "* * * * * *" };
+    const both = await Promise.all([start(open, nestjs, env), start(open, nestjs, env)]);
+    await Promise.all(both.map(async (one) => one.said("successfully started")));
+    const sent = (): string[] =>
+      both.flatMap(({ lines }) => lines.flatMap(({ msg }) => /Sent the statements of (\S+)\.$/.exec(String(msg))?.[1] ?? []));
+    await Promise.race(both.map(async (one) => one.said(() => sent().length >= 5)));
+    const times = sent()
+      .toSorted()
+      .map((time) => Date.parse(time));
+    expect(times.slice(1).map((time, index) => time - times[index]!)).toEqual(times.slice(1).map(() => 1_000));
+    for (const one of both) one.signal("SIGTERM");
+    expect(await Promise.all(both.map(async (one) => one.ended))).toEqual([0, 0]);
+  });
+
   test("ends with 1 and says why where the store refuses, and where a setting is wrong", async ({ nestjs, open }) => {
     const wrong = [
       [{ SQLITE_FILE: "/nowhere/books.db", LEASE_DURATION_MS: "1000" }, "The file's folder must exist"],

@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { ExampleProcess } from "./example-process.ts";
+import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
+
+const test = base.extend("cronJob", async ({}) => workshop.install("cron-job", "build"));
+
+/** The times of the reports that a host has written. */
+function writtenBy(host: ExampleProcess): string[] {
+  return host.lines.flatMap(({ msg }) => /^(\S+): .* is written$/.exec(String(msg))?.[1] ?? []);
+}
+
+/** The time of the first report that a host begins. */
+async function begun(host: ExampleProcess): Promise<string> {
+  const { msg } = await host.said("writing the report, attempt 1");
+  return String(msg).split(": ")[0]!;
+}
+
+describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
+  test("writes each report once, on whichever host, and ends politely", async ({ cronJob, folder, open }) => {
+    const env = { SCHEDULE: "* * * * * *", SQLITE_FILE: join(folder, "reports.db") };
+    const hosts = [1, 2].map(() => open.use(new ExampleProcess(cronJob, ["npm", "start"], env)));
+    const outcomesOf = ({ lines }: ExampleProcess): number =>
+      lines.filter(({ msg }) => / is written$|: done$/.test(String(msg))).length;
+    await Promise.all(hosts.map(async (host) => host.said(() => outcomesOf(host) >= 6)));
+    for (const host of hosts) host.interrupt();
+    await Promise.all(hosts.map(async (host) => host.ended));
+
+    const written = hosts.flatMap((host) => writtenBy(host)).toSorted();
+    expect(written).toEqual([...new Set(written)]);
+    // Both were called for these, or there would be nothing to show.
+    expect(hosts.flatMap(({ lines }) => lines).filter(({ msg }) => String(msg).endsWith(": done")).length).toBeGreaterThan(3);
+    const gaps = written.slice(1).map((due, index) => Date.parse(due) - Date.parse(written[index]!));
+    // What came last was cut short.
+    expect(gaps.slice(0, 4)).toEqual([1_000, 1_000, 1_000, 1_000]);
+  });
+
+  test.for(["SIGTERM", "SIGKILL"] as const)(
+    "is done by the other host after %s in the middle of it",
+    async (signal, { cronJob, folder, open }) => {
+      const env = { SCHEDULE: "*/5 * * * * *", SQLITE_FILE: join(folder, `${signal}.db`), LEASE_DURATION_MS: "2000" };
+      const hosts = [1, 2].map(() => open.use(new ExampleProcess(cronJob, ["node", "dist/main.js"], env)));
+      await Promise.all(hosts.map(async (host) => host.said("reports are due")));
+      const due = await Promise.race(hosts.map(async (host) => begun(host)));
+      const [first, second] = hosts[0]!.lines.some(({ msg }) => String(msg).startsWith(due)) ? hosts : hosts.toReversed();
+
+      first!.signal(signal);
+
+      await second!.said(`${due}: writing the report, attempt 2`);
+      await second!.said(`${due}: the report of ${due} is written`);
+      expect(await first!.ended).toBe(signal === "SIGTERM" ? 0 : signal);
+      expect(writtenBy(first!)).toEqual([]);
+    },
+  );
+
+  test("does a tick once that another scheduler names", async ({ cronJob, folder }) => {
+    const env = { SQLITE_FILE: join(folder, "once.db") };
+    const once = async (...args: readonly string[]): Promise<string> => cronJob.runWith(env, "node", "dist/once.js", ...args);
+    expect(await once("2026-11-20T03:00:00Z")).toContain("is written");
+    expect(await once("2026-11-20T03:00:00Z")).toBe("done\n");
+    expect(await once("2026-11-20T04:00:00+01:00")).toBe("done\n");
+    await expect(once()).rejects.toThrow(/once.js\nSay when it was due: .*\n$/);
+    await expect(once("today")).rejects.toThrow(/once.js today\nscheduledAt is "today", .*\n$/);
+  });
+
+  test("says what is wrong with its settings in one line", async ({ cronJob }) => {
+    const wrong = [
+      [{ SCHEDULE: "daily" }, "expected 5 or 6 fields"],
+      [{ LEASE_DURATION_MS: "5" }, "Were 5 seconds meant?"],
+    ] as const;
+    for (const [env, message] of wrong) {
+      const failed = cronJob.runWith(env, "node", "dist/main.js");
+      await expect(failed).rejects.toThrow(message);
+      await expect(failed).rejects.not.toThrow(/\n +at /);
+    }
+  });
+});
