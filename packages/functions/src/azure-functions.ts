@@ -48,6 +48,7 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
   const timeoutMs = options?.functionTimeoutMs ?? settingMs(process.env[TIMEOUT_SETTING]);
   const gated = gate<[Trigger, InvocationContext], Store, Result, Standby>(
     {
+      options: ["functionTimeoutMs"],
       remainingMs: () => timeoutMs,
       candidateId: (_, { functionName, invocationId }) => `${functionName}-${invocationId}`,
       occurrence: (trigger, context) => scheduledOccurrence(options.clock ?? systemClock, trigger, context),

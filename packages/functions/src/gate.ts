@@ -22,7 +22,7 @@ import { earlierOccurrences } from "./catch-up.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
 import {
-  checkOptions,
+  checkGateOptions,
   leasesOf,
   occurrencesFor,
   reservationOf,
@@ -35,6 +35,8 @@ import { timeBudget, type TimeBudget } from "./time-budget.ts";
 
 /** The facts that a platform gives of an invocation. */
 export interface Platform<Args extends readonly unknown[]> {
+  /** The names of the options that it has beside those of every gate. */
+  readonly options?: readonly string[];
   /** Returns how long until it ends the invocation, in milliseconds. */
   readonly remainingMs: (...args: Args) => number;
   /** Returns the name by which a person finds the invocation again. */
@@ -84,7 +86,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     handler: LeaderHandler<Args, Store, Result>,
   ) {
     const anyOptions = options as unknown as AnyOptions;
-    checkOptions(anyOptions);
+    checkGateOptions(anyOptions, platform.options ?? []);
     if (typeof handler !== "function") throw new ConfigurationError("onlyAsLeader needs a handler: a function.");
     if (options.gate === "oncePerTick" && !options.occurrence && !platform.occurrence) {
       throw new ConfigurationError(
@@ -177,7 +179,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     options: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation">,
     task: LeaderTask<Result, LeadershipOf<Leases>>,
   ): Promise<AttemptOutcome<Result>> {
-    const { value, renewal, signal } = this.#options;
+    const { value, renewal, signal, logger } = this.#options;
     return await attemptInTime(
       {
         ...options,
@@ -188,6 +190,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
         value,
         renewal: renewal === "background" ? "scheduled" : "manual",
         signal,
+        logger,
         endMs,
       },
       task,

@@ -15,6 +15,7 @@ export interface GoogleCloudOptions {
 /** The time limits of a function and of a job's task on Cloud Run, by default. */
 const DEFAULT_FUNCTION_TIMEOUT_MS = 60_000;
 const DEFAULT_TASK_TIMEOUT_MS = 600_000;
+const OWN_OPTIONS: readonly (keyof GoogleCloudOptions)[] = ["timeoutMs"];
 const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
 
 /**
@@ -42,6 +43,7 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
   const held = new WeakMap<Response, HeldResponse>();
   const gated = gate<[Request, Response], Store, typeof ANSWERED_BY_HANDLER, Standby>(
     {
+      options: OWN_OPTIONS,
       remainingMs: () => timeoutMs,
       candidateId: ({ executionId }) => candidateId(executionId),
       occurrence: scheduledByCloudScheduler,
@@ -87,7 +89,7 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
 ): (event: CloudEvent<Data>) => Promise<Result | Standby> {
   const timeoutMs = options?.timeoutMs ?? runTimeoutMs();
   const gated = gate<[CloudEvent<Data>], Store, Result, Standby>(
-    { remainingMs: () => timeoutMs, candidateId: ({ id }) => candidateId(id), occurrence: theEventItself },
+    { options: OWN_OPTIONS, remainingMs: () => timeoutMs, candidateId: ({ id }) => candidateId(id), occurrence: theEventItself },
     options,
     handler,
   );
@@ -109,7 +111,7 @@ export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = No
   const timeoutMs = options?.timeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
   const { CLOUD_RUN_EXECUTION: execution, CLOUD_RUN_TASK_INDEX: task = "0", CLOUD_RUN_TASK_ATTEMPT: tries = "0" } = process.env;
   const name = execution && { candidateId: () => `${execution}-${task}-${tries}` };
-  return gate<[], Store, Result, Standby>({ remainingMs: () => timeoutMs, ...name }, options, work);
+  return gate<[], Store, Result, Standby>({ options: OWN_OPTIONS, remainingMs: () => timeoutMs, ...name }, options, work);
 }
 
 function runTimeoutMs(): number {

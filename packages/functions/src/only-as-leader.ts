@@ -31,6 +31,7 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
 ): (...args: Args) => Promise<Result | Standby> {
   const { remainingMs, candidateId } = (options ?? {}) as typeof options;
   const platform = {
+    options: ["remainingMs", "candidateId"],
     remainingMs: (...args: Args) => (typeof remainingMs === "function" ? remainingMs(...args) : remainingMs),
     ...(candidateId ? { candidateId } : {}),
   };

@@ -5,11 +5,13 @@ import {
   type Clock,
   type Leader,
   type LeaseStore,
+  type LoggerOption,
   type OccurrenceStore,
   type Reservation,
 } from "@leasehold/core";
 import {
   checkName,
+  checkOptions,
   checkRetention,
   DEFAULT_RETENTION_MS,
   duration,
@@ -48,6 +50,8 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
   readonly value?: string | undefined;
   /** Aborts the leadership's signal as well: pass what your process aborts on SIGTERM. */
   readonly signal?: AbortSignal | undefined;
+  /** As the elector's. */
+  readonly logger?: LoggerOption;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
 }
@@ -109,6 +113,31 @@ export interface NotElected {
   readonly leader?: Leader | undefined;
 }
 
+/** Each option of each gate, by name. */
+const OPTIONS: Readonly<Record<keyof Everything, true>> = {
+  gate: true,
+  store: true,
+  election: true,
+  onStandby: true,
+  onUnavailable: true,
+  shutdownMarginMs: true,
+  leaseDurationMs: true,
+  minimumHoldMs: true,
+  renewal: true,
+  value: true,
+  signal: true,
+  logger: true,
+  clock: true,
+  group: true,
+  periodMs: true,
+  missedTicks: true,
+  occurrence: true,
+  retentionMs: true,
+  catchUp: true,
+};
+
+type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
+
 const DEFAULT_MISSED_TICKS = 2;
 /** The time of an invocation that options are tried on. */
 const SAMPLE_MS = 60_000;
@@ -119,9 +148,14 @@ const OTHERS_OPTIONS = {
 
 export type AnyOptions = OnlyAsLeaderOptions<never, LeaseStore, unknown>;
 
-/** @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery. */
-export function checkOptions(options: AnyOptions): void {
-  const { store, election, gate = "exclusive" } = (options ?? {}) as AnyOptions;
+/**
+ * @param platformOptions the names of those that one platform adds.
+ * @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery.
+ */
+export function checkGateOptions(options: AnyOptions, platformOptions: readonly string[]): void {
+  const itsOwn = Object.fromEntries(platformOptions.map((name) => [name, true as const]));
+  checkOptions("onlyAsLeader", options, { ...OPTIONS, ...itsOwn });
+  const { store, election, gate = "exclusive" } = options;
   if (typeof store?.acquire !== "function" || typeof store.capabilities !== "object") {
     throw new ConfigurationError("onlyAsLeader needs a store: a LeaseStore, for instance new DynamoDBLeaseStore({ tableName }).");
   }
@@ -164,7 +198,7 @@ export function occurrencesFor(
 /** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
 function checkElector(options: AnyOptions): void {
   const store = leasesOf(options);
-  const { election, value, renewal, clock, shutdownMarginMs = 0 } = options;
+  const { election, value, renewal, logger, clock, shutdownMarginMs = 0 } = options;
   const { minimumHoldMs } = options as { minimumHoldMs?: number };
   if (minimumHoldMs !== undefined) duration("minimumHoldMs", minimumHoldMs, 0);
   const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
@@ -176,6 +210,7 @@ function checkElector(options: AnyOptions): void {
     value,
     minimumHoldMs,
     reservation,
+    logger,
     clock,
     renewal: renewal === "background" ? "scheduled" : "manual",
   });

@@ -46,6 +46,18 @@ describe("exclusive", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("says to a logger what becomes of the lease", async () => {
+    const said: string[] = [];
+    const say = (message: string): void => void said.push(message);
+    const logger = { debug: say, info: say, warn: say, error: say };
+    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock, logger }, () => "done");
+
+    await wrapped();
+
+    expect(said).toContain("Leading 'nightly-billing', term 1.");
+    expect(said.at(-1)).toBe("Stopped leading 'nightly-billing', term 1; the lease is free.");
+  });
+
   test("skips where another invocation runs, and says who", async () => {
     const working = Promise.withResolvers<void>();
     const options = { election: ELECTION, remainingMs: TIMEOUT_MS, clock, candidateId: () => "first" };
@@ -485,6 +497,8 @@ describe("what cannot work", () => {
     ["a hold longer than the lease", { ...good, leaseDurationMs: 15_000, minimumHoldMs: 15_001 }],
     ["a value that the store cannot hold", { ...good, value: "x".repeat(70_000) }],
     ["a signal that is none", { ...good, signal: "SIGTERM" }],
+    ["a logger that is none", { ...good, logger: {} }],
+    ["an option of another platform", { ...good, functionTimeoutMs: 60_000 }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
   });
@@ -497,6 +511,14 @@ describe("what cannot work", () => {
     ["shutdownMarginMs", -1],
   ])("%s is refused by its name where it is %j", (name, value) => {
     expect(() => onlyAsLeader({ ...good, [name]: value }, () => "ran")).toThrow(new RegExp(`^${name} (is|must be) `));
+  });
+
+  test("what is no option is refused, and what may have been meant is named", () => {
+    const mistyped = { ...good, onUnavailabel: "skip" };
+
+    expect(() => onlyAsLeader(mistyped, () => "ran")).toThrow(
+      "onlyAsLeader has no option 'onUnavailabel'. Was 'onUnavailable' meant?",
+    );
   });
 
   test("what some invocation could work with is not refused when the function is loaded", () => {

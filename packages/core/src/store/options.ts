@@ -13,7 +13,7 @@ export function checkOptions(whose: string, given: object, known: Readonly<Recor
   throw new ConfigurationError(`${whose} has no option '${unknown}'. ${advice}`);
 }
 
-/** Reports whether one name begins like the other, or they differ in one place. */
+/** Reports whether one name begins like the other, or they differ in one letter, or in two side by side. */
 function areAlike(one: string, other: string): boolean {
   if (one.startsWith(other) || other.startsWith(one)) return true;
   const start = [...one].findIndex((character, at) => character !== other[at]);
@@ -21,6 +21,6 @@ function areAlike(one: string, other: string): boolean {
   return [
     restOfOne.slice(1) === restOfOther,
     restOfOne === restOfOther.slice(1),
-    restOfOne.slice(1) === restOfOther.slice(1),
+    restOfOne.slice(2) === restOfOther.slice(2),
   ].some(Boolean);
 }
