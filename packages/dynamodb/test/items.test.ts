@@ -85,30 +85,6 @@ describe("a record", () => {
       ["election", "entry", "nonceNotAfter", "nonceNotBefore", "nonceWallMs", "version", ...Object.keys(HELD)].toSorted(),
     );
   });
-
-  test("names of elections are kept apart by code point, as they are", async ({ world }) => {
-    const store = world.store();
-    const names = ["é", "e\u0301", "a/b#c?d%20", " ", "😀".repeat(63), "constructor", "__proto__"];
-    for (const election of names) await win(store, { election });
-    for (const election of names) {
-      await expect(world.store().read(election)).resolves.toMatchObject({ term: 1, election });
-      await expect(world.item(election)).resolves.toMatchObject({ election: { S: election } });
-    }
-  });
-});
-
-describe("a conditional write", () => {
-  test("creates a record only where there is none, and changes only the version that it names", async ({ world }) => {
-    const [records, others] = [recordsOf(world), recordsOf(world)];
-    const first = await put(records, HELD);
-    await expect(others.put(ELECTION, HELD, { ifVersion: undefined, keepsNonce: false, signal })).resolves.toEqual({
-      stored: false,
-    });
-    const second = await put(records, { ...HELD, term: 2 }, first);
-    await expect(others.put(ELECTION, HELD, { ifVersion: first, keepsNonce: false, signal })).resolves.toEqual({ stored: false });
-    expect(second).not.toBe(first);
-    await expect(world.item()).resolves.toMatchObject({ term: { N: "2" } });
-  });
 });
 
 describe("the stamps of a nonce", () => {

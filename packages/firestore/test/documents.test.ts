@@ -192,25 +192,6 @@ describe("names", () => {
     "/".repeat(255),
   ];
 
-  test("of every kind hold an election each, and one does not see the other", async ({ world }) => {
-    expect(new Set(names).size).toBe(names.length);
-    const store = world.store();
-    for (const election of names) {
-      const lease = await win(store, { election, candidateId: election.slice(0, 20) });
-      expect(lease.term, election).toBe(1);
-      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
-    }
-    const reader = world.store();
-    for (const election of names) {
-      await expect(reader.read(election)).resolves.toMatchObject({
-        state: "held",
-        term: 1,
-        holder: election.slice(0, 20),
-        election,
-      });
-    }
-  });
-
   test("of every kind are watched and fenced", async ({ world }) => {
     const firestore = world.client();
     const store = world.store({ firestore });
