@@ -127,4 +127,17 @@ describe("tryRun", () => {
     expect(winner.isValid()).toBe(true);
     await winner.release();
   });
+
+  test("a leader of a lower term than was seen is an error: the record has gone back", async () => {
+    for (let terms = 0; terms < 2; terms += 1) await a.elector.tryRun(() => undefined);
+    world.service.remove(ELECTION);
+    const leadership = await b.elector.campaign();
+
+    await expect(a.elector.tryRun(() => "ran")).rejects.toMatchObject({
+      code: "TERM_REGRESSED",
+      foundTerm: 1,
+      highestTermSeen: 2,
+    });
+    await leadership.release();
+  });
 });
