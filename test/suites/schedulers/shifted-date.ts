@@ -1,0 +1,9 @@
+/** Sets the wall clock of this process back by so much, for all that is loaded afterwards too. */
+export function setWallClockBack(ms: number): void {
+  const Real = Date;
+  globalThis.Date = new Proxy(Real, {
+    construct: (target, args: [], self) =>
+      Reflect.construct(target, args.length === 0 ? [Real.now() - ms] : args, self) as object,
+    get: (target, name): unknown => (name === "now" ? () => Real.now() - ms : Reflect.get(target, name)),
+  });
+}
