@@ -11,6 +11,9 @@ const require = createRequire(import.meta.url);
 const OPTIONAL = ["@nestjs/microservices", "@nestjs/websockets", "@nestjs/platform-*", "class-validator", "class-transformer"];
 const OURS: Readonly<Record<string, unknown>> = { "@leasehold/core": core, "@leasehold/core/provider": provider };
 
+/** Timers are late by less than this. */
+const LATE_MS = 15;
+
 const bundles = new Map<string, Promise<string>>();
 
 /** One host in virtual time: scheduler packages as they are published run on its own clocks, and it has its own way to the store. */
@@ -68,9 +71,11 @@ export class Host {
       }
     }
     return {
-      // As Node's: a millisecond at least.
-      setTimeout: (callback: (...args: unknown[]) => void, delayMs = 1, ...args: unknown[]) =>
-        new Timeout(clock.setTimer(() => callback(...args), Math.max(Math.trunc(delayMs), 1))),
+      // As Node's: a millisecond at least, and late by some.
+      setTimeout: (callback: (...args: unknown[]) => void, delayMs = 1, ...args: unknown[]) => {
+        const lateMs = clock.random() * LATE_MS;
+        return new Timeout(clock.setTimer(() => callback(...args), Math.max(Math.trunc(delayMs), 1) + lateMs));
+      },
       clearTimeout: (timeout: Timeout | undefined) => timeout?.timer.cancel(),
     };
   }

@@ -85,6 +85,24 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE, DUE]);
   });
 
+  test("a tick is not begun once the signal has aborted, and one that waits ends; what a job throws is thrown", async () => {
+    const stop = new AbortController();
+    const shared = new MemoryLeaseStore();
+    const work = ({ signal }: ClaimedLeadership): Promise<never> =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    const wrapped = viaNodeCron.oncePerTick({ store: shared, name: NAME, signal: stop.signal }, work);
+    const context = { date: new Date(DUE) } as TaskContext;
+    const ticks = Promise.allSettled([wrapped(context), wrapped(context)]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    stop.abort(new Error("SIGTERM"));
+
+    await expect(ticks).resolves.toEqual([
+      { status: "rejected", reason: new Error("SIGTERM") },
+      { status: "fulfilled", value: { ran: false, reason: "stopped" } },
+    ]);
+    await expect(wrapped(context)).resolves.toEqual({ ran: false, reason: "stopped" });
+  });
+
   test("node-cron's execute() is refused: it is no tick", async () => {
     const wrapped = viaNodeCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () => "closed");
     const context = { date: new Date(), execution: { id: "1", reason: "invoked" } } as TaskContext;
