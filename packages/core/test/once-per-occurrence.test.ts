@@ -189,6 +189,26 @@ describe("who waits", () => {
     expect(world.monotonicMs() - diedMs).toBeLessThan(LEASE_MS + 5_500);
   });
 
+  test.each(["wait", "return"] as const)(
+    "makes up for a host that died whose clock was 5 s ahead, also by a clock that may step, with '%s'",
+    async (whenInProgress) => {
+      service = new SimulatedRecordService(world, { storeClock: { toleranceMs: 100, exact: false, mayStep: true } });
+      a = new Host(world, service, { wallOffsetMs: 5_000 });
+      b = new Host(world, service);
+      void deliver(a, () => new Promise(() => undefined));
+      await world.advance(1_000);
+      a.clock.kill();
+      const delivered = (): Promise<OccurrenceOutcome<string>> => deliver(b, () => "billed", { whenInProgress });
+      let outcome = await world.runUntil(delivered());
+      for (let again = 0; !outcome.ran && again < 4; again += 1) {
+        await world.advance(LEASE_MS);
+        outcome = await world.runUntil(delivered());
+      }
+
+      expect(outcome).toEqual({ ran: true, result: "billed", attempt: 2 });
+    },
+  );
+
   test("asks rarely: an hour costs less than eight hundred requests", async () => {
     const working = Promise.withResolvers<void>();
     void deliver(a, () => working.promise);

@@ -228,6 +228,8 @@ describe("with the system's time,", () => {
     expect(due("*/7 * 3 * * *", "2026-11-22T20:00:00.500Z")).toBe("2026-11-22T03:59:56.000Z");
     expect(due("0 3 * * *", "2026-11-22T02:59:59.999Z")).toBe("2026-11-21T03:00:00.000Z");
     expect(due("0 0 29 2 *", "2026-11-22T03:00:00.000Z")).toBe("2024-02-29T00:00:00.000Z");
+    const inAnOffset = { cronTime: new CronTime("0 3 * * *", null, 90), lastDate: () => new Date("2026-11-22T01:30:00.004Z") };
+    expect(new Date(dueOf(inAnOffset)).toISOString()).toBe("2026-11-22T01:30:00.000Z");
     expect(() => due("0 0 31 2 *", "2026-11-22T03:00:00.000Z")).toThrow("No execution date was found");
   });
 });

@@ -62,7 +62,9 @@ async function startNest(store: SqlLeaseStore): Promise<void> {
   OncePerTick(EVERY_SECOND, { name: "NestJS", timeZone: UTC }, { store })(Books.prototype, "everySecond", descriptor);
   Object.defineProperty(Books.prototype, "everySecond", descriptor);
   Injectable()(Books);
-  class App {}
+  class App {
+    readonly name = "jobs";
+  }
   Module({ imports: [ScheduleModule.forRoot()], providers: [Books] })(App);
   await NestFactory.createApplicationContext(App, { logger: false });
 }
