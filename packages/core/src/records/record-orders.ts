@@ -3,11 +3,11 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
 /**
- * The record of a term that nobody holds any more. What is reserved outlives the holder, unless an administrator broke it;
- * and the break stays to be seen, for whoever ordered it and has no reply.
+ * The record of a term that nobody holds any more. What is reserved outlives the holder; and a break stays to be seen, for
+ * whoever ordered it and has no reply.
  */
-export function vacate({ value: _, holdMs: __, reservation, ...record }: LeaseRecord, nonce: string): LeaseRecord {
-  return { ...record, termId: null, nonce, ...(reservation && !record.broken ? { reservation } : {}) };
+export function vacate({ value: _, holdMs: __, ...record }: LeaseRecord, nonce: string): LeaseRecord {
+  return { ...record, termId: null, nonce };
 }
 
 /** The state in which a record was found. */

@@ -22,7 +22,7 @@ export function snapshotOf(election: string, sighting: Sighting, { expiry, aband
   // A vacated record's nonce is as old as the release, and then there may be a hold; any other's is as old as the last
   // renewal, and nobody else knows of a term that was abandoned here.
   const freeForMs = ageMs[0] - (record.termId === null ? holdMs : record.leaseDurationMs);
-  const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs && !record.broken;
+  const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs;
   const bar = barOf({
     state,
     done,

@@ -73,8 +73,8 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "...(reservation && !record.broken ? { reservation } : {})",
-        replace: "...(reservation && record.broken ? { reservation } : {})",
+        find: "{ value: _, holdMs: __, ...record }: LeaseRecord",
+        replace: "{ value: _, holdMs: __, reservation: ___, ...record }: LeaseRecord",
       },
     ],
     stores: CLOCKED,
