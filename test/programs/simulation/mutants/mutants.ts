@@ -324,8 +324,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  return { ...record, termId: null, nonce, ",
-        replace: "  return { ...record, term: 0, termId: null, nonce, ",
+        find: "  return { ...record, termId: null, nonce }",
+        replace: "  return { ...record, term: 0, termId: null, nonce }",
       },
     ],
   },

@@ -89,11 +89,6 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
         find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
         replace: "  { transfer: _, holdMs: __, ...record }: LeaseRecord,",
       },
-      {
-        file: "packages/core/src/records/record-snapshot.ts",
-        find: "reservation.durationMs && !record.broken;",
-        replace: "reservation.durationMs;",
-      },
     ],
     stores: RECORDS,
   },
