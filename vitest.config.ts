@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { oldestPeers } from "./test/oldest-peers/peers.ts";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run from the sources: every package exports them under this private condition, so nothing has to be built.
@@ -36,6 +37,18 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
   };
 }
 
+/** The conformance suites once more, with the oldest SDK and driver of each store. */
+function oldestPeersProject(): TestProjectInlineConfiguration {
+  const project = testProject("oldest-peers", "test/oldest-peers", false, AT_A_TIME.packages);
+  const suites = "packages/{azure-blob,dynamodb,firestore,sql}/test/conformance*.test.ts";
+  const include = [...(project.test?.include ?? []), suites];
+  return {
+    ...project,
+    plugins: [oldestPeers],
+    test: { ...project.test, include, exclude: [...(project.test?.exclude ?? []), "**/*-on-sqlite.test.ts"] },
+  };
+}
+
 /** What lives in real time, and so waits more than it computes: that which waits longest first. */
 const WAITING = ["/packages/sql/test/conformance-on-", "/packages/sql/test/", "/test/suites/"];
 
@@ -67,6 +80,7 @@ export default defineConfig(({ mode }) => {
         testProject("infra", "infra/*/test", isLong),
         // They prove the kit, and no rule of the library's.
         ...(isLong ? [testProject("kit", "test/kit/test", false)] : []),
+        ...(isLong ? [oldestPeersProject()] : []),
         testProject("programs", "test/programs", isLong),
         testProject("suites", "test/suites", isLong, AT_A_TIME.suites),
       ],

@@ -1,4 +1,4 @@
-import { Timestamp, type DocumentSnapshot, type Firestore } from "@google-cloud/firestore";
+import type { DocumentSnapshot, Firestore, Timestamp } from "@google-cloud/firestore";
 import type { Clock } from "@leasehold/core";
 import type {
   GetOptions,
@@ -147,13 +147,19 @@ function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
   if (!data || !snapshot.updateTime) return undefined;
   const fields = Object.entries(withNumbers(data)).map(([name, value]: [string, unknown]) => [
     name,
-    value instanceof Timestamp ? nanosOfTimestamp(value) : value,
+    isTimestamp(value) ? nanosOfTimestamp(value) : value,
   ]);
   return stored(
     Object.fromEntries(fields) as Record<string, unknown>,
     nanosOfTimestamp(snapshot.updateTime),
     nanosOfTimestamp(snapshot.readTime),
   );
+}
+
+/** By its shape: a user's `Firestore` may be of another copy of the SDK than ours, such as firebase-admin's own. */
+function isTimestamp(value: unknown): value is Timestamp {
+  const { seconds, nanoseconds, toDate } = (value ?? {}) as Partial<Timestamp>;
+  return typeof seconds === "number" && typeof nanoseconds === "number" && typeof toDate === "function";
 }
 
 /** Returns integers as numbers, also where the user's settings make them bigints. */

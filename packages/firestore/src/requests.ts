@@ -38,6 +38,8 @@ interface ApiClient {
   initialize(): Promise<unknown>;
   /** What it gave. */
   firestoreStub?: Promise<unknown> | undefined;
+  /** Whether it heeds the setting that has streams retried as other calls are: before 7.9 it did not know it. */
+  readonly descriptors?: { readonly stream?: { readonly batchGetDocuments?: { readonly gaxStreamingRetries?: boolean } } };
   commit(request: object, options: object): Promise<readonly [CommitReply]>;
   batchGetDocuments(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
 }
@@ -50,7 +52,6 @@ interface Internals {
   readonly formattedName: string;
   initializeIfNeeded(requestTag: string): Promise<void>;
   createCallOptions(method: string, retryCodes?: readonly number[]): object;
-  readonly _settings?: { readonly gaxServerStreamingRetries?: boolean };
   readonly _clientPool: {
     run<T>(requestTag: string, requiresGrpc: boolean, use: (client: ApiClient) => Promise<T>): Promise<T>;
   };
@@ -133,9 +134,9 @@ export class FirestoreRequests {
   }
 
   /** Streams are retried in one of two ways, which exclude each other's options. */
-  #readOptions(): object {
+  #readOptions({ descriptors }: ApiClient): object {
     const method = "batchGetDocuments";
-    if (this.#firestore._settings?.gaxServerStreamingRetries) return this.#firestore.createCallOptions(method, NEVER);
+    if (descriptors?.stream?.batchGetDocuments?.gaxStreamingRetries) return this.#firestore.createCallOptions(method, NEVER);
     return { ...this.#firestore.createCallOptions(method), retryRequestOptions: NO_STREAM_RETRIES };
   }
 
@@ -149,11 +150,10 @@ export class FirestoreRequests {
     try {
       await this.#firestore.initializeIfNeeded(REQUEST_TAG);
       signal.throwIfAborted();
-      const options = writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions();
       return await this.#firestore._clientPool.run(REQUEST_TAG, operation === "watch", async (client) => {
         await initialized(client);
         signal.throwIfAborted();
-        return await send(client, options);
+        return await send(client, writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions(client));
       });
     } catch (error) {
       throw toStoreError(error, operation, election, writes);

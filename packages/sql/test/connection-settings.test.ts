@@ -2,7 +2,7 @@ import { fenceOf, type LeaseRecord } from "../../core/src/records/record-store.t
 import { Elector } from "@leasehold/core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool, type PoolOptions } from "mysql2/promise";
-import { type CustomTypesConfig, Pool, types as pgTypes } from "pg";
+import { Client, type CustomTypesConfig, Pool, type PoolConfig, types as pgTypes } from "pg";
 import { describe, expect } from "vitest";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { describeDatabases, recordOf, SERVERS, type SqlWorld } from "./sql-world.ts";
@@ -227,5 +227,22 @@ await describeDatabases(SERVERS, (test, kind) => {
     // And leaves no lock behind.
     await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
     await roundTrip(world, world.place);
+  });
+
+  if (kind === "mysql") return;
+
+  test("a client that does not tell whether a write was committed is refused by its name", async ({ world }) => {
+    // As pg-native's: it has the method, and gives null.
+    class Mute extends Client {
+      override getTransactionStatus(): null {
+        return null;
+      }
+    }
+    const pool = new Pool({ connectionString: world.place, max: 1, Client: Mute } as PoolConfig);
+    world.onEnd(() => pool.end());
+    const error = await failureOf(
+      world.rows(pool).put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, signal }),
+    );
+    expect(error).toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("pg-native") });
   });
 });

@@ -8,11 +8,13 @@ export interface PostgresClient {
   query(
     statement: object,
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
-  /** `I` outside a transaction. */
-  getTransactionStatus?(): string | null;
 }
 /** The part of a pool's client that is used here. */
 export interface PostgresPoolClient extends PostgresClient {
+  /** From 8.21 on; what the native client gives is null. */
+  getTransactionStatus?(): string | null;
+  /** What the client stands on: it hears each answer of the server's. */
+  readonly connection?: { on(event: "readyForQuery", listener: (answer: { readonly status: string }) => void): unknown };
   /** The server process behind it. */
   readonly processID?: number | null;
   release(destroy?: boolean): void;
@@ -34,6 +36,9 @@ export function statement(text: string, values?: readonly unknown[]): object {
 const CANCEL =
   "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE '%leasehold\\_%'";
 const AS_TEXT = { getTypeParser: () => String };
+
+/** What the server said of the transaction after its last answer, on connections of a `pg` that does not show it. */
+const heard = new WeakMap<PostgresPoolClient, string>();
 
 /** Enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
@@ -69,6 +74,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
     client.off("error", ignore);
     client.on("error", ignore);
+    if (!client.getTransactionStatus && !heard.has(client)) hear(client);
     return client;
   }
 
@@ -126,6 +132,25 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
 
 function ignore(): void {
   // Heard, and so no reason to end the process.
+}
+
+/** A `pg` before 8.21 hears what the server says of the transaction, and keeps it to itself. */
+function hear(client: PostgresPoolClient): void {
+  heard.set(client, "");
+  client.connection?.on("readyForQuery", ({ status }) => heard.set(client, status));
+}
+
+/**
+ * Reports whether what was written on this connection is committed. Somebody may have given it back to the pool with a
+ * transaction open: then a write is none until that is committed.
+ * @throws {ConfigurationError} if the client cannot tell.
+ */
+export function isCommitted(client: PostgresPoolClient): boolean {
+  const status = client.getTransactionStatus ? client.getTransactionStatus() : heard.get(client);
+  if (status) return status === "I";
+  throw new ConfigurationError(
+    "The clients of the pool given as postgres do not tell whether a write was committed. Give the store a Pool of pg's JavaScript client, 8.0.3 or later, and not of pg-native.",
+  );
 }
 
 async function openPool(connectionString: string): Promise<PostgresPool> {

@@ -16,7 +16,13 @@ import { COLUMNS, columnValues, NO_VERSION, stored, type RecordTable, type Row }
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
-import { statement, type PostgresClient, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
+import {
+  isCommitted,
+  statement,
+  type PostgresClient,
+  type PostgresConnections,
+  type PostgresPoolClient,
+} from "./postgres-pool.ts";
 import { BYTES, fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
 
 /** Fails outside a transaction, and changes nothing in one. */
@@ -63,14 +69,12 @@ export class PostgresRecordStore implements FencedRecordStore {
     return await this.#run("put", election, signal, async (client) => {
       // The first acquisition of all makes the rows that every one competes for.
       if (ifVersion === NO_VERSION) await client.query(statement(seed, key));
-      if (!client.getTransactionStatus) throw outdated(election);
       signal.throwIfAborted();
       const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
       const { rowCount } = fence
         ? await client.query(statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId]))
         : await client.query(statement(update(keepsNonce, record.termId === null), values));
-      if (client.getTransactionStatus() !== "I")
-        throw notCommitted({ store: this.name, operation: "put", election, writes: true });
+      if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
       if (rowCount === 1) return { stored: true, version };
       if (fence) await this.#mendFence(client, election, fence, ifVersion);
       return { stored: false };
@@ -109,11 +113,6 @@ export class PostgresRecordStore implements FencedRecordStore {
     const label = { store: this.name, operation, election, writes: operation === "put" };
     return await onOneConnection(this.#connections, label, signal, postgresMeaning, this.#clock, act);
   }
-}
-
-/** Returns the error of a driver too old to show whether a write was committed. */
-function outdated(election: string): ConfigurationError {
-  return new ConfigurationError("postgres needs pg 8.21 or later.", { election });
 }
 
 /** Returns the row with bytes in place of their hexadecimal digits. */

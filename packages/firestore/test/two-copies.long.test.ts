@@ -1,0 +1,26 @@
+import { createRequire } from "node:module";
+import { Firestore } from "@google-cloud/firestore";
+import { systemClock } from "@leasehold/core";
+import { expect } from "vitest";
+import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
+import { FirestoreRecordStore } from "../src/firestore-record-store.ts";
+import { Paths } from "../src/paths.ts";
+import { test } from "./world-test.ts";
+
+test("a Firestore of another copy of the SDK, such as firebase-admin's, is pushed what it reads", async ({ world }) => {
+  const other = createRequire(import.meta.url)("oldest-google-cloud-firestore") as { readonly Firestore: typeof Firestore };
+  expect(other.Firestore).not.toBe(Firestore);
+  const firestore = new other.Firestore({ projectId: "demo-x", host: world.host, ssl: false });
+  const store = world.store({ firestore });
+  await win(store);
+  // The time of the nonce is a field of the document from now on.
+  world.moveServerClock(1_000);
+  await store.break(ELECTION, { reason: "test" });
+  const records = new FirestoreRecordStore(firestore, new Paths("leasehold"), { clock: systemClock });
+  const read = await records.get(ELECTION, { signal: world.ended });
+  for await (const pushed of records.watch!(ELECTION, { signal: world.ended })) {
+    expect(pushed).toMatchObject({ version: read?.version, data: read?.data });
+    break;
+  }
+  await firestore.terminate();
+});

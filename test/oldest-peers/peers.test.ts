@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { OLDEST, requireHere } from "./peers.ts";
+
+/**
+ * No store imports these: the document client is the user's own, for his transactions, and comes at the version of the client;
+ * the other one gives tokens alone, which no emulator asks for.
+ */
+const ONLY_TYPES = ["@aws-sdk/lib-dynamodb", "@azure/identity"];
+
+/** The peers of the stores, each with its range. */
+const allowed = ["azure-blob", "dynamodb", "firestore", "sql"].flatMap((name) => {
+  const manifest = readFileSync(join(import.meta.dirname, "../../packages", name, "package.json"), "utf8");
+  const { peerDependencies } = JSON.parse(manifest) as { readonly peerDependencies: Readonly<Record<string, string>> };
+  return Object.entries(peerDependencies).filter(([peer]) => !peer.startsWith("@leasehold/") && !ONLY_TYPES.includes(peer));
+});
+
+test("the oldest versions that are installed are those with which the peers' ranges begin", () => {
+  const beginnings = Object.fromEntries(allowed.map(([name, range]) => [name, /^\^([\d.]+)/.exec(range)?.[1]]));
+  expect(beginnings).toEqual(Object.fromEntries(Object.entries(OLDEST).map(([name, { version }]) => [name, version])));
+});
+
+test.each(Object.entries(OLDEST))("%s is the oldest one", async (name, { alias }) => {
+  const imported = (await import(name)) as { default: unknown };
+  expect(imported.default).toBe(requireHere(alias));
+});
