@@ -119,7 +119,7 @@ function importedNames(entry: string, root: string): string[] {
 
 function consumerManifest(tarballs: readonly Tarball[], root: string): object {
   const ours = Object.fromEntries(tarballs.map(({ manifest, path }) => [manifest.name, `file:${path}`]));
-  const peers = Object.fromEntries(tarballs.flatMap(wantedPeers));
+  const peers = Object.fromEntries(tarballs.flatMap(wantedPeers).filter(([name]) => !(name in ours)));
   const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
   const types = { "@types/node": devDependencies?.["@types/node"] };
   return { name: "consumer", version: "1.0.0", private: true, type: "module", dependencies: { ...ours, ...peers, ...types } };

@@ -44,10 +44,10 @@ export function checkTarball(report: Report, tarball: Tarball, workspaces: reado
   const tool = (command: string): string => join(root, "node_modules/.bin", command);
   report.check(`${name}: publint --strict`, () => run(tool("publint"), ["run", tarball.path, "--strict"], root));
   report.check(`${name}: attw --profile esm-only`, () => run(tool("attw"), [tarball.path, "--profile", "esm-only"], root));
-  report.check(`${name}: holds LICENSE and README.md`, () => {
+  report.check(`${name}: holds LICENSE, README.md and CHANGELOG.md`, () => {
     none(
       "missing",
-      ["LICENSE", "README.md"].filter((file) => !tarball.files.has(file)),
+      ["LICENSE", "README.md", "CHANGELOG.md"].filter((file) => !tarball.files.has(file)),
     );
   });
   report.check(`${name}: dist is the build of src, no more and no less`, () => checkBuild(tarball));
