@@ -1,17 +1,20 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { glob, readdir, readFile } from "node:fs/promises";
+import { glob, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { timing } from "@leasehold/core";
-import { describe, expect, test } from "vitest";
+import { Elector, timing, type ElectorOptions } from "@leasehold/core";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 // The compiler checks the snippets (they are part of this project); what is left is that the documents say the same.
 const root = new URL("../../../", import.meta.url);
 const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
-  "docs/recipes.md",
+  ...["recipes", "timing", "options"].map((name) => `docs/${name}.md`),
   ...["core", "azure-blob", "functions", "schedulers"].map((name) => `packages/${name}/README.md`),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
 ];
@@ -60,9 +63,34 @@ test("every link of a document to a file of the repository leads to one, and to 
   expect(dead).toEqual([]);
 });
 
-test("the table of times in the README is what timing() prints", async () => {
-  const [table] = codeBlocks(await readFile(new URL("README.md", root), "utf8"), "text");
+test("the table of times is what timing() prints", async () => {
+  const [table] = codeBlocks(await readFile(new URL("docs/timing.md", root), "utf8"), "text");
   expect(table?.trimEnd()).toBe(String(timing({ leaseDurationMs: 15_000 })));
+});
+
+test("the page of options has every option of an Elector, and no other", async () => {
+  const page = await readFile(new URL("docs/options.md", root), "utf8");
+  const onThePage = [...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+  expect(onThePage.toSorted()).toEqual(optionsOfAnElector().toSorted());
+});
+
+test("the first program of the README leads until Ctrl+C, and then frees its lease", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-readme-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const program = fileURLToPath(new URL("readme-first.ts", snippetFolder));
+  for (const term of [1, 2]) {
+    const worker = spawn(process.execPath, ["--conditions=@leasehold/source", program], { cwd: folder });
+    onTestFinished(() => void worker.kill("SIGKILL"));
+    const lines: string[] = [];
+    for await (const line of createInterface(worker.stdout)) {
+      lines.push(line);
+      if (line.includes("is billed")) worker.kill("SIGINT");
+    }
+    expect(lines[0]).toMatch(/^\S+ leads$/);
+    // The second one does not wait for the first one's lease.
+    expect(lines[1]).toBe(`term ${term}: customer 1 is billed`);
+    expect(lines.at(-1)).toBe("nobody leads");
+  }
 });
 
 test("the first example of the core package prints what it says", async () => {
@@ -70,6 +98,16 @@ test("the first example of the core package prints what it says", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=@leasehold/source", file]);
   expect(stdout.trim()).toBe("{ elected: true, term: 1, result: 'done in term 1' }");
 });
+
+/** Returns what the error says that there are. */
+function optionsOfAnElector(): string[] {
+  try {
+    new Elector({ qqq: true } as unknown as ElectorOptions);
+  } catch (error) {
+    return /There are: (.*)\./.exec((error as Error).message)?.[1]?.split(", ") ?? [];
+  }
+  return [];
+}
 
 /** As GitHub makes them into the targets of links. */
 function headingsOf(markdown: string): string[] {

@@ -9,6 +9,11 @@ export function logged(): Elector {
   return talkative;
 }
 
+export function withOptions(): Elector {
+  const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 30_000, stallTimeoutMs: 60_000 });
+  return elector;
+}
+
 export async function stopped(): Promise<void> {
   process.once("SIGTERM", () => void elector.stop().then(() => process.exit(0)));
   await elector.run(task);
