@@ -1,8 +1,9 @@
-import { Elector, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { Elector, isLeaseholdError, type Leadership, type LeaderTask, type LeaseStore } from "@leasehold/core";
 
 declare const elector: Elector;
 declare const store: LeaseStore;
 declare const task: LeaderTask;
+declare function drain(leadership: Leadership): Promise<void>;
 
 export function logged(): Elector {
   const talkative = new Elector({ store, election: "nightly-billing", logger: console });
@@ -17,4 +18,14 @@ export function withOptions(): Elector {
 export async function stopped(): Promise<void> {
   process.once("SIGTERM", () => void elector.stop().then(() => process.exit(0)));
   await elector.run(task);
+}
+
+export async function fencedOut(): Promise<void> {
+  await elector.run(async (leadership) => {
+    try {
+      await drain(leadership);
+    } catch (error) {
+      if (!isLeaseholdError(error, "FENCED")) throw error;
+    }
+  });
 }
