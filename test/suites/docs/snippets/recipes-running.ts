@@ -11,8 +11,8 @@ export function logged(): Elector {
 }
 
 export function withOptions(): Elector {
-  const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 30_000, stallTimeoutMs: 60_000 });
-  return elector;
+  const patient = new Elector({ store, election: "nightly-billing", leaseDurationMs: 30_000, startup: "patient" });
+  return patient;
 }
 
 export async function stopped(): Promise<void> {
