@@ -36,6 +36,9 @@ export const COLUMNS: readonly string[] = [
   "done",
 ];
 
+/** The columns with what users write freely, in which there may be a NUL. */
+export const FREE_TEXT: readonly string[] = ["value", "broken_reason"];
+
 /** A table that keeps records as rows, with the keys for the names that the engine calls them by. */
 export interface RecordTable {
   readonly name: string;

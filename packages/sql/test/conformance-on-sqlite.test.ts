@@ -13,6 +13,7 @@ import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
 import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
 
 const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
 
@@ -71,8 +72,9 @@ class SqlitePlace implements Place {
   }
 
   async guard(): Promise<GuardedText> {
-    using documents = new DatabaseSync(this.#path);
-    documents.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT");
+    inFile(this.#path, (documents) =>
+      documents.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT"),
+    );
     this.#guarding = await sqlite.open({ store: "sqlite", path: this.#path });
     return guardedText(this.#guarding);
   }
@@ -92,8 +94,9 @@ class SqlitePlace implements Place {
 
   dig(election: string): Promise<unknown> {
     const lease = this.#inLeases((leases) => leases.prepare("SELECT * FROM leasehold_leases WHERE election = ?").get(election));
-    using fences = new DatabaseSync(this.#path);
-    const fence = fences.prepare("SELECT * FROM leasehold_fences WHERE election = ?").get(election);
+    const fence = inFile(this.#path, (fences) =>
+      fences.prepare("SELECT * FROM leasehold_fences WHERE election = ?").get(election),
+    );
     return Promise.resolve(lease && { lease, fence });
   }
 
@@ -112,7 +115,6 @@ class SqlitePlace implements Place {
   }
 
   #inLeases<T>(act: (leases: DatabaseSync) => T): T {
-    using leases = new DatabaseSync(this.#leasesPath);
-    return act(leases);
+    return inFile(this.#leasesPath, act);
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { systemClock, type Clock, type LeaseStore } from "@leasehold/core";
 import type { AcquireRequest, Lease, LeaseRecord } from "@leasehold/core/provider";
 import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
@@ -15,6 +15,7 @@ import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
+import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { MySqlDatabase } from "../src/mysql/mysql-database.ts";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 import type { SqlDatabase } from "../src/sql-database.ts";
@@ -200,7 +201,7 @@ function worldOn(server: Server, onCleanup: OnCleanup): SqlWorld {
 }
 
 async function openSession(kind: Kind, place: string): Promise<Session> {
-  if (kind === "sqlite") return sqliteSession(new DatabaseSync(place, { timeout: 5_000 }));
+  if (kind === "sqlite") return sqliteSession(openFile(place, 5_000));
   if (kind === "mysql") return mysqlSession(await createConnection(place));
   const client = new Client(place);
   await client.connect();

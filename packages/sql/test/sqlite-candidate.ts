@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
-import { DatabaseSync } from "node:sqlite";
+import { inTransaction, openFile } from "@leasehold/test-kit/stores/sqlite-file";
 
 /**
  * A candidate that leads as long as it lives, and adds a row to the user's table in each guarded transaction:
@@ -12,20 +12,16 @@ const [file = "", election = "", candidateId = "", resigns = "0"] = process.argv
 process.on("disconnect", () => process.exit());
 const store = new SqlLeaseStore({ sqlite: file });
 const elector = new Elector({ store, election, candidateId, leaseDurationMs: 1_200, retryPeriodMs: 100, cooldownMs: 0 });
-const database = new DatabaseSync(file, { timeout: 2_000 });
+const database = openFile(file, 2_000);
 process.send?.("ready");
 await elector.run(async (leadership) => {
   process.send?.({ candidateId, term: leadership.term });
   const untilMs = Number(resigns) > 0 ? performance.now() + Number(resigns) : Infinity;
   while (!leadership.signal.aborted && performance.now() < untilMs) {
-    try {
-      database.exec("BEGIN IMMEDIATE");
+    await inTransaction(database, async () => {
       await store.fence(leadership, database);
       database.prepare("INSERT INTO writes (term, who) VALUES (?, ?)").run(leadership.term, candidateId);
-      database.exec("COMMIT");
-    } catch {
-      if (database.isTransaction) database.exec("ROLLBACK");
-    }
+    }).catch(() => undefined);
     await delay(5 * Math.random());
   }
 });

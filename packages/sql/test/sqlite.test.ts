@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError, Elector } from "@leasehold/core";
@@ -10,6 +10,7 @@ import { expect } from "vitest";
 import { nodeArguments, nodeExecutable, OwnedProcess } from "@leasehold/test-kit/processes/owned-process";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
+import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { describeDatabases, type SqlWorld } from "./sql-world.ts";
 import { disagreement } from "./two-rows.ts";
 
@@ -51,7 +52,7 @@ class Candidates {
 }
 
 function prepared(world: SqlWorld, journal: string): DatabaseSync {
-  const database = new DatabaseSync(world.place, { timeout: 5_000 });
+  const database = openFile(world.place, 5_000);
   database.exec(`PRAGMA journal_mode = ${journal}`);
   database.exec("CREATE TABLE IF NOT EXISTS writes (id INTEGER PRIMARY KEY AUTOINCREMENT, term INTEGER, who TEXT)");
   world.onEnd(async () => database.close());
@@ -131,7 +132,7 @@ await describeDatabases(["sqlite"], (test) => {
     const database = prepared(world, "WAL");
     await store.release(lease, LIMITS);
     await world.win(store);
-    const leases = new DatabaseSync(`${world.place}-leasehold`, { timeout: 5_000 });
+    const leases = openFile(`${world.place}-leasehold`, 5_000);
     world.onEnd(async () => leases.close());
     expect(leases.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
+import { inTransaction, openFile } from "./sqlite-file.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
 /** How long to wait for another process's lock on the documents. */
@@ -45,7 +46,7 @@ export const sqlite: TestStore = {
 
   open({ path = "" }) {
     const store = new SqlLeaseStore({ sqlite: path });
-    const database = new DatabaseSync(path, { timeout: BUSY_MS });
+    const database = openFile(path, BUSY_MS);
     return Promise.resolve({
       store,
       document: (name) => documentIn(database, store, name),
@@ -60,17 +61,12 @@ export const sqlite: TestStore = {
 
 function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string): GuardedDocument {
   const write = async (leadership: Leadership, content: string | ((before: string) => string), ms: number): Promise<void> => {
-    database.exec("BEGIN IMMEDIATE");
-    try {
+    await inTransaction(database, async () => {
       await store.fence(leadership, database);
       if (ms > 0) await delay(ms);
       const after = typeof content === "string" ? content : content(read());
       database.prepare("INSERT OR REPLACE INTO documents (name, content) VALUES (?, ?)").run(name, after);
-      database.exec("COMMIT");
-    } catch (error) {
-      if (database.isTransaction) database.exec("ROLLBACK");
-      throw error;
-    }
+    });
   };
   const read = (): string =>
     String(database.prepare("SELECT content FROM documents WHERE name = ?").get(name)?.["content"] ?? "");

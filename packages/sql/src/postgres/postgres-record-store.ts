@@ -12,7 +12,7 @@ import type {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
-import { COLUMNS, columnValues, NO_VERSION, stored, type RecordTable, type Row } from "../schema.ts";
+import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
@@ -23,7 +23,7 @@ import {
   type PostgresConnections,
   type PostgresPoolClient,
 } from "./postgres-pool.ts";
-import { BYTES, fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
+import { fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
 
 /** Fails outside a transaction, and changes nothing in one. */
 const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
@@ -64,7 +64,8 @@ export class PostgresRecordStore implements FencedRecordStore {
     const key = this.#table.keyOf(election);
     const version = this.#clock.randomUuid();
     const columns = columnValues(record).map((value, index) =>
-      typeof value === "string" && BYTES.has(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
+      // Text cannot hold a NUL here.
+      typeof value === "string" && FREE_TEXT.includes(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
     );
     return await this.#run("put", election, signal, async (client) => {
       // The first acquisition of all makes the rows that every one competes for.
@@ -117,6 +118,6 @@ export class PostgresRecordStore implements FencedRecordStore {
 
 /** Returns the row with bytes in place of their hexadecimal digits. */
 function withBytes(row: Row): Row {
-  const bytes = [...BYTES].map((column) => [column, typeof row[column] === "string" ? Buffer.from(row[column], "hex") : null]);
+  const bytes = FREE_TEXT.map((column) => [column, typeof row[column] === "string" ? Buffer.from(row[column], "hex") : null]);
   return { ...row, ...(Object.fromEntries(bytes) as Row) };
 }

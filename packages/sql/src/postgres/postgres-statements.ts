@@ -1,8 +1,5 @@
-import { COLUMNS, FENCES, LEASE_TABLE, LEASES, OWN_FENCE, type RecordTable } from "../schema.ts";
+import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, OWN_FENCE, type RecordTable } from "../schema.ts";
 import { CHANNEL } from "./postgres-listener.ts";
-
-/** Columns that hold bytes: what users write freely may have a NUL in it, which text cannot hold. */
-export const BYTES: ReadonlySet<string> = new Set(["value", "broken_reason"]);
 
 /** The statements on one table. The first parameters are the row's key. */
 export interface Statements {
@@ -24,7 +21,7 @@ const AGE_MS = `CASE WHEN nonce_clock = ${SERVER} THEN EXTRACT(EPOCH FROM clock_
 export function statementsOf(table: RecordTable): Statements {
   const { name, key, fences } = table;
   const whereRow = key.map((column, index) => `${column} = $${index + 1}`).join(" AND ");
-  const select = `SELECT *, ${[...BYTES].map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms FROM ${name} WHERE ${whereRow}`;
+  const select = `SELECT *, ${FREE_TEXT.map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms FROM ${name} WHERE ${whereRow}`;
   const seeded = [...key.map((column, index) => [column, `$${index + 1}`]), ...expiryOf(table)];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   const seed = `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`;

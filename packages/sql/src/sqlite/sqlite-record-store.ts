@@ -13,7 +13,17 @@ import {
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, NONCE_COLUMNS, stored, type RecordTable } from "../schema.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FENCES,
+  FREE_TEXT,
+  LEASES,
+  NO_VERSION,
+  NONCE_COLUMNS,
+  stored,
+  type RecordTable,
+} from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { toStoreError } from "../sql-errors.ts";
 import type { HostClock } from "./host-clock.ts";
@@ -22,12 +32,14 @@ import type { SqliteFiles } from "./sqlite-files.ts";
 
 /** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+/** As text, Node before 22.16 reads them no further than a NUL. */
+const AS_BYTES = FREE_TEXT.map((column) => `CAST(${column} AS BLOB) AS ${column}`).join(", ");
 /** The longest wait for other processes' locks before another try. */
 const BUSY_MS = 10;
 
 const SEED_FENCE = `INSERT INTO fenced.${FENCES} (election) VALUES (?) ON CONFLICT DO NOTHING`;
 /** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
-const UPDATE_FENCE = `UPDATE fenced.${FENCES} SET term = ?1, term_id = ?2 WHERE election = ?3 AND (term < ?1 OR (term = ?1 AND ?2 IS NULL))`;
+const UPDATE_FENCE = `UPDATE fenced.${FENCES} SET term = ?, term_id = ? WHERE election = ? AND (term < ? OR (term = ? AND ? IS NULL))`;
 const SELECT_BOTH = `SELECT version, (SELECT term FROM fenced.${FENCES} f WHERE f.election = l.election) AS fence_term FROM ${LEASES} l WHERE election = ?`;
 /** Changes nothing, but takes the lock that keeps the fence as it is until the transaction ends. */
 const LOCK_FENCE = `UPDATE ${FENCES} SET term = term WHERE election = ?`;
@@ -99,11 +111,11 @@ export class SqliteRecordStore implements FencedRecordStore {
       );
     }
     const database = connection as DatabaseSync;
-    if (typeof database?.prepare !== "function" || typeof database.isTransaction !== "boolean") {
+    if (typeof database?.prepare !== "function" || typeof database.exec !== "function") {
       throw new ConfigurationError("fence() needs a DatabaseSync of node:sqlite, opened on the same file as the store.");
     }
     this.#files.checkOpen();
-    if (!database.isTransaction) throw notInTransaction(election, FENCES);
+    if (!isInTransaction(database)) throw notInTransaction(election, FENCES);
     database.prepare(LOCK_FENCE).run(election);
     checkFence(leadership, database.prepare(SELECT_FENCE).get(election));
     return Promise.resolve();
@@ -132,7 +144,7 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   const seeded = [...key.map((column) => [column, "?"]), ...expiresAt];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   return {
-    select: `SELECT *, CASE WHEN nonce_clock = ? THEN ? - nonce_at END AS age_ms FROM ${name} WHERE ${whereRow}`,
+    select: `SELECT *, ${AS_BYTES}, CASE WHEN nonce_clock = ? THEN ? - nonce_at END AS age_ms FROM ${name} WHERE ${whereRow}`,
     seed: `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`,
     update: (keepsNonce) => {
       const given = ["version", ...COLUMNS, ...(keepsNonce ? [] : NONCE_COLUMNS)].map((column) => [column, "?"]);
@@ -145,8 +157,20 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
 /** Moves the fence; reports whether it was behind the write. @throws {TermRegressedError} if it is ahead. */
 function moveFence(database: DatabaseSync, election: string, { term, termId }: Fence, ifVersion: string): boolean {
   database.prepare(SEED_FENCE).run(election);
-  if (database.prepare(UPDATE_FENCE).run(term, termId, election).changes === 1) return true;
+  if (database.prepare(UPDATE_FENCE).run(term, termId, election, term, term, termId).changes === 1) return true;
   fenceIsMissing(election, { term, termId }, ifVersion, database.prepare(SELECT_BOTH).get(election));
+  return false;
+}
+
+/** Node before 22.16 does not show it: there, one transaction cannot begin in another. */
+function isInTransaction(database: DatabaseSync): boolean {
+  if (database.isTransaction !== undefined) return database.isTransaction;
+  try {
+    database.exec("BEGIN");
+  } catch {
+    return true;
+  }
+  database.exec("ROLLBACK");
   return false;
 }
 
@@ -158,7 +182,7 @@ function inBothFiles(database: DatabaseSync, write: () => boolean): boolean {
     database.exec(written ? "COMMIT" : "ROLLBACK");
     return written;
   } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
+    if (isInTransaction(database)) database.exec("ROLLBACK");
     throw error;
   }
 }
