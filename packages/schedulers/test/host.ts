@@ -88,6 +88,8 @@ async function bundled(entry: string): Promise<string> {
     write: false,
     platform: "node",
     format: "cjs",
+    // Nothing has to be built.
+    conditions: ["@leasehold/source"],
     external: [...Object.keys(OURS), ...OPTIONAL],
     define: { "import.meta.url": JSON.stringify(import.meta.url) },
   });

@@ -72,8 +72,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/functions/src/options.ts",
-    from: "const { election, value, renewal, clock, shutdownMarginMs = 0 } = options;",
-    to: "const { election, value, renewal, clock, shutdownMarginMs = 1 } = options;",
+    from: "const { election, value, renewal, logger, clock, shutdownMarginMs = 0 } = options;",
+    to: "const { election, value, renewal, logger, clock, shutdownMarginMs = 1 } = options;",
     why: "Any time will do that leaves an invocation some to work in.",
   },
   {
@@ -90,8 +90,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/core/src/records/seen-records.ts",
-    from: "const watch = this.#records.watch?.(election, options) ?? [];",
-    to: "const watch = (this.#records.watch?.(election, options));",
+    from: "for await (const stored of this.#records.watch?.(election, options) ?? []) {",
+    to: "for await (const stored of (this.#records.watch?.(election, options))) {",
     why: "Only a store whose records can be watched has a watch.",
   },
   ...[
