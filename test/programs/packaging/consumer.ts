@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { run } from "./command.ts";
 import type { Report } from "./report.ts";
 import type { Manifest, Tarball } from "./tarball.ts";
+import { checkUsers } from "./users.ts";
 
 /** Imports what users are told to import, and leads. */
 const program = (names: Readonly<Record<string, readonly string[]>>): string => `
@@ -62,9 +63,15 @@ export const jobs = [
 export const wrong = new Elector({ election: "consumer" });
 `;
 
+/** As users have it, with a bundler or without. */
+const RESOLUTIONS = [
+  { module: "node16", moduleResolution: "node16" },
+  { module: "nodenext", moduleResolution: "nodenext" },
+  { module: "esnext", moduleResolution: "bundler" },
+];
+
 const COMPILER_OPTIONS = {
   target: "es2022",
-  module: "nodenext",
   strict: true,
   exactOptionalPropertyTypes: true,
   noEmit: true,
@@ -90,11 +97,15 @@ export function checkConsumer(report: Report, tarballs: readonly Tarball[], fold
     write(folder, "program.js", program(names));
     run(process.execPath, ["program.js"], folder);
   });
-  report.check("consumer: compiles against their types", () => {
-    write(folder, "typed-program.ts", TYPED_PROGRAM);
-    write(folder, "tsconfig.json", JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ["typed-program.ts"] }));
-    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], folder);
-  });
+  for (const resolution of RESOLUTIONS) {
+    report.check(`consumer: compiles against their types, with moduleResolution ${resolution.moduleResolution}`, () => {
+      write(folder, "typed-program.ts", TYPED_PROGRAM);
+      const compilerOptions = { ...COMPILER_OPTIONS, ...resolution };
+      write(folder, "tsconfig.json", JSON.stringify({ compilerOptions, files: ["typed-program.ts"] }));
+      run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], folder);
+    });
+  }
+  checkUsers(report, tarballs, Object.keys(names), folder, root);
 }
 
 function entryPoints({ manifest }: Tarball): string[] {

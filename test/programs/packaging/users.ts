@@ -1,0 +1,151 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { run } from "./command.ts";
+import type { Report } from "./report.ts";
+import type { Tarball } from "./tarball.ts";
+
+/** The floor, the newest that there was when this was last changed, and the last of those that are refused. */
+const NODES = { oldest: "22.13.0", newest: "26.10.0", refused: "20.20.2" };
+const REFUSAL = `Error: Leasehold needs Node 22.13 or later, and this is Node ${NODES.refused}.`;
+const JEST = "30.5.2";
+
+const LEADS = `
+const elector = new Elector({ store, election: "user" });
+const outcome = await elector.tryRun((leadership) => leadership.term);
+if (outcome.result !== 1) throw new Error("The only candidate was not elected: " + JSON.stringify(outcome));
+`;
+const ELECTION = `import { Elector, MemoryLeaseStore } from "@leasehold/core";\nconst store = new MemoryLeaseStore();\n${LEADS}`;
+/** A program for each store: those that have no service here are made, and no more. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  core: ELECTION,
+  "azure-blob": `import { BlobLeaseStore } from "@leasehold/azure-blob";
+import { ContainerClient } from "@azure/storage-blob";
+console.log(new BlobLeaseStore({ container: new ContainerClient("https://example.invalid/leases") }).capabilities);`,
+  dynamodb: `import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+console.log(new DynamoDBLeaseStore({ client: new DynamoDBClient({ region: "eu-central-1" }), tableName: "leases" }).capabilities);`,
+  firestore: `import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { Firestore } from "@google-cloud/firestore";
+console.log(new FirestoreLeaseStore({ firestore: new Firestore({ projectId: "demo-x" }) }).capabilities);`,
+  sql: `import { Elector } from "@leasehold/core";
+import { SqlLeaseStore } from "@leasehold/sql";
+const store = new SqlLeaseStore({ sqlite: process.argv[2] });
+await store.migrate();
+${LEADS}
+await store.close();`,
+};
+
+/** Prints what becomes of each entry, imported and required. */
+const tryingAll = (entries: readonly string[]): string => `
+import { createRequire } from "node:module";
+const require = createRequire(import.meta.url);
+for (const entry of ${JSON.stringify(entries)}) {
+  for (const load of [(name) => import(name), async (name) => require(name)]) {
+    console.log(await load(entry).then(() => entry + " was let pass", String));
+  }
+}`;
+
+const JEST_TEST = `${ELECTION.replace(LEADS, "")}
+test("the only candidate is elected", async () => {${LEADS}});
+`;
+
+/** Checks what users do with the packages: any Node that is supported, import and require, bundles, and Jest. */
+export function checkUsers(
+  report: Report,
+  tarballs: readonly Tarball[],
+  entries: readonly string[],
+  folder: string,
+  root: string,
+): void {
+  const nodes = report.check("users: the oldest and the newest Node, and one that is too old, are installed", () =>
+    installNodes(join(folder, "../nodes")),
+  );
+  if (!nodes) return;
+
+  for (const [what, code] of Object.entries(PROGRAMS)) writeFileSync(join(folder, `${what}.mjs`), code);
+  writeFileSync(
+    join(folder, "all.cjs"),
+    `for (const entry of ${JSON.stringify(entries)}) if (Object.keys(require(entry)).length === 0) throw new Error(entry);`,
+  );
+  for (const [which, node] of [["oldest", nodes.oldest] as const, ["newest", nodes.newest] as const]) {
+    const version = NODES[which];
+    report.check(`users: Node ${version} imports them`, () => run(node, ["program.js"], folder));
+    report.check(`users: Node ${version} requires them`, () => run(node, ["all.cjs"], folder));
+    report.check(`users: Node ${version} elects a leader in SQLite`, () =>
+      run(node, ["sql.mjs", join(folder, `${which}.db`)], folder),
+    );
+  }
+  report.check(`users: Node ${NODES.refused} is told so, from whichever entry, imported or required`, () => {
+    writeFileSync(join(folder, "refused.mjs"), tryingAll(entries));
+    const said = run(nodes.refused, ["refused.mjs"], folder).trim().split("\n");
+    const wrong = said.filter((line) => line !== REFUSAL);
+    if (said.length !== 2 * entries.length || wrong.length > 0)
+      throw new Error(wrong.join("\n") || `only ${said.length} were refused`);
+  });
+  report.check(`users: the conformance suite on SQLite, with Node ${NODES.oldest}`, () =>
+    run(
+      nodes.oldest,
+      [join(root, "node_modules/vitest/vitest.mjs"), "run", "packages/sql/test/conformance-on-sqlite.test.ts"],
+      root,
+    ),
+  );
+
+  for (const what of Object.keys(PROGRAMS)) {
+    report.check(`users: a bundle of ${what} runs`, () => {
+      const bundle = join(folder, `${what}.bundle.mjs`);
+      // The SDKs are the user's own, and many times as large.
+      const options = ["--bundle", "--minify", "--platform=node", "--format=esm", "--external:pg", "--external:mysql2"];
+      const sdks = ["--external:@aws-sdk/*", "--external:@azure/*", "--external:@google-cloud/*"];
+      run(join(root, "node_modules/.bin/esbuild"), [`${what}.mjs`, ...options, ...sdks, `--outfile=${bundle}`], folder);
+      run(nodes.oldest, [bundle, join(folder, "bundle.db")], folder);
+      refuses(nodes.refused, [bundle], folder);
+      console.log(
+        `      ${statSync(bundle).size} bytes minified, ${gzipSync(readFileSync(bundle)).length} gzipped, without the SDK`,
+      );
+    });
+  }
+
+  const jest = join(folder, "../jest");
+  report.check("users: Jest is installed beside core", () => {
+    const core = tarballs.find(({ manifest }) => manifest.name === "@leasehold/core");
+    install(jest, { "@leasehold/core": `file:${core?.path ?? ""}`, jest: JEST });
+    writeFileSync(join(jest, "imports.test.mjs"), JEST_TEST);
+    writeFileSync(
+      join(jest, "requires.test.cjs"),
+      JEST_TEST.replace("import {", "const {").replace('from "@leasehold/core"', '= require("@leasehold/core")'),
+    );
+  });
+  const options = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--testMatch"];
+  report.check("users: Jest runs tests that import, on the oldest Node", () =>
+    run(nodes.oldest, [...options, "**/*.test.mjs"], jest),
+  );
+  report.check("users: Jest runs tests that import or require, on the newest", () =>
+    run(nodes.newest, [...options, "**/*.test.?js"], jest),
+  );
+}
+
+function installNodes(folder: string): Readonly<Record<keyof typeof NODES, string>> {
+  const name = `node-${process.platform}-${process.arch}`;
+  install(folder, Object.fromEntries(Object.entries(NODES).map(([which, version]) => [which, `npm:${name}@${version}`])));
+  const binary = (which: keyof typeof NODES): string => join(folder, "node_modules", which, "bin/node");
+  return { oldest: binary("oldest"), newest: binary("newest"), refused: binary("refused") };
+}
+
+function install(folder: string, dependencies: Readonly<Record<string, string>>): void {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", version: "1.0.0", private: true, dependencies }));
+  run("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"], folder);
+}
+
+/** @throws unless the program fails, and says why. */
+function refuses(node: string, args: readonly string[], folder: string): void {
+  let said: string;
+  try {
+    said = run(node, args, folder);
+  } catch (error) {
+    said = String(error);
+    if (said.includes(REFUSAL)) return;
+  }
+  throw new Error(`${args.join(" ")} was not refused:\n${said}`);
+}
