@@ -32,7 +32,7 @@ import type { SqliteFiles } from "./sqlite-files.ts";
 
 /** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
-/** As text, Node before 22.16 reads them no further than a NUL. */
+/** As text, Node 22 reads them no further than a NUL. */
 const AS_BYTES = FREE_TEXT.map((column) => `CAST(${column} AS BLOB) AS ${column}`).join(", ");
 /** The longest wait for other processes' locks before another try. */
 const BUSY_MS = 10;
