@@ -7,7 +7,7 @@ import {
   type OccurrenceTask,
   type ScheduleOptions,
 } from "@leasehold/core";
-import { checkSchedule } from "@leasehold/core/provider";
+import { checkSchedule, checkSignal } from "@leasehold/core/provider";
 
 /**
  * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end, and does it
@@ -34,9 +34,7 @@ export type Tick<Store> = <T>(scheduledAt: Date | number, task: OccurrenceTask<T
 export function ticksOf<Store extends LeaseStore>(whose: string, options: TickOptions<Store>): Tick<Store> {
   const { signal, ...schedule } = (options ?? {}) as TickOptions<Store>;
   checkSchedule(whose, schedule);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new ConfigurationError(`The signal given to ${whose} is not an AbortSignal.`, { election: schedule.name });
-  }
+  checkSignal(whose, signal, schedule.name);
   const whenInProgress = schedule.whenInProgress ?? "wait";
   return async <T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>): Promise<TickOutcome<T>> => {
     let begun = false;

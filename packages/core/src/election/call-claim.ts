@@ -1,4 +1,5 @@
-import { AlreadyAbortedError, ConfigurationError, ElectorBusyError } from "../reporting/errors.ts";
+import { AlreadyAbortedError, ElectorBusyError } from "../reporting/errors.ts";
+import { checkSignal } from "../store/options.ts";
 
 /** The call that an elector is busy with. */
 export interface Call {
@@ -36,9 +37,7 @@ export class CallClaim {
   begin(name: string, given: AbortSignal | undefined): Call {
     const election = this.#election;
     if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);
-    if (given !== undefined && !(given instanceof AbortSignal)) {
-      throw new ConfigurationError(`The signal given to ${name} is not an AbortSignal.`, { election });
-    }
+    checkSignal(name, given, election);
     if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
     const linked = new AbortController();
     const onAbort = (): void => linked.abort(given?.reason);

@@ -2,6 +2,7 @@ import type { WaitOptions } from "../election/elector.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError, isLeaseholdError, NotRecordedError } from "../reporting/errors.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
+import { checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
@@ -105,9 +106,7 @@ function checkCall(task: unknown, signal: AbortSignal | undefined, name: string)
   if (typeof task !== "function") {
     throw new ConfigurationError(`${WHOSE} needs a task: a function that takes the leadership.`, { election: name });
   }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new ConfigurationError(`The signal given to ${WHOSE} is not an AbortSignal.`, { election: name });
-  }
+  checkSignal(WHOSE, signal, name);
   if (signal?.aborted) throw new AlreadyAbortedError(WHOSE, signal, name);
 }
 

@@ -13,6 +13,12 @@ export function checkOptions(whose: string, given: object, known: Readonly<Recor
   throw new ConfigurationError(`${whose} has no option '${unknown}'. ${advice}`);
 }
 
+/** @throws {ConfigurationError} for what is given as a signal and is none. */
+export function checkSignal(whose: string, given: unknown, election: string): void {
+  if (given === undefined || given instanceof AbortSignal) return;
+  throw new ConfigurationError(`The signal given to ${whose} is not an AbortSignal.`, { election });
+}
+
 /** Reports whether one name begins like the other, or they differ in one letter, or in two side by side. */
 function areAlike(one: string, other: string): boolean {
   if (one.startsWith(other) || other.startsWith(one)) return true;

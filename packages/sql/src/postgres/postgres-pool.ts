@@ -149,7 +149,7 @@ export function isCommitted(client: PostgresPoolClient): boolean {
   const status = client.getTransactionStatus ? client.getTransactionStatus() : heard.get(client);
   if (status) return status === "I";
   throw new ConfigurationError(
-    "The clients of the pool given as postgres do not tell whether a write was committed. Give the store a Pool of pg's JavaScript client, 8.0.3 or later, and not of pg-native.",
+    "The clients of the pool given as postgres do not tell whether a write was committed. Give the store a Pool of pg's JavaScript client, 8.5 or later, and not of pg-native.",
   );
 }
 
