@@ -3,8 +3,10 @@ import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
 
-const { LEASE_TABLE: tableName = "leases", REPORT_TABLE: reports = "reports" } = process.env;
-const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+const { LEASE_TABLE: tableName = "leases", REPORT_TABLE: reports = "reports", LEASE_TABLE_REGION: region } = process.env;
+// Not the region that this runs in: each region would have a table of its own, and each would do every hour.
+if (!region) throw new Error("Set LEASE_TABLE_REGION to the one region that the table of leases is in.");
+const client = DynamoDBDocumentClient.from(new DynamoDBClient({ region }));
 
 // Outside the handler: a warm instance keeps its connections, and what it knows of DynamoDB's clock.
 const store = new DynamoDBLeaseStore({ client, tableName });

@@ -1,12 +1,17 @@
+import { createServer } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Elector } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
-import { setTimeout } from "node:timers/promises";
 
-const { LEASE_TABLE: tableName = "", ELECTION: election = "", DRAIN_TIMEOUT_MS = "15000" } = process.env;
+// All of them are set by CandidateService.
+const { LEASE_TABLE: tableName = "", LEASE_TABLE_REGION: region = "", ELECTION: election = "" } = process.env;
+const { DRAIN_TIMEOUT_MS = "15000", HEALTH_PORT = "8080" } = process.env;
 
 const elector = new Elector({
-  store: new DynamoDBLeaseStore({ tableName }),
+  // The table's region, wherever this runs.
+  store: new DynamoDBLeaseStore({ client: new DynamoDBClient({ region }), tableName }),
   election,
   drainTimeoutMs: Number(DRAIN_TIMEOUT_MS),
   // A task that does not stop is killed soon anyway: let others know now.
@@ -15,6 +20,13 @@ const elector = new Elector({
 elector.on("newLeader", ({ leader }) =>
   console.log(JSON.stringify({ election, leader: leader?.candidateId, term: leader?.term })),
 );
+
+// Well once the table was reached, and then for good: an outage is no reason to replace every candidate.
+const health = createServer((_request, response) => {
+  const now = elector.health();
+  response.writeHead(now.lastContactAgeMs === undefined ? 503 : 200, { "content-type": "application/json" });
+  response.end(JSON.stringify(now));
+}).listen(Number(HEALTH_PORT), "127.0.0.1");
 
 const stopping = new AbortController();
 process.once("SIGTERM", () => stopping.abort());
@@ -30,4 +42,5 @@ try {
   );
 } finally {
   metrics.stop();
+  health.close();
 }

@@ -1,17 +1,10 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
-import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import { checkElectionDimension } from "@leasehold/dynamodb/cloudwatch";
+import type { Alarm, Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import {
-  GatewayVpcEndpointAwsService,
-  InterfaceVpcEndpointAwsService,
-  SubnetType,
-  Vpc,
-  type Connections,
-  type IConnectable,
-  type IVpc,
-  type SubnetSelection,
-} from "aws-cdk-lib/aws-ec2";
-import {
+  AlarmBehavior,
   Cluster,
   CpuArchitecture,
   FargateService,
@@ -19,12 +12,17 @@ import {
   LogDrivers,
   OperatingSystemFamily,
   type ContainerImage,
+  type HealthCheck,
 } from "aws-cdk-lib/aws-ecs";
 import type { IGrantable, IPrincipal } from "aws-cdk-lib/aws-iam";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
-import { Annotations, Duration, Token, Validations } from "aws-cdk-lib/core";
+import { Annotations, Duration, Token, Validations, type CfnResource } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
-import type { ILeaseTable } from "./lease-table.ts";
+import { deploymentAlarm, HEALTH_CHECK, HEALTH_PORT } from "./candidate-health.ts";
+import { CandidateImage } from "./candidate-image.ts";
+import { closedNetwork, subnetsOf } from "./candidate-network.ts";
+import type { ILeaseTable } from "./lease-table-base.ts";
+import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
 /** The settings of a {@link CandidateService}. */
 export interface CandidateServiceProps {
@@ -32,7 +30,10 @@ export interface CandidateServiceProps {
   readonly table: ILeaseTable;
   /** The election that every task competes in, in the environment variable `ELECTION`. */
   readonly election: string;
-  /** The image that runs. In a network that this construct makes it has to come from Amazon ECR (a private repository, or an asset). */
+  /**
+   * The image that runs: a {@link CandidateImage}, or one of yours. In a network that this construct makes it has to come from
+   * Amazon ECR (a private repository, or an asset).
+   */
   readonly image: ContainerImage;
   /**
    * How many candidates there are: one leads, the others wait. With one there is a warning at synthesis.
@@ -57,11 +58,17 @@ export interface CandidateServiceProps {
   readonly vpc?: IVpc;
   /**
    * The subnets of `vpc`. Public ones are an error.
-   * @default - the isolated ones if there are any, else those with a way out
+   * @default - private ones with a way out, else isolated ones, which need an endpoint for DynamoDB
    */
   readonly vpcSubnets?: SubnetSelection;
   /**
-   * Further environment variables, beside `LEASE_TABLE`, `ELECTION` and `DRAIN_TIMEOUT_MS`.
+   * How ECS finds out that a task campaigns. A deployment whose tasks never do is rolled back; so the check must fail until
+   * the store was reached, and not because it is out of reach later: ECS would replace every candidate during an outage.
+   * @default - GET http://127.0.0.1:8080/health, by the image's Node; the port is in the environment variable `HEALTH_PORT`
+   */
+  readonly healthCheck?: HealthCheck;
+  /**
+   * Further environment variables, beside `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION`, `DRAIN_TIMEOUT_MS` and `HEALTH_PORT`.
    * @default - none
    */
   readonly environment?: Record<string, string>;
@@ -82,7 +89,7 @@ export interface CandidateServiceProps {
   readonly memoryLimitMiB?: number;
   /**
    * The processors that the image is built for.
-   * @default CpuArchitecture.X86_64
+   * @default - those of a CandidateImage, else CpuArchitecture.X86_64
    */
   readonly cpuArchitecture?: CpuArchitecture;
   /**
@@ -94,7 +101,8 @@ export interface CandidateServiceProps {
 
 /**
  * Candidates that run all the time, on Fargate, in subnets that nobody reaches from outside. A deployment starts new
- * candidates before it stops old ones, and a leader that is stopped has time to drain and release.
+ * candidates before it stops old ones, and a leader that is stopped has time to drain and release. It is over once the new
+ * ones campaign, and is rolled back where they never do, or where nobody leads any more.
  */
 export class CandidateService extends Construct implements IGrantable, IConnectable {
   readonly vpc: IVpc;
@@ -102,6 +110,8 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   readonly service: FargateService;
   readonly taskDefinition: FargateTaskDefinition;
   readonly logGroup: LogGroup;
+  /** Candidates run, and nobody leads: by this alarm ECS rolls a deployment back. Their silence does not set it off. */
+  readonly deploymentAlarm: Alarm;
   readonly grantPrincipal: IPrincipal;
   readonly connections: Connections;
 
@@ -113,11 +123,11 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
       election,
       candidates = 2,
       drainTimeout = Duration.seconds(15),
-      cpuArchitecture = CpuArchitecture.X86_64,
+      cpuArchitecture = props.image instanceof CandidateImage ? props.image.cpuArchitecture : CpuArchitecture.X86_64,
     } = props;
     const stopTimeout = props.stopTimeout ?? Duration.seconds(drainTimeout.toSeconds() + STOP_MARGIN_S);
     checkService(props, drainTimeout, stopTimeout);
-    this.vpc = props.vpc ?? this.#network();
+    this.vpc = props.vpc ?? closedNetwork(this, table);
     const vpcSubnets = subnetsOf(this.vpc, props.vpcSubnets);
     this.cluster = new Cluster(this, "Cluster", { vpc: this.vpc });
     this.logGroup = new LogGroup(this, "Log", { retention: props.logRetention ?? RetentionDays.ONE_MONTH });
@@ -131,15 +141,17 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
       command: props.command,
       environment: {
         ...props.environment,
-        LEASE_TABLE: table.tableName,
-        ELECTION: election,
+        ...tableEnvironment(this, table, election),
         DRAIN_TIMEOUT_MS: String(drainTimeout.toMilliseconds()),
+        HEALTH_PORT: String(HEALTH_PORT),
       },
+      healthCheck: props.healthCheck ?? HEALTH_CHECK,
       // Metrics are lines of the log.
       logging: LogDrivers.awsLogs({ streamPrefix: "candidate", logGroup: this.logGroup }),
       readonlyRootFilesystem: true,
       stopTimeout,
     });
+    this.deploymentAlarm = deploymentAlarm(this, election);
     this.service = new FargateService(this, "Service", {
       cluster: this.cluster,
       taskDefinition: this.taskDefinition,
@@ -150,7 +162,14 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
       minHealthyPercent: 100,
       maxHealthyPercent: 200,
       circuitBreaker: { enable: true, rollback: true },
+      deploymentAlarms: { alarmNames: [this.deploymentAlarm.alarmName], behavior: AlarmBehavior.ROLLBACK_ON_ALARM },
     });
+    // Tasks that start before there is a way to their image, or a right to it, count as failed ones. Of the service alone: an
+    // endpoint may let in the service's security group, and would wait for that.
+    const service = this.service.node.findChild("Service") as CfnResource;
+    service.node.addDependency(this.vpc, this.taskDefinition);
+    // It waits for some of that by reference, too: cfn-lint finds one of them enough.
+    service.addMetadata("cfn-lint", { config: { ignore_checks: ["W3005"] } });
     this.connections = this.service.connections;
     this.grantPrincipal = this.taskDefinition.taskRole;
     table.grantCandidate(this, election);
@@ -179,30 +198,6 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   metricMemoryUtilization(options?: MetricOptions): Metric {
     return this.service.metricMemoryUtilization(options);
   }
-
-  #network(): Vpc {
-    const vpc = new Vpc(this, "Vpc", {
-      maxAzs: 2,
-      natGateways: 0,
-      subnetConfiguration: [{ name: "Candidates", subnetType: SubnetType.PRIVATE_ISOLATED }],
-      gatewayEndpoints: {
-        DynamoDb: { service: GatewayVpcEndpointAwsService.DYNAMODB },
-        // The layers of ECR's images.
-        S3: { service: GatewayVpcEndpointAwsService.S3 },
-      },
-    });
-    vpc.addInterfaceEndpoint("Ecr", { service: InterfaceVpcEndpointAwsService.ECR });
-    vpc.addInterfaceEndpoint("EcrDocker", { service: InterfaceVpcEndpointAwsService.ECR_DOCKER });
-    vpc.addInterfaceEndpoint("Logs", { service: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS });
-    Validations.of(vpc).acknowledge(
-      {
-        id: "AwsSolutions-VPC7",
-        reason: "Nothing enters or leaves but requests to DynamoDB, ECR and CloudWatch Logs, and those are logged there.",
-      },
-      { id: "AwsSolutions-EC23", reason: "The endpoints take requests from the network's own addresses alone." },
-    );
-    return vpc;
-  }
 }
 
 /** The time that a release and the end of a process take beside the drain. */
@@ -213,7 +208,10 @@ const LONGEST_STOP_S = 120;
 
 function checkService(props: CandidateServiceProps, drainTimeout: Duration, stopTimeout: Duration): void {
   const { election, candidates = 2, vpc, vpcSubnets, environment = {} } = props;
-  if (!Token.isUnresolved(election)) checkName("election", election);
+  if (!Token.isUnresolved(election)) {
+    checkName("election", election);
+    checkElectionDimension(election);
+  }
   if (!Token.isUnresolved(candidates) && !(Number.isInteger(candidates) && candidates >= 1)) {
     throw new ConfigurationError(
       `candidates is ${candidates}; it must be a whole number from 1, and 2 for somebody to take over.`,
@@ -231,22 +229,5 @@ function checkService(props: CandidateServiceProps, drainTimeout: Duration, stop
       `stopTimeout is ${stopS} s and drainTimeout ${drainS} s: ECS would kill a leader before it has drained and released its lease, and nobody would lead until that expires. Make stopTimeout ${drainS + RELEASE_S} s or more.`,
     );
   }
-  for (const taken of ["LEASE_TABLE", "ELECTION", "DRAIN_TIMEOUT_MS"]) {
-    if (taken in environment)
-      throw new ConfigurationError(`The environment variable ${taken} is set by the construct, from its props.`);
-  }
-}
-
-function subnetsOf(vpc: IVpc, chosen: SubnetSelection | undefined): SubnetSelection {
-  if (chosen) {
-    if (!vpc.selectSubnets(chosen).hasPublic) return chosen;
-    throw new ConfigurationError(
-      "vpcSubnets has public subnets; candidates only send requests, and need no address that others can reach. Choose private or isolated ones.",
-    );
-  }
-  if (vpc.isolatedSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_ISOLATED };
-  if (vpc.privateSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_WITH_EGRESS };
-  throw new ConfigurationError(
-    "The vpc has public subnets alone; candidates belong in private or isolated ones. Give it some, or leave vpc out.",
-  );
+  checkEnvironment(environment, "DRAIN_TIMEOUT_MS", "HEALTH_PORT");
 }

@@ -1,22 +1,23 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
-import { checkElectionDimension, ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/dynamodb/cloudwatch";
+import { checkElectionDimension, METRIC_NAMES } from "@leasehold/dynamodb/cloudwatch";
 import {
   Alarm,
   AlarmStatusWidget,
   ComparisonOperator,
   Dashboard,
   GraphWidget,
-  Metric,
   Stats,
   TreatMissingData,
   type IAlarmAction,
   type IWidget,
+  type Metric,
   type MetricOptions,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { Duration, Token } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
-import type { ILeaseTable } from "./lease-table.ts";
+import { electionMetric, isLeaderMetric } from "./election-metrics.ts";
+import type { ILeaseTable } from "./lease-table-base.ts";
 
 /** The settings of {@link ElectionAlarms}. */
 export interface ElectionAlarmsProps {
@@ -63,7 +64,7 @@ export interface ElectionAlarmsProps {
 /**
  * Alarms for an election with standing candidates: nobody leads, the leadership moves too often, renewals come close to
  * their deadline; and a dashboard of what they look at. An election of functions has no leader between two invocations:
- * for those, look at `LeaderScheduledFunction`.
+ * for those there is {@link ScheduledFunctionAlarms}.
  */
 export class ElectionAlarms extends Construct {
   /** Nobody leads, or nobody says so. */
@@ -129,22 +130,17 @@ export class ElectionAlarms extends Construct {
 
   /** 1 in a minute in which somebody led, else 0. */
   metricIsLeader(options?: MetricOptions): Metric {
-    return this.#metric(METRIC_NAMES.isLeader, { statistic: Stats.MAXIMUM, ...options });
+    return isLeaderMetric(this.#election, options);
   }
 
   /** How many terms began. */
   metricTransitions(options?: MetricOptions): Metric {
-    return this.#metric(METRIC_NAMES.transitions, { statistic: Stats.SUM, ...options });
+    return electionMetric(this.#election, METRIC_NAMES.transitions, { statistic: Stats.SUM, ...options });
   }
 
   /** The longest time between two renewals, as a part of `renewDeadlineMs`. */
   metricRenewalGapRatio(options?: MetricOptions): Metric {
-    return this.#metric(METRIC_NAMES.renewalGapRatio, { statistic: Stats.MAXIMUM, ...options });
-  }
-
-  #metric(metricName: string, options: MetricOptions): Metric {
-    const dimensionsMap = { [ELECTION_DIMENSION]: this.#election };
-    return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, period: Duration.minutes(1), ...options });
+    return electionMetric(this.#election, METRIC_NAMES.renewalGapRatio, { statistic: Stats.MAXIMUM, ...options });
   }
 
   #widgets(maxRenewalGapRatio: number, table: ILeaseTable | undefined): IWidget[] {

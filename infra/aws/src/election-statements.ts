@@ -4,19 +4,22 @@ import { Token } from "aws-cdk-lib/core";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 
 /** The actions of a candidate on the items of its elections; a leader's fence is a ConditionCheckItem. It never deletes, and never scans. */
-export const CANDIDATE_ACTIONS: readonly string[] = [
-  "dynamodb:GetItem",
-  // It can do nothing to an item that UpdateItem cannot.
-  "dynamodb:PutItem",
-  "dynamodb:UpdateItem",
-  "dynamodb:ConditionCheckItem",
-];
+export const CANDIDATE_ACTIONS: readonly string[] = ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"];
 /** The actions of an observer on them. */
 export const OBSERVER_ACTIONS: readonly string[] = ["dynamodb:GetItem"];
 /** The actions of an administrator on them: break, transfer, list an election's occurrences, and remove what is left of an election. */
 export const ADMINISTRATOR_ACTIONS: readonly string[] = [...CANDIDATE_ACTIONS, "dynamodb:Query", "dynamodb:DeleteItem"];
 /** How a store asks what kind of table it is. It is about no item, and so cannot be kept to elections. */
 export const TABLE_ACTIONS: readonly string[] = ["dynamodb:DescribeTable"];
+
+/** What reading a table needs of the key that encrypts it, where that is a customer's own; and what writing does. */
+export const KEY_READ_ACTIONS: readonly string[] = ["kms:Decrypt", "kms:DescribeKey"];
+export const KEY_WRITE_ACTIONS: readonly string[] = [
+  ...KEY_READ_ACTIONS,
+  "kms:Encrypt",
+  "kms:GenerateDataKey*",
+  "kms:ReEncrypt*",
+];
 
 /**
  * Allows `actions` on the items of these elections and on nothing else of the tables. An election's lease and its

@@ -1,17 +1,20 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkName } from "@leasehold/core/provider";
-import { Stats, type Metric, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
-import { Role, ServicePrincipal, type IGrantable, type IPrincipal } from "aws-cdk-lib/aws-iam";
+import { checkName, ELECTION_DIMENSION, isDimensionValue, METRICS_NAMESPACE } from "@leasehold/core/provider";
+import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import { Role, ServicePrincipal, type IGrantable, type IPrincipal, type IRole } from "aws-cdk-lib/aws-iam";
 import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";
 import { SqsDestination } from "aws-cdk-lib/aws-lambda-destinations";
 import { NodejsFunction, OutputFormat, type BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
-import { Schedule, type ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
+import { Schedule, type IScheduleTarget, type ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Duration, Stack, Token, Validations, type CfnElement, type CfnResource } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
-import type { ILeaseTable } from "./lease-table.ts";
+import type { ILeaseTable } from "./lease-table-base.ts";
+import { warnOfRate } from "./rate-warning.ts";
+import { retryWindow, type RetryWindow } from "./retry-window.ts";
+import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
 /** The settings of a {@link LeaderScheduledFunction}. */
 export interface LeaderScheduledFunctionProps {
@@ -19,7 +22,10 @@ export interface LeaderScheduledFunctionProps {
   readonly table: ILeaseTable;
   /** The election, the same in every region. The handler finds it in the environment variable `ELECTION`. */
   readonly election: string;
-  /** When it is invoked. */
+  /**
+   * When it is invoked. `cron(...)` and `at(...)` mean the same times in every region; `rate(...)` counts from when each
+   * region's schedule was made, so that there is a warning where there are two.
+   */
   readonly schedule: ScheduleExpression;
   /** The file that exports the handler, wrapped in `onlyAsLeader` of `@leasehold/functions/aws-lambda`. */
   readonly entry: string;
@@ -39,17 +45,19 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly scheduleName?: string;
   /**
-   * How often Lambda invokes the function again after it has failed, 0 to 2.
+   * How often Lambda invokes the function again after it has failed or died, 0 to 2: a minute later, and two minutes after that.
+   * Where that would be before the lease of one that died has run out, the function is told to wait: `LEASE_WAIT_MS`. With 0
+   * the dead-letter queue has what failed, and nothing is tried again.
    * @default 2
    */
   readonly retryAttempts?: number;
   /**
-   * How late an invocation may be. After that, it goes to the dead-letter queue.
+   * How late an invocation may be. After that, it goes to the dead-letter queue. It must reach to the last attempt.
    * @default Duration.hours(1)
    */
   readonly maxEventAge?: Duration;
   /**
-   * Further environment variables, beside `LEASE_TABLE` and `ELECTION`.
+   * Further environment variables, beside `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION` and `LEASE_WAIT_MS`.
    * @default - none
    */
   readonly environment?: Record<string, string>;
@@ -89,12 +97,14 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
   readonly logGroup: LogGroup;
   readonly role: Role;
   readonly grantPrincipal: IPrincipal;
+  readonly election: string;
 
   /** @throws {ConfigurationError} for what cannot work. */
   constructor(scope: Construct, id: string, props: LeaderScheduledFunctionProps) {
     super(scope, id);
     const { table, election, timeout = Duration.minutes(1), retryAttempts = 2, maxEventAge = Duration.hours(1) } = props;
-    checkSchedule(props, timeout, maxEventAge);
+    const window = checkSchedule(props, timeout, retryAttempts, maxEventAge);
+    const environment = tableEnvironment(this, table, election);
     this.deadLetterQueue = new Queue(this, "DeadLetters", {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
@@ -114,7 +124,13 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       architecture: Architecture.ARM_64,
       timeout,
       memorySize: props.memorySize ?? 256,
-      environment: { ...props.environment, LEASE_TABLE: table.tableName, ELECTION: election },
+      environment: {
+        ...props.environment,
+        ...environment,
+        LEASE_WAIT_MS: String(window.waitS * 1_000),
+        // The stack traces of what is bundled are those of its sources.
+        NODE_OPTIONS: ["--enable-source-maps", props.environment?.["NODE_OPTIONS"] ?? ""].join(" ").trim(),
+      },
       role: this.role,
       logGroup: this.logGroup,
       retryAttempts,
@@ -125,27 +141,46 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     // A function waits for its role's policies by name, and for the role by reference: cfn-lint finds one of them enough.
     (this.function.node.defaultChild as CfnResource).addMetadata("cfn-lint", { config: { ignore_checks: ["W3005"] } });
     table.grantCandidate(this.role, election);
-    const invoker = new Role(this, "Invoker", {
-      assumedBy: new ServicePrincipal("scheduler.amazonaws.com"),
-      description: `Of the schedule of '${election}'.`,
+    let invoker: IRole | undefined;
+    const invocation = new LambdaInvoke(this.function, {
+      deadLetterQueue: this.deadLetterQueue,
+      maxEventAge,
+      retryAttempts: 10,
     });
+    // CDK makes the role, for schedules of this account and group alone; it is here that one can see which role that is.
+    const target: IScheduleTarget = {
+      bind: (schedule) => {
+        const config = invocation.bind(schedule);
+        invoker = config.role;
+        return config;
+      },
+    };
     this.schedule = new Schedule(this, "Schedule", {
       scheduleName: scheduleNameOf(props),
       schedule: props.schedule,
       description: `Invokes the function that proceeds as the leader of '${election}'.`,
-      target: new LambdaInvoke(this.function, {
-        role: invoker,
-        deadLetterQueue: this.deadLetterQueue,
-        maxEventAge,
-        retryAttempts: 10,
-      }),
+      target,
     });
+    this.election = election;
+    warnOfRate(this, props.schedule, table);
     Validations.of(this.deadLetterQueue).acknowledge({ id: "AwsSolutions-SQS3", reason: "It is the dead-letter queue." });
     const functionId = Stack.of(this).getLogicalId(this.function.node.defaultChild as CfnElement);
-    Validations.of(invoker).acknowledge({
-      id: `AwsSolutions-IAM5[Resource::<${functionId}.Arn>:*]`,
-      reason: "What may be invoked are the versions of this one function.",
-    });
+    if (invoker) {
+      Validations.of(invoker).acknowledge({
+        id: `AwsSolutions-IAM5[Resource::<${functionId}.Arn>:*]`,
+        reason: "What may be invoked are the versions of this one function.",
+      });
+    }
+  }
+
+  /** Invocations whose handler ran to its end, as `onlyAsLeader` writes it to the log. */
+  metricRan(options?: MetricOptions): Metric {
+    return this.#invocations("Ran", options);
+  }
+
+  /** Invocations that did not lead, by the same. */
+  metricSkipped(options?: MetricOptions): Metric {
+    return this.#invocations("Skipped", options);
   }
 
   /** Invocations that have failed; those that did not lead have not. */
@@ -158,9 +193,22 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     return this.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, ...options });
   }
 
+  /** Invocations that Lambda put off, since too many went on at once. */
+  metricThrottles(options?: MetricOptions): Metric {
+    return this.function.metricThrottles(options);
+  }
+
   /** How long invocations took, the longest. */
   metricDuration(options?: MetricOptions): Metric {
     return this.function.metricDuration({ statistic: Stats.MAXIMUM, ...options });
+  }
+
+  /** Of the election; where its name is none that CloudWatch takes, of the function. */
+  #invocations(metricName: "Ran" | "Skipped", options: MetricOptions = {}): Metric {
+    const isByElection = Token.isUnresolved(this.election) || isDimensionValue(this.election);
+    const [name, value] = isByElection ? [ELECTION_DIMENSION, this.election] : ["Function", this.function.functionName];
+    const dimensionsMap = { [name]: value };
+    return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, statistic: Stats.SUM, ...options });
   }
 }
 
@@ -172,8 +220,13 @@ function scheduleNameOf({ scheduleName, election }: LeaderScheduledFunctionProps
   return scheduleName ?? election;
 }
 
-function checkSchedule(props: LeaderScheduledFunctionProps, timeout: Duration, maxEventAge: Duration): void {
-  const { election, environment = {}, retryAttempts } = props;
+function checkSchedule(
+  props: LeaderScheduledFunctionProps,
+  timeout: Duration,
+  retryAttempts: number,
+  maxEventAge: Duration,
+): RetryWindow {
+  const { election, environment = {} } = props;
   if (!Token.isUnresolved(election)) checkName("election", election);
   const name = scheduleNameOf(props);
   if (!Token.isUnresolved(name) && !SCHEDULE_NAME.test(name)) {
@@ -182,20 +235,22 @@ function checkSchedule(props: LeaderScheduledFunctionProps, timeout: Duration, m
     );
   }
   const seconds = timeout.toSeconds();
-  if (!Token.isUnresolved(seconds) && !(seconds >= 1 && seconds <= LONGEST_TIMEOUT_S)) {
+  if (!(seconds >= 1 && seconds <= LONGEST_TIMEOUT_S)) {
     throw new ConfigurationError(
       `timeout is ${seconds} s; Lambda takes 1 to ${LONGEST_TIMEOUT_S}. Work that takes longer belongs in a CandidateService.`,
     );
   }
-  const age = maxEventAge.toSeconds();
-  if (!Token.isUnresolved(age) && !(age >= 60 && age <= 21_600)) {
-    throw new ConfigurationError(`maxEventAge is ${age} s; Lambda takes 60 to 21600.`);
-  }
-  if (retryAttempts !== undefined && !Token.isUnresolved(retryAttempts) && ![0, 1, 2].includes(retryAttempts)) {
+  if (![0, 1, 2].includes(retryAttempts)) {
     throw new ConfigurationError(`retryAttempts is ${retryAttempts}; Lambda takes 0, 1 or 2.`);
   }
-  for (const taken of ["LEASE_TABLE", "ELECTION"]) {
-    if (taken in environment)
-      throw new ConfigurationError(`The environment variable ${taken} is set by the construct, from 'table' and 'election'.`);
+  const age = maxEventAge.toSeconds();
+  if (!(age >= 60 && age <= 21_600)) throw new ConfigurationError(`maxEventAge is ${age} s; Lambda takes 60 to 21600.`);
+  const window = retryWindow(seconds, retryAttempts);
+  if (age < window.lastAttemptS) {
+    throw new ConfigurationError(
+      `maxEventAge is ${age} s, and the last attempt after one that died comes up to ${window.lastAttemptS} s after the first: it would not be made. Make maxEventAge ${window.lastAttemptS} s or more.`,
+    );
   }
+  checkEnvironment(environment, "LEASE_WAIT_MS");
+  return window;
 }

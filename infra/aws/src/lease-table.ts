@@ -1,47 +1,14 @@
 import { ConfigurationError } from "@leasehold/core";
-import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { AttributeType, Billing, TableEncryptionV2, TableV2, type MultiRegionConsistency } from "aws-cdk-lib/aws-dynamodb";
-import { Grant, type IGrantable, type PolicyStatement } from "aws-cdk-lib/aws-iam";
-import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import { Annotations, RemovalPolicy, Stack, Token, type CfnResource } from "aws-cdk-lib/core";
-import { Construct, type IConstruct } from "constructs";
-import {
-  ADMINISTRATOR_ACTIONS,
-  CANDIDATE_ACTIONS,
-  electionStatement,
-  OBSERVER_ACTIONS,
-  tableStatement,
-} from "./election-statements.ts";
+import type { Construct } from "constructs";
+import { ImportedLeaseTable, type LeaseTableAttributes } from "./imported-lease-table.ts";
+import { grantKeysByArn, LeaseTableBase, type ILeaseTable } from "./lease-table-base.ts";
 import { checkRegions, checkTtlAttribute, faultsOf, type DeployedTable } from "./table-safety.ts";
 
 /** The names of the table's keys, which are strings: what `@leasehold/dynamodb` expects. */
 export const TABLE_KEYS = { partition: "election", sort: "entry" } as const;
-
-/** A table of leases, made here or elsewhere. */
-export interface ILeaseTable extends IConstruct {
-  /** The table's name, as `DynamoDBLeaseStore` takes it. */
-  readonly tableName: string;
-  /** The table's ARN, in the stack's own region. */
-  readonly tableArn: string;
-  /**
-   * Lets the grantee compete in these elections, lead, fence its writes, and claim occurrences; in no other election, and
-   * without deleting or scanning anything.
-   * @throws without an election.
-   */
-  grantCandidate(grantee: IGrantable, ...elections: string[]): Grant;
-  /** Lets the grantee read who leads these elections. @throws without an election. */
-  grantObserver(grantee: IGrantable, ...elections: string[]): Grant;
-  /**
-   * Lets the grantee break and transfer the leadership of these elections, list their occurrences, and delete items.
-   * Whoever deletes a lease makes its terms begin again, which breaks fencing: give this to persons, not to programs.
-   * @throws without an election.
-   */
-  grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant;
-  /** The write units that the table's leases consume: 720 an hour for each leader at the defaults. */
-  metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric;
-  /** Writes that DynamoDB has refused for being too many: renewals are among them. */
-  metricWriteThrottleEvents(options?: MetricOptions): Metric;
-}
 
 /** The settings of a {@link LeaseTable}. */
 export interface LeaseTableProps {
@@ -95,53 +62,6 @@ export interface LeaseTableProps {
   readonly removalPolicy?: RemovalPolicy;
 }
 
-abstract class LeaseTableBase extends Construct implements ILeaseTable {
-  abstract readonly tableName: string;
-  abstract readonly tableArn: string;
-  /** In every region. */
-  protected abstract readonly tableArns: readonly string[];
-  protected readonly encryptionKey: IKey | undefined = undefined;
-
-  grantCandidate(grantee: IGrantable, ...elections: string[]): Grant {
-    const grant = this.#grant("grantCandidate", CANDIDATE_ACTIONS, grantee, elections);
-    return this.#withKey(grant.combine(this.#grantTable(grantee)), (key) => key.grantEncryptDecrypt(grantee));
-  }
-
-  grantObserver(grantee: IGrantable, ...elections: string[]): Grant {
-    return this.#withKey(this.#grant("grantObserver", OBSERVER_ACTIONS, grantee, elections), (key) => key.grantDecrypt(grantee));
-  }
-
-  grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant {
-    const grant = this.#grant("grantAdministrator", ADMINISTRATOR_ACTIONS, grantee, elections);
-    return this.#withKey(grant.combine(this.#grantTable(grantee)), (key) => key.grantEncryptDecrypt(grantee));
-  }
-
-  metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric {
-    return this.#metric("ConsumedWriteCapacityUnits", options);
-  }
-
-  metricWriteThrottleEvents(options?: MetricOptions): Metric {
-    return this.#metric("WriteThrottleEvents", options);
-  }
-
-  #grant(name: string, actions: readonly string[], grantee: IGrantable, elections: readonly string[]): Grant {
-    return added(grantee, electionStatement(name, actions, this.tableArns, elections), this.tableArns);
-  }
-
-  #grantTable(grantee: IGrantable): Grant {
-    return added(grantee, tableStatement(this.tableArns), this.tableArns);
-  }
-
-  #withKey(grant: Grant, grantKey: (key: IKey) => Grant): Grant {
-    return this.encryptionKey ? grant.combine(grantKey(this.encryptionKey)) : grant;
-  }
-
-  #metric(metricName: string, options: MetricOptions = {}): Metric {
-    const dimensionsMap = { TableName: this.tableName };
-    return new Metric({ namespace: "AWS/DynamoDB", metricName, dimensionsMap, statistic: Stats.SUM, ...options });
-  }
-}
-
 /**
  * The table that `DynamoDBLeaseStore` keeps leases in, on demand and encrypted, restorable, protected from deletion and
  * kept when its stack is deleted. What would make two leaders, or make terms begin again, is an error.
@@ -153,28 +73,45 @@ abstract class LeaseTableBase extends Construct implements ILeaseTable {
  * ```
  */
 export class LeaseTable extends LeaseTableBase {
-  /** A table that was made elsewhere, in the stack's account and region; it is taken as it is. */
-  static fromTableName(scope: Construct, id: string, tableName: string): ILeaseTable {
-    return new ImportedLeaseTable(scope, id, tableName);
+  /**
+   * The one table, where it was made by another stack or in another region; it is taken as it is.
+   * @throws {ConfigurationError} for an ARN that does not say its region.
+   */
+  static fromTableArn(scope: Construct, id: string, tableArn: string): ILeaseTable {
+    return new ImportedLeaseTable(scope, id, { tableArn });
+  }
+
+  /**
+   * The same for a table that a key of yours encrypts, or one in several regions.
+   * @throws {ConfigurationError} for an ARN that does not say its region.
+   */
+  static fromTableAttributes(scope: Construct, id: string, attributes: LeaseTableAttributes): ILeaseTable {
+    return new ImportedLeaseTable(scope, id, attributes);
   }
 
   readonly tableName: string;
   readonly tableArn: string;
+  readonly region: string;
+  readonly regions: readonly string[];
+  /** The table's name was chosen, and so is known in every region. */
+  readonly hasOwnName: boolean;
   protected readonly tableArns: readonly string[];
-  protected override readonly encryptionKey: IKey | undefined;
+  readonly #encryption: TableEncryptionV2;
 
   /** @throws {ConfigurationError} for what cannot be safe, with the reason. */
   constructor(scope: Construct, id: string, props: LeaseTableProps = {}) {
     super(scope, id);
+    this.region = regionOf(this);
     checkTtlAttribute(props);
     checkRegions(props);
+    this.#encryption = props.encryption ?? TableEncryptionV2.awsManagedKey();
     const { replicaRegions = [], removalPolicy = RemovalPolicy.RETAIN, deletionProtection = true } = props;
     const table = new TableV2(this, "Resource", {
       tableName: props.tableName,
       partitionKey: { name: TABLE_KEYS.partition, type: AttributeType.STRING },
       sortKey: { name: TABLE_KEYS.sort, type: AttributeType.STRING },
       billing: Billing.onDemand(),
-      encryption: props.encryption ?? TableEncryptionV2.awsManagedKey(),
+      encryption: this.#encryption,
       pointInTimeRecoverySpecification: {
         pointInTimeRecoveryEnabled: true,
         recoveryPeriodInDays: props.recoveryPeriodInDays ?? 35,
@@ -188,10 +125,17 @@ export class LeaseTable extends LeaseTableBase {
     });
     this.tableName = table.tableName;
     this.tableArn = table.tableArn;
+    this.hasOwnName = props.tableName !== undefined;
+    this.regions = [this.region, ...replicaRegions];
     this.tableArns = [table.tableArn, ...replicaRegions.map((region) => this.#replicaArn(region))];
-    this.encryptionKey = table.encryptionKey;
     this.#warn(removalPolicy, deletionProtection);
     this.node.addValidation({ validate: () => faultsOf(deployed(table.node.defaultChild as CfnResource)) });
+  }
+
+  protected override grantKeys(grantee: IGrantable, actions: readonly string[]): Grant[] {
+    const { tableKey, replicaKeyArns = {} } = this.#encryption;
+    const own = tableKey ? [tableKey.grant(grantee, ...actions)] : [];
+    return [...own, ...grantKeysByArn(grantee, actions, Object.values(replicaKeyArns as Record<string, string>))];
   }
 
   #replicaArn(region: string): string {
@@ -216,28 +160,13 @@ export class LeaseTable extends LeaseTableBase {
   }
 }
 
-class ImportedLeaseTable extends LeaseTableBase {
-  readonly tableName: string;
-  readonly tableArn: string;
-  protected readonly tableArns: readonly string[];
-
-  constructor(scope: Construct, id: string, tableName: string) {
-    super(scope, id);
-    if (!Token.isUnresolved(tableName) && !/^[\w.-]{3,255}$/.test(tableName)) {
-      throw new ConfigurationError(
-        `${JSON.stringify(tableName)} is no table's name: 3 to 255 letters, digits, dots, hyphens and underscores.`,
-      );
-    }
-    this.tableName = tableName;
-    this.tableArn = Stack.of(this).formatArn({ service: "dynamodb", resource: "table", resourceName: tableName });
-    this.tableArns = [this.tableArn];
-  }
-}
-
-function added(grantee: IGrantable, statement: PolicyStatement, resourceArns: readonly string[]): Grant {
-  const { actions } = statement;
-  const conditions = statement.conditions as Record<string, Record<string, unknown>>;
-  return Grant.addToPrincipal({ grantee, actions, resourceArns: [...resourceArns], conditions });
+/** A stack without a region is deployed wherever somebody is signed in. */
+function regionOf(table: LeaseTable): string {
+  const { region } = Stack.of(table);
+  if (!Token.isUnresolved(region)) return region;
+  throw new ConfigurationError(
+    `The stack of the table ${table.node.path} has no region: deployed in two regions, it would make a table, and so a leader, in each. Say where the one table is: new Stack(app, "Leases", { env: { region: "eu-central-1" } }).`,
+  );
 }
 
 /** The table's properties as CloudFormation gets them, with every override. */

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SynthesizedApp } from "./synthesized-app.ts";
@@ -42,8 +43,11 @@ const hasCfnLint = await promisify(execFile)("cfn-lint", ["--version"]).then(
   () => false,
 );
 
-test("cfn-lint finds nothing that is not acknowledged in the templates, where it is installed", async () => {
-  const templates = STACKS.map((stack) => app.templatePath(stack));
+test("cfn-lint finds nothing that is not acknowledged in the templates, and those of the example for SAM, where it is installed", async () => {
+  const example = ["table", "template"].map((name) =>
+    fileURLToPath(new URL(`../../../examples/aws-lambda/${name}.yaml`, import.meta.url)),
+  );
+  const templates = [...STACKS.map((stack) => app.templatePath(stack)), ...example];
   const lint = (): Promise<unknown> => promisify(execFile)("cfn-lint", ["--non-zero-exit-code", "informational", ...templates]);
   // Not every build can have it.
   if (hasCfnLint) await expect(lint()).resolves.toMatchObject({ stdout: "" });

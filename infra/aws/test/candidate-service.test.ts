@@ -1,18 +1,19 @@
-import { IpAddresses, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import { InterfaceVpcEndpointAwsService, IpAddresses, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import { Repository } from "aws-cdk-lib/aws-ecr";
 import { ContainerImage, CpuArchitecture } from "aws-cdk-lib/aws-ecs";
 import { Duration, type Stack } from "aws-cdk-lib/core";
+import { Template } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
 import { CandidateService, LeaseTable, type CandidateServiceProps } from "../src/index.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
-import { nagFindings, onlyOf, resourcesOf, strictStack, warningsOf } from "./strict-app.ts";
+import { nagFindings, onlyOf, resourcesOf, strictStack, warningsOf, TABLE_ARN } from "./strict-app.ts";
 
 type Task = { ContainerDefinitions: [Record<string, unknown>]; Cpu: string; Memory: string; RuntimePlatform: object };
 
 function stackWith(props: (stack: Stack) => Partial<CandidateServiceProps> = () => ({})): Stack {
   const stack = strictStack();
   new CandidateService(stack, "Candidates", {
-    table: LeaseTable.fromTableName(stack, "Leases", "leases"),
+    table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
     election: "nightly-billing",
     image: ContainerImage.fromEcrRepository(Repository.fromRepositoryName(stack, "Image", "candidate"), "1"),
     ...props(stack),
@@ -59,14 +60,57 @@ describe("by default", () => {
       expect.objectContaining({
         Environment: [
           { Name: "LEASE_TABLE", Value: "leases" },
+          { Name: "LEASE_TABLE_REGION", Value: "eu-central-1" },
           { Name: "ELECTION", Value: "nightly-billing" },
           { Name: "DRAIN_TIMEOUT_MS", Value: "15000" },
+          { Name: "HEALTH_PORT", Value: "8080" },
         ],
         StopTimeout: 30,
         ReadonlyRootFilesystem: true,
         LogConfiguration: expect.objectContaining({ LogDriver: "awslogs" }),
       }),
     ]);
+  });
+
+  test("a task is well once it campaigns, and a deployment is over when its tasks are", () => {
+    const { Properties } = onlyOf<Task>(stack, "AWS::ECS::TaskDefinition");
+    expect(Properties.ContainerDefinitions[0]).toMatchObject({
+      HealthCheck: {
+        Command: ["CMD", "node", "-e", expect.stringContaining("http://127.0.0.1:8080/health")],
+        Interval: 10,
+        Timeout: 5,
+        Retries: 3,
+        StartPeriod: 60,
+      },
+    });
+    const { Properties: service } = onlyOf(stack, "AWS::ECS::Service");
+    expect(service).toMatchObject({
+      DeploymentConfiguration: {
+        Alarms: { Enable: true, Rollback: true, AlarmNames: [{ Ref: expect.stringContaining("NobodyLeads") }] },
+      },
+    });
+    expect(onlyOf(stack, "AWS::CloudWatch::Alarm").Properties).toMatchObject({
+      Namespace: "Leasehold",
+      MetricName: "IsLeader",
+      Dimensions: [{ Name: "Election", Value: "nightly-billing" }],
+      Statistic: "Maximum",
+      Period: 60,
+      EvaluationPeriods: 3,
+      Threshold: 1,
+      ComparisonOperator: "LessThanThreshold",
+      // Nobody runs before the first deployment, which this must not keep from beginning.
+      TreatMissingData: "notBreaching",
+    });
+  });
+
+  test("the service waits for the endpoints, the routes and the rights of its tasks", () => {
+    const { DependsOn } = onlyOf(stack, "AWS::ECS::Service") as { DependsOn?: string[] };
+    const waitsFor = (type: string): void => {
+      const ids = Object.keys(Template.fromStack(stack).findResources(type));
+      expect(ids.length).toBeGreaterThan(0);
+      expect(DependsOn).toEqual(expect.arrayContaining(ids));
+    };
+    for (const type of ["AWS::EC2::VPCEndpoint", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"]) waitsFor(type);
   });
 
   test("its role may compete in its election and do nothing else", () => {
@@ -106,6 +150,31 @@ test("it takes what it is told", () => {
   expect(Properties.ContainerDefinitions[0]).toMatchObject({ StopTimeout: 75, Command: ["node", "other.js"] });
 });
 
+test("what a network of its own has no way to is an error: a table in another region", () => {
+  const far = (stack: Stack): Partial<CandidateServiceProps> => ({
+    table: LeaseTable.fromTableArn(stack, "Far", TABLE_ARN.replace("eu-central-1", "us-east-1")),
+  });
+  expect(() => stackWith(far)).toThrow(/The table is in us-east-1.*Pass a vpc/s);
+});
+
+test("the endpoints of a network may let in the service, which does not wait for that", () => {
+  const stack = strictStack();
+  const vpc = new Vpc(stack, "Network", {
+    maxAzs: 2,
+    natGateways: 0,
+    subnetConfiguration: [{ name: "P", subnetType: SubnetType.PRIVATE_ISOLATED }],
+  });
+  const endpoint = vpc.addInterfaceEndpoint("Logs", { service: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS, open: false });
+  const service = new CandidateService(stack, "Candidates", {
+    table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
+    election: "nightly-billing",
+    image: ContainerImage.fromRegistry("example"),
+    vpc,
+  });
+  endpoint.connections.allowDefaultPortFrom(service);
+  expect(() => Template.fromStack(stack)).not.toThrow();
+});
+
 test("its metrics are those of the service", () => {
   const stack = stackWith();
   const construct = stack.node.findChild("Candidates") as CandidateService;
@@ -129,9 +198,9 @@ describe("in a network of yours", () => {
     });
 
   test.each([
-    [SubnetType.PRIVATE_ISOLATED, [SubnetType.PUBLIC, SubnetType.PRIVATE_WITH_EGRESS, SubnetType.PRIVATE_ISOLATED]],
-    [SubnetType.PRIVATE_WITH_EGRESS, [SubnetType.PUBLIC, SubnetType.PRIVATE_WITH_EGRESS]],
-  ])("they run in the subnets of type %s", (type, types) => {
+    [SubnetType.PRIVATE_WITH_EGRESS, [SubnetType.PUBLIC, SubnetType.PRIVATE_WITH_EGRESS, SubnetType.PRIVATE_ISOLATED]],
+    [SubnetType.PRIVATE_ISOLATED, [SubnetType.PUBLIC, SubnetType.PRIVATE_ISOLATED]],
+  ])("they run in the subnets of type %s, where there are %j", (type, types) => {
     const stack = stackWith((own) => ({ vpc: network(own, ...types) }));
     const { Properties } = onlyOf<{ NetworkConfiguration: { AwsvpcConfiguration: { Subnets: { Ref: string }[] } } }>(
       stack,
@@ -162,6 +231,8 @@ test.each<[string, Partial<CandidateServiceProps>, RegExp]>([
   ["no candidate", { candidates: 0 }, /whole number from 1/],
   ["half a candidate", { candidates: 1.5 }, /whole number from 1/],
   ["no election", { election: "" }, /election/],
+  ["an election that has no metric", { election: "夜" }, /printable ASCII/],
+  ["the table's region", { environment: { LEASE_TABLE_REGION: "other" } }, /LEASE_TABLE_REGION is set by the construct/],
   ["the election's variable", { environment: { ELECTION: "other" } }, /ELECTION is set by the construct/],
 ])("%s is an error", (_, props, message) => {
   expect(() => stackWith(() => props)).toThrow(message);

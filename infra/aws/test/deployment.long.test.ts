@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
@@ -20,13 +20,13 @@ import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
-import { bundleCandidate } from "../bin/candidate-image.ts";
-import { OCCURRENCE_TTL_ATTRIBUTE } from "../src/index.ts";
+import { CandidateImage, OCCURRENCE_TTL_ATTRIBUTE } from "../src/index.ts";
 import { createStack, deleteStack, REGION } from "./deployed-table.ts";
 import { SynthesizedApp } from "./synthesized-app.ts";
 
 const STACK = "LeaseholdTable";
-const HOUR = "2026-11-20T10:00:00Z";
+/** Lately: an occurrence so old that it may be forgotten is refused. */
+const HOUR = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
 
 describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized stack creates in moto", () => {
   let app: SynthesizedApp;
@@ -61,9 +61,11 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
   function environment(election: string): Record<string, string> {
     return {
       LEASE_TABLE: tableName,
+      LEASE_TABLE_REGION: REGION,
       ELECTION: election,
       AWS_ENDPOINT_URL: dynamoDb.service.url,
-      AWS_REGION: REGION,
+      // Wherever it runs: the table is where it is.
+      AWS_REGION: "us-east-1",
       AWS_ACCESS_KEY_ID: "any",
       AWS_SECRET_ACCESS_KEY: "any",
     };
@@ -125,20 +127,23 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     await expect(handler(event, context)).resolves.toEqual({ hour: HOUR, attempt: 1 });
     await expect(handler(event, { ...context, awsRequestId: "2" })).resolves.toMatchObject({ elected: false });
 
-    expect(await itemsOf("hourly-report")).toMatchObject([
-      { entry: { S: expect.stringMatching(/^tick#.*10:00/) }, done: { BOOL: true } },
+    const items = await itemsOf("hourly-report");
+    const ofHour = items.filter(({ entry }) => entry?.S?.includes("@"));
+    expect(ofHour).toMatchObject([
+      { entry: { S: expect.stringMatching(new RegExp(`^tick#.*hourly-report@${HOUR.slice(0, 13)}`)) }, done: { BOOL: true } },
     ]);
+    // What `lastRun` reads, and nothing else.
+    expect(items.length - ofHour.length).toBe(1);
     expect(logged).toHaveBeenCalledTimes(1);
   });
 
   test("is used by the candidate that goes into the image: it leads, says so to CloudWatch, and releases when it is stopped", async () => {
-    const programs = fileURLToPath(new URL("../programs", import.meta.url));
-    const folder = await mkdtemp(fileURLToPath(new URL("../../../node_modules/.cache/leasehold-candidate-", import.meta.url)));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    bundleCandidate(programs, folder);
+    const program = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
+    const { folder } = new CandidateImage(program, { conditions: ["@leasehold/source"] });
+    const port = await freePort();
     // Without a folder of its own to find packages from: all that it needs is in the bundle.
     const candidate = spawn(nodeExecutable(), [join(folder, "candidate.mjs")], {
-      env: { ...environment("nightly-billing"), DRAIN_TIMEOUT_MS: "1000" },
+      env: { ...environment("nightly-billing"), DRAIN_TIMEOUT_MS: "1000", HEALTH_PORT: String(port) },
       stdio: ["ignore", "pipe", "inherit"],
     });
     onTestFinished(() => void candidate.kill("SIGKILL"));
@@ -149,7 +154,9 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
       if (election !== "nightly-billing") continue;
       // The minute may turn at any time, and says the same again.
       if (leads !== isLeader.at(-1)) isLeader.push(leads);
-      if (leads === 1 && !candidate.killed) candidate.kill("SIGTERM");
+      if (leads !== 1 || candidate.killed) continue;
+      expect(await healthExit(port)).toBe(0);
+      candidate.kill("SIGTERM");
     }
 
     expect(await ended).toEqual([0, null]);
@@ -162,6 +169,41 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     });
   });
 
+  test("is what a candidate has to reach before ECS calls its task well", async () => {
+    const program = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
+    const { folder } = new CandidateImage(program, { conditions: ["@leasehold/source"] });
+    const [port, nobody] = [await freePort(), await freePort()];
+    const candidate = spawn(nodeExecutable(), [join(folder, "candidate.mjs")], {
+      env: { ...environment("cut-off"), AWS_ENDPOINT_URL: `http://127.0.0.1:${nobody}`, HEALTH_PORT: String(port) },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void candidate.kill("SIGKILL"));
+    const ended = once(candidate, "exit");
+    // Its first line of metrics: it runs.
+    await once(candidate.stdout, "data");
+    expect(await healthExit(port)).toBe(1);
+    candidate.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  });
+
+  /** How the check of the task's definition ends, which ECS runs in the container. */
+  async function healthExit(port: number): Promise<unknown> {
+    const { Resources } = await app.template("LeaseholdCandidates");
+    const [definition] = Object.values(Resources).filter(({ Type }) => Type === "AWS::ECS::TaskDefinition");
+    if (!definition) throw new Error("There is no task.");
+    const [{ HealthCheck }] = definition.Properties["ContainerDefinitions"] as [{ HealthCheck: { Command: string[] } }];
+    const [kind, program, ...args] = HealthCheck.Command;
+    expect([kind, program]).toEqual(["CMD", "node"]);
+    const [code] = await once(
+      spawn(
+        nodeExecutable(),
+        args.map((arg) => arg.replace(":8080/", `:${port}/`)),
+      ),
+      "exit",
+    );
+    return code;
+  }
+
   test("cannot be deleted, and outlives its stack", async () => {
     await expect(client.send(new DeleteTableCommand({ TableName: tableName }))).rejects.toThrow(
       /while DeletionProtectionEnabled|deletion protection/i,
@@ -172,3 +214,13 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     });
   });
 });
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

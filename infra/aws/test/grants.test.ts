@@ -1,18 +1,20 @@
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
-import { TableEncryptionV2 } from "aws-cdk-lib/aws-dynamodb";
+import { MultiRegionConsistency, TableEncryptionV2 } from "aws-cdk-lib/aws-dynamodb";
 import { Fn, type Stack } from "aws-cdk-lib/core";
 import { describe, expect, test } from "vitest";
 import { LeaseTable, type ILeaseTable, type LeaseTableProps } from "../src/index.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
-import { resourcesOf, strictStack } from "./strict-app.ts";
+import { resourcesOf, strictStack, TABLE_ARN } from "./strict-app.ts";
 
 type Verb = "grantCandidate" | "grantObserver" | "grantAdministrator";
 
 const OWN = ["nightly-billing", "hourly-report"];
 const READS = ["dynamodb:GetItem"];
-const WRITES = ["dynamodb:PutItem", "dynamodb:UpdateItem"];
+const WRITES = ["dynamodb:UpdateItem"];
 const FENCES = ["dynamodb:ConditionCheckItem"];
+/** An item that is put is what it was no more. */
+const PUTS = ["dynamodb:PutItem"];
 const DELETES = ["dynamodb:DeleteItem", "dynamodb:DeleteTable", "dynamodb:PurgeTable"];
 const LISTS = ["dynamodb:Scan", "dynamodb:Query", "dynamodb:PartiQLSelect", "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"];
 const CHANGES = [
@@ -52,7 +54,7 @@ function allowed(may: (action: string, ...keys: string[]) => boolean, actions: r
   return actions.filter((action) => may(action, ...keys));
 }
 
-const EVERYTHING = [...READS, ...WRITES, ...FENCES, ...DELETES, ...LISTS, ...CHANGES];
+const EVERYTHING = [...READS, ...WRITES, ...FENCES, ...PUTS, ...DELETES, ...LISTS, ...CHANGES];
 
 describe("a candidate", () => {
   const { may } = granted("grantCandidate", OWN);
@@ -120,7 +122,7 @@ describe("an observer", () => {
 
   test("reads nothing else, and nothing without a key", () => {
     expect(allowed(may, EVERYTHING, "other")).toEqual([]);
-    expect(allowed(may, [...EVERYTHING, "dynamodb:DescribeTable"])).toEqual([]);
+    expect(allowed(may, EVERYTHING)).toEqual([]);
   });
 });
 
@@ -166,7 +168,7 @@ describe.each<Verb>(["grantCandidate", "grantObserver", "grantAdministrator"])("
 
   test("works for a table that was made elsewhere", () => {
     const stack = strictStack();
-    const table = LeaseTable.fromTableName(stack, "Leases", "leases");
+    const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
     const role = new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     table[verb](role, "nightly-billing");
     const resource: unknown = stack.resolve(table.tableArn);
@@ -177,24 +179,54 @@ describe.each<Verb>(["grantCandidate", "grantObserver", "grantAdministrator"])("
   });
 });
 
-test("a key of the customer's own is granted along with the table, to an observer for reading alone", () => {
-  const actionsOf = (verb: Verb): string[] => {
-    const stack = strictStack({ env: { account: "123456789012", region: "eu-west-1" } });
-    const key = new Key(stack, "Key", { enableKeyRotation: true });
-    const table = new LeaseTable(stack, "Leases", { encryption: TableEncryptionV2.customerManagedKey(key) });
-    table[verb](new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }), "nightly-billing");
-    return statementsOf(stack)
-      .flatMap(({ Action }) => Action)
-      .filter((action) => action.startsWith("kms:"));
+describe("a key of the customer's own", () => {
+  const READ = ["kms:Decrypt", "kms:DescribeKey"];
+  const WRITE = [...READ, "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"];
+  const REPLICA_KEYS = {
+    "eu-west-3": "arn:aws:kms:eu-west-3:123456789012:key/1",
+    "eu-central-1": "arn:aws:kms:eu-central-1:123456789012:key/2",
   };
-  expect(actionsOf("grantObserver")).toEqual(["kms:Decrypt"]);
-  expect(actionsOf("grantCandidate")).toContain("kms:Encrypt");
+  type Make = (stack: Stack, key: Key) => ILeaseTable;
+  const made: Make = (stack, key) => new LeaseTable(stack, "Leases", { encryption: TableEncryptionV2.customerManagedKey(key) });
+  const madeInThree: Make = (stack, key) =>
+    new LeaseTable(stack, "Leases", {
+      replicaRegions: Object.keys(REPLICA_KEYS),
+      multiRegionConsistency: MultiRegionConsistency.STRONG,
+      encryption: TableEncryptionV2.customerManagedKey(key, REPLICA_KEYS),
+    });
+  const imported: Make = (stack, encryptionKey) =>
+    LeaseTable.fromTableAttributes(stack, "Leases", {
+      tableArn: "arn:aws:dynamodb:eu-west-1:123456789012:table/leases",
+      encryptionKey,
+      replicaRegions: Object.keys(REPLICA_KEYS),
+      replicaKeyArns: REPLICA_KEYS,
+    });
+
+  /** What may be done with keys, and the ARNs of those that are given by an ARN. */
+  function keysOf(verb: Verb, make: Make): { actions: string[]; arns: string[] } {
+    const stack = strictStack({ env: { account: "123456789012", region: "eu-west-1" } });
+    const table = make(stack, new Key(stack, "Key", { enableKeyRotation: true }));
+    table[verb](new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }), "nightly-billing");
+    const statements = statementsOf(stack).filter(({ Action }) => JSON.stringify(Action).includes("kms:"));
+    const arns = statements.flatMap(({ Resource }) => Resource).filter((arn) => typeof arn === "string");
+    return { actions: [...new Set(statements.flatMap(({ Action }) => Action))].toSorted(), arns: arns.toSorted() };
+  }
+
+  test.each([
+    ["made here", made, []],
+    ["made here, in three regions", madeInThree, Object.values(REPLICA_KEYS).toSorted()],
+    ["made elsewhere, in three regions", imported, Object.values(REPLICA_KEYS).toSorted()],
+  ])("is granted along with a table that was %s, in every region, and to an observer for reading alone", (_, make, arns) => {
+    expect(keysOf("grantObserver", make)).toEqual({ actions: READ, arns });
+    expect(keysOf("grantCandidate", make)).toEqual({ actions: WRITE.toSorted(), arns });
+    expect(keysOf("grantAdministrator", make)).toEqual({ actions: WRITE.toSorted(), arns });
+  });
 });
 
 test("replicas are granted in their regions, too", () => {
   const { statements } = granted("grantCandidate", OWN, {
     replicaRegions: ["eu-west-3", "eu-central-1"],
-    multiRegionConsistency: "STRONG" as never,
+    multiRegionConsistency: MultiRegionConsistency.STRONG,
   });
   const resources = JSON.stringify(statements[0]?.Resource);
   for (const region of ["eu-west-3", "eu-central-1"]) expect(resources).toContain(`:dynamodb:${region}:123456789012:table/`);

@@ -1,17 +1,19 @@
 import { fileURLToPath } from "node:url";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
-import { Duration, type Stack } from "aws-cdk-lib/core";
+import { MemoryLeaseStore } from "@leasehold/core";
+import { Duration, Stack, type App } from "aws-cdk-lib/core";
 import { describe, expect, test } from "vitest";
 import { LeaderScheduledFunction, LeaseTable, type LeaderScheduledFunctionProps } from "../src/index.ts";
+import { timeBudget } from "../../../packages/functions/src/time-budget.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
-import { nagFindings, onlyOf, resourcesOf, strictStack, warningsOf } from "./strict-app.ts";
+import { nagFindings, onlyOf, resourcesOf, strictApp, strictStack, warningsOf, TABLE_ARN } from "./strict-app.ts";
 
 const entry = fileURLToPath(new URL("../programs/hourly-report.ts", import.meta.url));
 
 function stackWith(props: Partial<LeaderScheduledFunctionProps> = {}): Stack {
   const stack = strictStack();
   new LeaderScheduledFunction(stack, "HourlyReport", {
-    table: LeaseTable.fromTableName(stack, "Leases", "leases"),
+    table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
     election: "hourly-report",
     schedule: ScheduleExpression.cron({ minute: "0" }),
     entry,
@@ -28,7 +30,15 @@ describe("by default", () => {
       Runtime: "nodejs24.x",
       Architectures: ["arm64"],
       Timeout: 60,
-      Environment: { Variables: { LEASE_TABLE: "leases", ELECTION: "hourly-report" } },
+      Environment: {
+        Variables: {
+          LEASE_TABLE: "leases",
+          LEASE_TABLE_REGION: "eu-central-1",
+          ELECTION: "hourly-report",
+          LEASE_WAIT_MS: "0",
+          NODE_OPTIONS: "--enable-source-maps",
+        },
+      },
       LoggingConfig: { LogGroup: { Ref: expect.stringContaining("Log") } },
       Role: { "Fn::GetAtt": [expect.stringContaining("Role"), "Arn"] },
     });
@@ -61,6 +71,24 @@ describe("by default", () => {
     expect(Properties.Target).not.toHaveProperty("Input");
   });
 
+  test("the role of its schedule is for this account's schedules alone", () => {
+    const roles = resourcesOf<{ AssumeRolePolicyDocument: { Statement: [object] } }>(stack, "AWS::IAM::Role");
+    const trusts = roles.flatMap(({ Properties }) => Properties.AssumeRolePolicyDocument.Statement);
+    expect(trusts).toContainEqual({
+      Action: "sts:AssumeRole",
+      Effect: "Allow",
+      Principal: { Service: "scheduler.amazonaws.com" },
+      Condition: {
+        StringEquals: {
+          "aws:SourceAccount": { Ref: "AWS::AccountId" },
+          "aws:SourceArn": {
+            "Fn::Join": ["", expect.arrayContaining([":scheduler:eu-central-1:", ":schedule-group/default"])],
+          },
+        },
+      },
+    });
+  });
+
   test("its role may write its log, compete in its election, send to its queue, and nothing else", () => {
     const policy = resourcesOf<{ PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] }>(
       stack,
@@ -85,19 +113,87 @@ describe("by default", () => {
   });
 });
 
+describe("after a crash, an attempt comes once the lease has run out", () => {
+  test.each([
+    [Duration.minutes(1), 2],
+    [Duration.minutes(5), 2],
+    [Duration.minutes(15), 2],
+    [Duration.minutes(1), 1],
+    [Duration.seconds(10), 1],
+  ])("with a timeout of %s and %d further attempts", (timeout, retryAttempts) => {
+    const stack = stackWith({ timeout, retryAttempts });
+    const timeoutS = timeout.toSeconds();
+    const { Properties } = onlyOf<{ Environment: { Variables: { LEASE_WAIT_MS: string } } }>(stack, "AWS::Lambda::Function");
+    const waitS = Number(Properties.Environment.Variables.LEASE_WAIT_MS) / 1_000;
+    const { MaximumEventAgeInSeconds: ageS } = onlyOf<{ MaximumEventAgeInSeconds: number }>(
+      stack,
+      "AWS::Lambda::EventInvokeConfig",
+    ).Properties;
+    // What `onlyAsLeader` takes: it is given by nobody that the construct asks.
+    const { timing } = timeBudget(timeoutS * 1_000, {}, new MemoryLeaseStore().capabilities);
+    const leaseS = (timing.leaseDurationMs ?? 0) / 1_000;
+    // The worst case: it dies as soon as it has claimed, so that nothing but waiting fills the time.
+    const retriesS = [60, 120].slice(0, retryAttempts).reduce((sum, each) => sum + each, 0);
+    expect(retriesS + waitS).toBeGreaterThanOrEqual(leaseS);
+    expect(waitS).toBeLessThan(timeoutS);
+    expect(ageS).toBeGreaterThanOrEqual(timeoutS + retriesS + waitS);
+  });
+});
+
+describe("a rate", () => {
+  const schedule = ScheduleExpression.rate(Duration.hours(1));
+  const inRegion = (app: App, region: string, expression: ScheduleExpression): Stack => {
+    const stack = new Stack(app, region, { env: { region } });
+    new LeaderScheduledFunction(stack, "HourlyReport", {
+      table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
+      election: "hourly-report",
+      schedule: expression,
+      entry,
+    });
+    return stack;
+  };
+
+  test("is nothing to warn of in one region", () => {
+    expect(warningsOf(stackWith({ schedule }))).toEqual([]);
+  });
+
+  test("is warned of in two, where each has another phase, unlike a cron", () => {
+    const app = strictApp();
+    inRegion(app, "eu-central-1", schedule);
+    expect(warningsOf(inRegion(app, "eu-west-1", schedule))).toEqual([
+      expect.stringMatching(/rate\(1 hour\) in eu-west-1.*Use ScheduleExpression.cron/s),
+    ]);
+    expect(warningsOf(inRegion(strictApp(), "eu-west-1", schedule))).toHaveLength(1);
+    expect(warningsOf(inRegion(strictApp(), "eu-west-1", ScheduleExpression.cron({ minute: "0" })))).toEqual([]);
+  });
+
+  test("is warned of beside another region's function of a table that is in both", () => {
+    const app = strictApp();
+    const there = TABLE_ARN.replace("eu-central-1", "eu-west-1");
+    inRegion(app, "eu-central-1", schedule);
+    const stack = new Stack(app, "Replica", { env: { region: "eu-west-1" } });
+    const table = LeaseTable.fromTableAttributes(stack, "Leases", { tableArn: there, replicaRegions: ["eu-central-1"] });
+    new LeaderScheduledFunction(stack, "HourlyReport", { table, election: "hourly-report", schedule, entry });
+    expect(warningsOf(stack)).toHaveLength(1);
+  });
+});
+
 test("its metrics are those of the function and the queue", () => {
   const stack = strictStack();
-  const table = LeaseTable.fromTableName(stack, "Leases", "leases");
+  const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
   const construct = new LeaderScheduledFunction(stack, "F", {
     table,
     election: "e-1",
     schedule: ScheduleExpression.rate(Duration.hours(1)),
     entry,
   });
-  const names = [construct.metricErrors(), construct.metricDeadLetters(), construct.metricDuration()].map(
-    ({ metricName }) => metricName,
-  );
-  expect(names).toEqual(["Errors", "ApproximateNumberOfMessagesVisible", "Duration"]);
+  const names = [
+    construct.metricErrors(),
+    construct.metricDeadLetters(),
+    construct.metricThrottles(),
+    construct.metricDuration(),
+  ].map(({ metricName }) => metricName);
+  expect(names).toEqual(["Errors", "ApproximateNumberOfMessagesVisible", "Throttles", "Duration"]);
 });
 
 test("it takes what it is told", () => {
@@ -105,13 +201,13 @@ test("it takes what it is told", () => {
     timeout: Duration.minutes(5),
     scheduleName: "other-name",
     retryAttempts: 0,
-    environment: { MORE: "1" },
+    environment: { MORE: "1", NODE_OPTIONS: "--no-warnings" },
     memorySize: 512,
   });
   expect(onlyOf(stack, "AWS::Lambda::Function").Properties).toMatchObject({
     Timeout: 300,
     MemorySize: 512,
-    Environment: { Variables: { MORE: "1", ELECTION: "hourly-report" } },
+    Environment: { Variables: { MORE: "1", ELECTION: "hourly-report", NODE_OPTIONS: "--enable-source-maps --no-warnings" } },
   });
   expect(onlyOf(stack, "AWS::Scheduler::Schedule").Properties).toMatchObject({ Name: "other-name" });
 });
@@ -122,6 +218,16 @@ test.each<[string, Partial<LeaderScheduledFunctionProps>, RegExp]>([
   ["no election", { election: "" }, /election/],
   ["an event that is too old", { maxEventAge: Duration.hours(7) }, /Lambda takes 60 to 21600/],
   ["too many attempts", { retryAttempts: 3 }, /0, 1 or 2/],
+  [
+    "an age that ends before the last attempt",
+    { maxEventAge: Duration.minutes(3) },
+    /maxEventAge is 180 s.*Make maxEventAge 240 s or more/,
+  ],
+  [
+    "one attempt that cannot wait for the lease",
+    { timeout: Duration.minutes(15), retryAttempts: 1 },
+    /a lease of 1002 s.*after 60 s/,
+  ],
   ["the table's variable", { environment: { LEASE_TABLE: "other" } }, /LEASE_TABLE is set by the construct/],
 ])("%s is an error", (_, props, message) => {
   expect(() => stackWith(props)).toThrow(message);

@@ -5,7 +5,7 @@ import { Queue } from "aws-cdk-lib/aws-sqs";
 import { RemovalPolicy, type Stack } from "aws-cdk-lib/core";
 import { describe, expect, test } from "vitest";
 import { LeaseTable, OCCURRENCE_TTL_ATTRIBUTE, TABLE_KEYS, type LeaseTableProps } from "../src/index.ts";
-import { nagFindings, onlyOf, strictStack, warningsOf } from "./strict-app.ts";
+import { nagFindings, onlyOf, strictStack, warningsOf, TABLE_ARN } from "./strict-app.ts";
 
 const IRELAND = { env: { account: "123456789012", region: "eu-west-1" } };
 const { STRONG, EVENTUAL } = MultiRegionConsistency;
@@ -51,14 +51,6 @@ describe("by default", () => {
     Template.fromStack(stack);
     expect(warningsOf(stack)).toEqual([]);
     expect(nagFindings(stack)).toEqual([]);
-  });
-
-  test("it does not depend on a region", () => {
-    const stack = strictStack();
-    new LeaseTable(stack, "Leases");
-    expect(onlyOf(stack, "AWS::DynamoDB::GlobalTable").Properties).toMatchObject({
-      Replicas: [{ Region: { Ref: "AWS::Region" } }],
-    });
   });
 });
 
@@ -180,16 +172,13 @@ describe("there is a loud warning", () => {
 
 test("its metrics are those of DynamoDB for the table", () => {
   const stack = strictStack();
-  const table = LeaseTable.fromTableName(stack, "Leases", "leases");
+  const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
   for (const metric of [table.metricConsumedWriteCapacityUnits(), table.metricWriteThrottleEvents()]) {
     expect(metric.toMetricConfig().metricStat).toMatchObject({
+      region: "eu-central-1",
       namespace: "AWS/DynamoDB",
       statistic: "Sum",
       dimensions: [{ name: "TableName", value: "leases" }],
     });
   }
-});
-
-test("what is no table's name is an error", () => {
-  expect(() => LeaseTable.fromTableName(strictStack(), "Leases", "no table")).toThrow("no table's name");
 });

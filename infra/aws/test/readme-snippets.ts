@@ -1,46 +1,31 @@
-/** The first deployments of the READMEs in infra, compiled. */
-import { CandidateApp, LeaseContainer } from "@leasehold/infra-azure";
-import { CandidateService, ElectionAlarms, LeaseTable } from "../src/index.ts";
-import { CandidateWorker, LeaseDatabase } from "@leasehold/infra-gcp";
-import { Stack } from "aws-cdk-lib/core";
-import type { IAlarmAction } from "aws-cdk-lib/aws-cloudwatch";
-import type { ContainerImage } from "aws-cdk-lib/aws-ecs";
-import type { IGrantable } from "aws-cdk-lib/aws-iam";
-import { TerraformStack } from "cdktn";
-import type { Construct } from "constructs";
+/** The app of the README, compiled. */
+/* oxlint-disable import/no-duplicates -- each block of the README brings what it needs */
+import { CandidateImage, CandidateService, ElectionAlarms } from "@leasehold/infra-aws";
+import { LeaderScheduledFunction, ScheduledFunctionAlarms } from "@leasehold/infra-aws";
+import { LeaseTable } from "@leasehold/infra-aws";
+import { App, Stack } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
+import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 
-declare const page: IAlarmAction;
-declare const website: IGrantable;
-declare const dashboards: string;
+// The region of the one table. It stands here, so that nobody makes another by being signed in elsewhere.
+const env = { region: "eu-central-1" };
+const app = new App();
 
-export class OnAws extends Stack {
-  constructor(scope: Construct, image: ContainerImage) {
-    super(scope, "OnAws");
-    const table = new LeaseTable(this, "Leases", { occurrenceTtlAttribute: "expiresAt" });
-    new CandidateService(this, "Workers", { table, election: "nightly-billing", image });
-    new ElectionAlarms(this, "Alarms", { election: "nightly-billing", table, actions: [page] });
-    table.grantObserver(website, "nightly-billing");
-  }
-}
+const leases = new Stack(app, "LeaseholdTable", { env, terminationProtection: true });
+const table = new LeaseTable(leases, "Leases", { tableName: "leases", occurrenceTtlAttribute: "expiresAt" });
 
-type AzureProps = ConstructorParameters<typeof CandidateApp>[2];
+const workers = new Stack(app, "LeaseholdCandidates", { env });
+const image = new CandidateImage("candidate.ts");
+new CandidateService(workers, "Candidates", { table, election: "nightly-billing", image });
+new ElectionAlarms(workers, "Alarms", { election: "nightly-billing", table });
 
-export class OnAzure extends TerraformStack {
-  constructor(scope: Construct, { resourceGroup, image }: Pick<AzureProps, "resourceGroup" | "image">) {
-    super(scope, "OnAzure");
-    const leases = new LeaseContainer(this, "Leases", { resourceGroup, accountName: "acmeleases" });
-    new CandidateApp(this, "Billing", { leases, elections: ["billing"], resourceGroup, name: "billing", image });
-    leases.grantObserver({ principalId: dashboards, principalType: "Group" }, "billing");
-  }
-}
+const reports = new Stack(app, "LeaseholdReports", { env });
+const schedule = ScheduleExpression.cron({ minute: "0" });
+const entry = "hourly-report.ts";
+const scheduled = new LeaderScheduledFunction(reports, "Report", { table, election: "hourly-report", schedule, entry });
+new ScheduledFunctionAlarms(reports, "Alarms", { scheduled, notRunFor: Duration.hours(3) });
 
-type GoogleProps = ConstructorParameters<typeof CandidateWorker>[2];
-
-export class OnGoogle extends TerraformStack {
-  constructor(scope: Construct, project: string, { location, image }: Pick<GoogleProps, "location" | "image">) {
-    super(scope, "OnGoogle");
-    const leases = new LeaseDatabase(this, "Leases", { project, location: "europe-west1" });
-    new CandidateWorker(this, "Billing", { leases, elections: ["billing"], name: "billing", location, image });
-    leases.grantObserver({ member: "group:dashboards@example.com" }, "billing");
-  }
-}
+const ireland = new Stack(app, "LeaseholdReportsInIreland", { env: { region: "eu-west-1" } });
+const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/leases";
+const taken = LeaseTable.fromTableArn(ireland, "Leases", arn);
+new LeaderScheduledFunction(ireland, "Report", { table: taken, election: "hourly-report", schedule, entry });

@@ -8,8 +8,13 @@ export function strictApp(): App {
   return new App({ context: { ...settings.context, "aws:cdk:bundling-stacks": [] } });
 }
 
+/** The region of the stacks here, which every table needs to know. */
+export const REGION = "eu-central-1";
+/** A table that was made elsewhere. */
+export const TABLE_ARN = `arn:aws:dynamodb:${REGION}:123456789012:table/leases`;
+
 /** A stack of its own app. */
-export function strictStack(props: StackProps = {}): Stack {
+export function strictStack(props: StackProps = { env: { region: REGION } }): Stack {
   return new Stack(strictApp(), "Stack", props);
 }
 

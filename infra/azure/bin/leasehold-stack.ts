@@ -1,8 +1,20 @@
-import { AzurermProvider, CandidateApp, LeaderScheduledFunction, LeaseContainer, ResourceGroup } from "@leasehold/infra-azure";
+import {
+  ActionGroup,
+  AzapiProvider,
+  AzurermProvider,
+  CandidateApp,
+  CandidateJob,
+  ContainerEnvironment,
+  ElectionAlerts,
+  LeaderScheduledFunction,
+  LeaseContainer,
+  ResourceGroup,
+  RunAlerts,
+} from "@leasehold/infra-azure";
 import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from "cdktn";
 import type { Construct } from "constructs";
 
-/** All of it in one resource group: the leases, two candidates that run all the time, and a timer. */
+/** All of it in one resource group: the leases, two candidates that run all the time, an hourly job, a nightly timer, alerts. */
 export class LeaseholdStack extends TerraformStack {
   constructor(scope: Construct, id: string) {
     super(scope, id);
@@ -11,11 +23,9 @@ export class LeaseholdStack extends TerraformStack {
 
     // Beside the app, and not in what is written anew at each synth.
     new LocalBackend(this, { path: "../../../leasehold.tfstate" });
-    new AzurermProvider(this, "Azure", {
-      features: {},
-      storage_use_azuread: true,
-      subscription_id: variable("subscription", "The subscription's id"),
-    });
+    const subscription = variable("subscription", "The subscription's id");
+    new AzurermProvider(this, "Azure", { subscription_id: subscription });
+    new AzapiProvider(this, "Azapi", { subscription_id: subscription });
     const resourceGroup = new ResourceGroup(this, "Group", {
       name: "leasehold",
       location: variable("location", "A region with availability zones", "westeurope"),
@@ -26,13 +36,26 @@ export class LeaseholdStack extends TerraformStack {
       accountName: variable("lease_account", "The leases' storage account: a name that nobody else has"),
       deleteOccurrencesAfterDays: 8,
     });
-    const billing = new CandidateApp(this, "Billing", {
+    // The programs of examples/azure-container-apps, in one image.
+    const programs = {
       leases,
-      elections: ["billing"],
       resourceGroup,
-      name: "billing",
-      image: variable("billing_image", "The candidates' container image"),
+      image: variable("image", "The image of the programs, such as acme.azurecr.io/leasehold:1"),
+      registry: {
+        server: variable("registry_server", "The registry's login server, such as acme.azurecr.io"),
+        id: variable("registry_id", "The registry's resource id"),
+      },
+      containerEnvironment: new ContainerEnvironment(this, "Containers", { resourceGroup, name: "leasehold" }),
+    };
+    const billing = new CandidateApp(this, "Billing", { ...programs, elections: ["billing"], name: "billing" });
+    const settlement = new CandidateJob(this, "Settlement", {
+      ...programs,
+      elections: ["settlement"],
+      name: "settlement",
+      command: ["node", "dist/job.js"],
+      schedule: "0 * * * *",
     });
+    // The code of examples/azure-functions.
     const report = new LeaderScheduledFunction(this, "NightlyReport", {
       leases,
       elections: ["nightly-report"],
@@ -40,10 +63,23 @@ export class LeaseholdStack extends TerraformStack {
       name: variable("report_app", "The function app's name, which nobody else has"),
       hostAccountName: variable("host_account", "The function platform's storage account: another name that nobody else has"),
       schedule: "0 0 3 * * *",
+      workspaceId: programs.containerEnvironment.workspaceId,
     });
+
+    const page = new ActionGroup(this, "Page", {
+      name: "leasehold",
+      resource_group_name: resourceGroup.name,
+      short_name: "leasehold",
+      email_receiver: [{ name: "owner", email_address: variable("alert_email", "Who hears of alerts") }],
+    });
+    const alerts = { resourceGroup, actionGroupIds: [page.id] };
+    new ElectionAlerts(this, "BillingAlerts", { ...alerts, name: "billing", app: billing, election: "billing", leases });
+    new RunAlerts(this, "SettlementAlerts", { ...alerts, name: "settlement", of: settlement, notRunForHours: 2 });
+    new RunAlerts(this, "ReportAlerts", { ...alerts, name: "nightly-report", of: report, notRunForHours: 25 });
 
     new TerraformOutput(this, "lease_account_url", { value: leases.accountUrl });
     new TerraformOutput(this, "billing_principal", { value: billing.identity.principalId });
+    new TerraformOutput(this, "settlement_principal", { value: settlement.identity.principalId });
     new TerraformOutput(this, "report_principal", { value: report.identity.principalId });
   }
 }

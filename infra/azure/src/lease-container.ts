@@ -1,14 +1,8 @@
 import { checkElections, granteeId, retention, type RemovalPolicy } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
-import {
-  RoleAssignment,
-  RoleDefinition,
-  StorageAccount,
-  StorageContainer,
-  StorageManagementPolicy,
-  type PrincipalType,
-} from "./azurerm.ts";
+import { RoleAssignment, RoleDefinition, type PrincipalType } from "./azurerm/access.ts";
+import { StorageAccount, StorageContainer, StorageManagementPolicy } from "./azurerm/storage.ts";
 import { CLOSED_ACCOUNT } from "./closed-account.ts";
 import { OCCURRENCES_PREFIX } from "./blob-names.ts";
 import { electionCondition, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";

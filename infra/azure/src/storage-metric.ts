@@ -1,4 +1,4 @@
-import type { StorageAccount } from "./azurerm.ts";
+import type { StorageAccount } from "./azurerm/storage.ts";
 
 /** A metric of Azure Monitor, by the names that an alert rule or a chart takes. */
 export interface StorageMetric {

@@ -1,15 +1,27 @@
-import type { ArgumentFacts, ProviderFacts } from "@leasehold/infra-terrain/testing";
+import type { ArgumentFacts, ProviderFacts } from "@leasehold/test-kit/terrain";
 
 const place: ArgumentFacts = { name: "required string", resource_group_name: "required string", location: "required string" };
+const container = {
+  min: 1,
+  block: {
+    name: "required string",
+    image: "required string",
+    cpu: "required number",
+    memory: "required string",
+    command: "list",
+    env: { block: { name: "required string", value: "string" } },
+  },
+} as const;
+const registry = { block: { server: "required string", identity: "string" } } as const;
 const identity = { max: 1, block: { type: "required string", identity_ids: "set" } } as const;
 
 /** What azurerm says of the arguments that are used here; `npm run compare-providers` compares it with the provider's own bindings. */
-export const azurerm: ProviderFacts = {
+export const azurerm: ProviderFacts & { readonly bindings: string } = {
   source: "hashicorp/azurerm",
   version: "4.73.0",
   bindings: "@cdktn/provider-azurerm@16.1.0",
   configuration: {
-    features: { min: 1, max: 1, block: {} },
+    features: { min: 1, max: 1, block: { storage: { max: 1, block: { data_plane_available: "bool" } } } },
     storage_use_azuread: "bool",
     subscription_id: "string",
   },
@@ -106,7 +118,7 @@ export const azurerm: ProviderFacts = {
         container_app_environment_id: "required string",
         revision_mode: "required string",
         identity,
-        registry: { block: { server: "required string", identity: "string" } },
+        registry,
         template: {
           min: 1,
           max: 1,
@@ -114,43 +126,90 @@ export const azurerm: ProviderFacts = {
             min_replicas: "number",
             max_replicas: "number",
             termination_grace_period_seconds: "number",
-            container: {
-              min: 1,
-              block: {
-                name: "required string",
-                image: "required string",
-                cpu: "required number",
-                memory: "required string",
-                command: "list",
-                env: { block: { name: "required string", value: "string" } },
-              },
-            },
+            container,
           },
         },
+      },
+    },
+    azurerm_container_app_job: {
+      arguments: {
+        ...place,
+        container_app_environment_id: "required string",
+        replica_timeout_in_seconds: "required number",
+        replica_retry_limit: "number",
+        schedule_trigger_config: {
+          max: 1,
+          block: { cron_expression: "required string", parallelism: "number", replica_completion_count: "number" },
+        },
+        identity,
+        registry,
+        template: { min: 1, max: 1, block: { container } },
+      },
+    },
+    azurerm_application_insights: {
+      arguments: {
+        ...place,
+        application_type: "required string",
+        workspace_id: "string",
+        local_authentication_disabled: "bool",
+      },
+      exports: ["id", "connection_string"],
+    },
+    azurerm_monitor_action_group: {
+      arguments: {
+        name: "required string",
+        resource_group_name: "required string",
+        short_name: "required string",
+        email_receiver: { block: { name: "required string", email_address: "required string" } },
+      },
+      exports: ["id"],
+    },
+    azurerm_monitor_scheduled_query_rules_alert_v2: {
+      arguments: {
+        ...place,
+        description: "string",
+        scopes: "required list",
+        severity: "required number",
+        evaluation_frequency: "required string",
+        window_duration: "required string",
+        auto_mitigation_enabled: "bool",
+        skip_query_validation: "bool",
+        criteria: {
+          min: 1,
+          block: {
+            query: "required string",
+            time_aggregation_method: "required string",
+            operator: "required string",
+            threshold: "required number",
+          },
+        },
+        action: { max: 1, block: { action_groups: "list" } },
+      },
+    },
+    azurerm_monitor_metric_alert: {
+      arguments: {
+        name: "required string",
+        resource_group_name: "required string",
+        description: "string",
+        scopes: "required set",
+        severity: "number",
+        frequency: "string",
+        window_size: "string",
+        criteria: {
+          block: {
+            metric_namespace: "required string",
+            metric_name: "required string",
+            aggregation: "required string",
+            operator: "required string",
+            threshold: "required number",
+          },
+        },
+        action: { block: { action_group_id: "required string" } },
       },
     },
     azurerm_service_plan: {
       arguments: { ...place, os_type: "required string", sku_name: "required string" },
       exports: ["id"],
-    },
-    azurerm_function_app_flex_consumption: {
-      arguments: {
-        ...place,
-        service_plan_id: "required string",
-        storage_container_type: "required string",
-        storage_container_endpoint: "required string",
-        storage_authentication_type: "required string",
-        storage_user_assigned_identity_id: "string",
-        runtime_name: "required string",
-        runtime_version: "required string",
-        maximum_instance_count: "number",
-        instance_memory_in_mb: "number",
-        https_only: "bool",
-        zip_deploy_file: "string",
-        app_settings: "map",
-        identity,
-        site_config: { min: 1, max: 1, block: {} },
-      },
     },
   },
 };

@@ -1,7 +1,7 @@
-import { warningsOf } from "@leasehold/infra-terrain/testing";
+import { warningsOf } from "@leasehold/test-kit/terrain";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
-import { CandidateApp, type CandidateAppProps } from "@leasehold/infra-azure";
+import { CandidateApp, UserAssignedIdentity, type CandidateAppProps } from "@leasehold/infra-azure";
 import { rightsIn } from "./role-evaluation.ts";
 import { emptyStack, GROUP, leasesIn, synthesized } from "./synthesized.ts";
 
@@ -9,7 +9,7 @@ function appIn(stack: TerraformStack, props: Partial<CandidateAppProps> = {}): C
   const leases = leasesIn(stack);
   return new CandidateApp(stack, "App", {
     leases,
-    elections: ["billing"],
+    elections: ["billing", "refunds"],
     resourceGroup: GROUP,
     name: "billing",
     image: "registry.example/billing:1",
@@ -18,83 +18,115 @@ function appIn(stack: TerraformStack, props: Partial<CandidateAppProps> = {}): C
 }
 
 describe("an app of candidates", () => {
+  const stack = emptyStack();
+  appIn(stack, {
+    candidates: 3,
+    drainTimeoutMs: 60_500,
+    environment: { COLOUR: "red" },
+    command: ["node", "billing.js"],
+  });
+  const { of } = synthesized(stack);
+  const [app] = of("azurerm_container_app");
+
   test("runs as many replicas as there are candidates, all the time, of one revision", () => {
-    const stack = emptyStack();
-    appIn(stack, { candidates: 3 });
-    expect(synthesized(stack).of("azurerm_container_app")).toMatchObject([
-      { revision_mode: "Single", template: { min_replicas: 3, max_replicas: 3 } },
-    ]);
+    expect(app).toMatchObject({ revision_mode: "Single", template: { min_replicas: 3, max_replicas: 3 } });
     expect(warningsOf(stack)).toEqual([]);
   });
 
   test("gives a replica the drain and time for the release", () => {
-    const stack = emptyStack();
-    appIn(stack, { drainTimeoutMs: 60_500 });
-    expect(synthesized(stack).of("azurerm_container_app")).toMatchObject([
-      { template: { termination_grace_period_seconds: 76 } },
-    ]);
+    expect(app).toMatchObject({ template: { termination_grace_period_seconds: 76 } });
   });
 
   test("has an identity of its own that is a candidate before it runs", () => {
-    const stack = emptyStack();
-    appIn(stack);
-    const { of } = synthesized(stack);
     const [assignment] = of("azurerm_role_assignment");
-    expect(of("azurerm_container_app")).toMatchObject([
-      { identity: { type: "UserAssigned" }, depends_on: [expect.stringMatching(/^azurerm_role_assignment\.Leases_Candidate/)] },
-    ]);
+    expect(app).toMatchObject({
+      identity: { type: "UserAssigned" },
+      depends_on: [expect.stringMatching(/^azurerm_role_assignment\.Leases_Candidate/)],
+    });
     const me = String(assignment?.["principal_id"]);
     expect(me).toMatch(/^\$\{azurerm_user_assigned_identity\.App_Identity_\w+\.principal_id\}$/);
     const action = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write";
     expect(["billing", "report"].map((path) => rightsIn(stack)(me, { action, path }))).toEqual([true, false]);
   });
 
-  test("is told where its leases are", () => {
-    const stack = emptyStack();
-    appIn(stack, { environment: { COLOUR: "red" }, command: ["node", "billing.js"] });
-    expect(synthesized(stack).of("azurerm_container_app")).toMatchObject([
-      {
-        template: {
-          container: [
-            {
-              image: "registry.example/billing:1",
-              command: ["node", "billing.js"],
-              env: [
-                { name: "AZURE_CLIENT_ID", value: expect.stringMatching(/client_id\}$/) },
-                { name: "LEASE_ACCOUNT_URL", value: expect.stringMatching(/primary_blob_endpoint\}$/) },
-                { name: "LEASE_CONTAINER", value: "leases" },
-                { name: "COLOUR", value: "red" },
-              ],
-            },
-          ],
-        },
+  test("is told where its leases are, and how long it may drain", () => {
+    expect(app).toMatchObject({
+      template: {
+        container: [
+          {
+            image: "registry.example/billing:1",
+            command: ["node", "billing.js"],
+            env: [
+              { name: "AZURE_CLIENT_ID", value: expect.stringMatching(/client_id\}$/) },
+              { name: "LEASE_ACCOUNT_URL", value: expect.stringMatching(/primary_blob_endpoint\}$/) },
+              { name: "LEASE_CONTAINER", value: "leases" },
+              { name: "ELECTION", value: "billing" },
+              { name: "DRAIN_TIMEOUT_MS", value: "60500" },
+              { name: "COLOUR", value: "red" },
+            ],
+          },
+        ],
       },
-    ]);
+    });
   });
 
-  test("can be in an environment, and from a registry, that there is already", () => {
-    const stack = emptyStack();
-    appIn(stack, { environmentId: "/environment", registryServer: "mine.azurecr.io" });
-    const { of } = synthesized(stack);
-    expect(of("azurerm_container_app")).toMatchObject([
-      { container_app_environment_id: "/environment", registry: [{ server: "mine.azurecr.io" }] },
+  test("can be in an environment that there is, and run as who may pull from a registry already", () => {
+    const other = emptyStack();
+    const identity = new UserAssignedIdentity(other, "Mine", {
+      name: "mine",
+      resource_group_name: GROUP.name,
+      location: GROUP.location,
+    });
+    const containerEnvironment = { id: "/environment", workspaceId: "/workspace" };
+    const { workspaceId } = appIn(other, { containerEnvironment, identity, registry: { server: "mine.azurecr.io" } });
+    const written = synthesized(other);
+    const mine = expect.stringMatching(/^\$\{azurerm_user_assigned_identity\.Mine\.id\}$/) as string;
+    expect(written.of("azurerm_container_app")).toMatchObject([
+      {
+        container_app_environment_id: "/environment",
+        identity: { identity_ids: [mine] },
+        registry: [{ server: "mine.azurecr.io", identity: mine }],
+      },
     ]);
-    expect(of("azurerm_container_app_environment")).toEqual([]);
-    expect(of("azurerm_log_analytics_workspace")).toEqual([]);
+    expect(written.of("azurerm_user_assigned_identity")).toHaveLength(1);
+    expect(written.of("azurerm_role_assignment")).toMatchObject([
+      { principal_id: "${azurerm_user_assigned_identity.Mine.principal_id}" },
+    ]);
+    expect(written.of("azurerm_container_app_environment")).toEqual([]);
+    expect(written.of("azurerm_log_analytics_workspace")).toEqual([]);
+    expect(workspaceId).toBe("/workspace");
+  });
+
+  test("may pull from a registry before it is made, and has names that are long enough for everything around it", () => {
+    const other = emptyStack();
+    appIn(other, { name: "ab", registry: { server: "mine.azurecr.io", id: "/registry" } });
+    const written = synthesized(other);
+    expect(written.of("azurerm_role_assignment").filter((each) => each["role_definition_name"] !== undefined)).toMatchObject([
+      { role_definition_name: "AcrPull", scope: "/registry", principal_type: "ServicePrincipal" },
+    ]);
+    expect(written.of("azurerm_container_app")).toMatchObject([
+      { name: "ab", depends_on: [expect.any(String), expect.stringMatching(/^azurerm_role_assignment\.App_Pull/)] },
+    ]);
+    // Azure takes no identity's name below 3 characters, and no workspace's below 4.
+    expect(written.of("azurerm_user_assigned_identity")).toMatchObject([{ name: "ab-identity" }]);
+    expect(written.of("azurerm_log_analytics_workspace")).toMatchObject([{ name: "ab-logs" }]);
   });
 
   test("warns where nobody stands by", () => {
-    const stack = emptyStack();
-    appIn(stack, { candidates: 1 });
-    expect(warningsOf(stack)).toEqual([expect.stringContaining("nobody to take over")]);
+    const other = emptyStack();
+    appIn(other, { candidates: 1 });
+    expect(warningsOf(other)).toEqual([expect.stringContaining("nobody to take over")]);
   });
 
   test.each([
     ["no candidates", { candidates: 0 }, "candidates is 0"],
     ["half a candidate", { candidates: 1.5 }, "candidates is 1.5"],
+    ["a name of one letter", { name: "a" }, "2 to 32 lower-case letters"],
+    ["a name with two hyphens", { name: "a--b" }, "single hyphens"],
     ["no elections", { elections: [] }, "names no election"],
     ["a drain that Azure does not wait for", { drainTimeoutMs: 590_000 }, "600 s after which"],
     ["a drain that is none", { drainTimeoutMs: Number.NaN }, "drainTimeoutMs is NaN"],
+    ["a variable of its own", { environment: { ELECTION: "other" } }, "environment sets ELECTION"],
   ])("refuses %s", (_, props, message) => {
     expect(() => appIn(emptyStack(), props)).toThrow(message);
   });

@@ -1,5 +1,5 @@
 import { TerraformVariable } from "cdktn";
-import { warningsOf } from "@leasehold/infra-terrain/testing";
+import { warningsOf } from "@leasehold/test-kit/terrain";
 import { describe, expect, test } from "vitest";
 import { UserAssignedIdentity } from "@leasehold/infra-azure";
 import { emptyStack, GROUP, leasesIn, synthesized } from "./synthesized.ts";
@@ -22,6 +22,13 @@ describe("a lease container", () => {
     expect(synthesized(stack).of("azurerm_storage_container")).toMatchObject([
       { name: "leases", container_access_type: "private" },
     ]);
+  });
+
+  test("is made by whoever owns the subscription, without a right to what is in it", () => {
+    const stack = emptyStack();
+    leasesIn(stack);
+    const { provider } = JSON.parse(synthesized(stack).json) as { provider: { azurerm: object[] } };
+    expect(provider.azurerm).toEqual([{ features: { storage: { data_plane_available: false } }, storage_use_azuread: true }]);
   });
 
   test("keeps no versions of a lease, and what is deleted for a week", () => {

@@ -1,14 +1,16 @@
-import { synthesizedFor, type Resource, type Synthesized } from "@leasehold/infra-terrain/testing";
+import { synthesizedFor, type Resource, type Synthesized } from "@leasehold/test-kit/terrain";
 import { TerraformStack, Testing } from "cdktn";
-import { AzurermProvider, LeaseContainer, type LeaseContainerProps } from "@leasehold/infra-azure";
+import { AzapiProvider, AzurermProvider, LeaseContainer, type LeaseContainerProps } from "@leasehold/infra-azure";
+import { azapi } from "./azapi-facts.ts";
 import { azurerm } from "./azurerm-facts.ts";
 
 export const GROUP = { id: "/subscriptions/s/resourceGroups/group", name: "group", location: "westeurope" } as const;
 
-/** A stack with the provider in it, and nothing else. */
+/** A stack with the providers in it, and nothing else. */
 export function emptyStack(): TerraformStack {
   const stack = new TerraformStack(Testing.app(), "stack");
-  new AzurermProvider(stack, "Azure", { features: {}, storage_use_azuread: true });
+  new AzurermProvider(stack, "Azure");
+  new AzapiProvider(stack, "Azapi", {});
   return stack;
 }
 
@@ -18,7 +20,7 @@ export function leasesIn(stack: TerraformStack, props: Partial<LeaseContainerPro
 
 export type { Resource, Synthesized };
 
-/** The files that a stack is written as. Nothing is looked at that the provider would not take. */
+/** The files that a stack is written as. Nothing is looked at that its providers would not take. */
 export function synthesized(stack: TerraformStack): Synthesized {
-  return synthesizedFor(azurerm, stack);
+  return synthesizedFor(stack, azurerm, azapi);
 }

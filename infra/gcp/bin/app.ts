@@ -3,6 +3,7 @@ import { synthesize } from "@leasehold/infra-terrain";
 import { App } from "cdktn";
 import { LeaseholdStack } from "./leasehold-stack.ts";
 
-const app = new App({ outdir: fileURLToPath(new URL("../cdktf.out", import.meta.url)) });
+const { CDKTF_OUTDIR: outdir = fileURLToPath(new URL("../cdktf.out", import.meta.url)) } = process.env;
+const app = new App({ outdir });
 new LeaseholdStack(app, "leasehold");
 synthesize(app);

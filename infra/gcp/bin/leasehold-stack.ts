@@ -1,19 +1,34 @@
-import { CandidateWorker, GoogleProvider, LeaderScheduledFunction, LeaseDatabase } from "@leasehold/infra-gcp";
+import {
+  CandidateJob,
+  CandidateWorker,
+  ElectionAlerts,
+  GoogleProvider,
+  LeaderScheduledFunction,
+  LeaseDatabase,
+  RunAlerts,
+} from "@leasehold/infra-gcp";
 import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from "cdktn";
 import type { Construct } from "constructs";
 
-/** All of it in one project: leases, two candidates that run all the time, and a function on a schedule with leases of its own. */
+/**
+ * All of it in one project: two candidates that run all the time, a function on a schedule in two regions, a job on a schedule, and
+ * alerts. One image has their programs, which examples/google-cloud is.
+ */
 export class LeaseholdStack extends TerraformStack {
   constructor(scope: Construct, id: string) {
     super(scope, id);
     const variable = (name: string, description: string, otherwise?: string): string =>
       new TerraformVariable(this, name, { type: "string", description, default: otherwise }).stringValue;
 
-    // Beside the app, and not in what is written anew at each synth.
+    // Beside the app, and not in what is written anew at each synth. A team keeps it in a bucket: new GcsBackend(this, { bucket }).
     new LocalBackend(this, { path: "../../../leasehold.tfstate" });
     const project = variable("project", "The project's id");
-    const location = variable("location", "A region of Firestore and Cloud Run", "europe-west1");
+    const location = variable("location", "A region of Firestore, Cloud Run and Cloud Scheduler", "europe-west1");
+    const otherLocation = variable("other_location", "Another region of Cloud Run and Cloud Scheduler", "europe-west3");
+    const image = variable("image", "The image of examples/google-cloud, by its digest");
+    const channel = variable("notification_channel", "projects/<project>/notificationChannels/<number>");
     new GoogleProvider(this, "Google", { project, region: location });
+    const alerts = { notificationChannels: [channel] };
 
     // A database for each: IAM could not keep them apart in one.
     const billingLeases = new LeaseDatabase(this, "BillingLeases", { project, location, databaseId: "billing-leases" });
@@ -22,25 +37,52 @@ export class LeaseholdStack extends TerraformStack {
       elections: ["billing"],
       name: "billing",
       location,
-      image: variable("billing_image", "The candidates' container image"),
+      image,
     });
-    const reportLeases = new LeaseDatabase(this, "ReportLeases", {
+    new ElectionAlerts(this, "BillingAlerts", { worker: billing, election: "billing", ...alerts });
+
+    // One schedule in two regions, of which one does the work until it fails.
+    const rateLeases = new LeaseDatabase(this, "RateLeases", { project, location, databaseId: "rate-leases" });
+    const rates = (name: string, region: string, accountId: string): LeaderScheduledFunction =>
+      new LeaderScheduledFunction(this, name, {
+        leases: rateLeases,
+        elections: ["exchange-rates"],
+        name: "refresh-rates",
+        accountId,
+        location: region,
+        image,
+        command: [
+          ...["node", "node_modules/.bin/functions-framework"],
+          ...["--source=dist/refresh-rates.js", "--target=refreshRates"],
+        ],
+        schedule: "* * * * *",
+        timeoutMs: 60_000,
+        environment: { REGION: region },
+      });
+    const here = rates("Rates", location, "refresh-rates");
+    const there = rates("RatesThere", otherLocation, "refresh-rates-there");
+    new RunAlerts(this, "RatesAlerts", { of: here, notRunForHours: 1, ...alerts });
+    new RunAlerts(this, "RatesThereAlerts", { of: there, notRunForHours: 1, ...alerts });
+
+    const closeLeases = new LeaseDatabase(this, "CloseLeases", {
       project,
       location,
-      databaseId: "report-leases",
+      databaseId: "close-leases",
       timeToLive: { collectionGroup: "ticks", field: "expiresAt" },
       backupRetentionDays: 7,
     });
-    const report = new LeaderScheduledFunction(this, "NightlyReport", {
-      leases: reportLeases,
-      elections: ["nightly-report"],
-      name: "nightly-report",
+    const close = new CandidateJob(this, "Close", {
+      leases: closeLeases,
+      elections: ["close-the-books"],
+      name: "close-the-books",
       location,
-      image: variable("report_image", "The function's container image"),
+      image,
+      command: ["node", "dist/close-the-books.js"],
       schedule: "0 3 * * *",
     });
+    new RunAlerts(this, "CloseAlerts", { of: close, notRunForHours: 25, ...alerts });
 
     new TerraformOutput(this, "billing_account", { value: billing.serviceAccount.email });
-    new TerraformOutput(this, "report_account", { value: report.serviceAccount.email });
+    new TerraformOutput(this, "rates_account", { value: here.serviceAccount.email });
   }
 }

@@ -1,9 +1,19 @@
 import type { LeaseDatabase } from "./lease-database.ts";
 
 /**
- * The environment in which a candidate's code finds its leases:
- * `new FirestoreLeaseStore({ firestore: new Firestore({ databaseId: process.env.LEASE_DATABASE }) })`.
+ * The variables in which a candidate's code finds its leases:
+ * `new FirestoreLeaseStore({ firestore: new Firestore({ ...KEEPALIVE, databaseId: process.env.LEASE_DATABASE }) })`.
+ * `ELECTION` is the first of its elections. `own` are those of the construct's user.
+ * @throws {Error} for one of `own` that is made of the construct's other props: the program would not find what was granted.
  */
-export function candidateEnvironment(leases: LeaseDatabase): Record<string, string> {
-  return { GOOGLE_CLOUD_PROJECT: leases.project, LEASE_DATABASE: leases.databaseId };
+export function candidateEnvironment(
+  leases: LeaseDatabase,
+  [election = ""]: readonly string[],
+  more: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const variables = { GOOGLE_CLOUD_PROJECT: leases.project, LEASE_DATABASE: leases.databaseId, ELECTION: election, ...more };
+  const taken = Object.keys(own).find((name) => name in variables);
+  if (taken === undefined) return { ...variables, ...own };
+  throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
 }

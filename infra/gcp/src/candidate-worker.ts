@@ -2,29 +2,27 @@ import { checkCandidates, environmentBlocks } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { candidateEnvironment } from "./candidate-environment.ts";
-import { CloudRunWorkerPool, ServiceAccount } from "./google.ts";
-import type { LeaseDatabase } from "./lease-database.ts";
-import { checkServiceName } from "./service-name.ts";
+import type { CandidateProps } from "./candidate-props.ts";
+import type { ServiceAccount } from "./google/iam.ts";
+import { CloudRunWorkerPool } from "./google/run.ts";
+import { checkAccountId, checkServiceName, ownAccount } from "./own-account.ts";
 
-export interface CandidateWorkerProps {
-  /** Where the leases are. */
-  readonly leases: LeaseDatabase;
-  /** The elections in which its candidates compete. */
+export interface CandidateWorkerProps extends CandidateProps {
+  /** The elections in which its candidates compete. Their program finds the first in `ELECTION`. */
   readonly elections: readonly string[];
-  /** 6 to 30 lower-case letters, digits and hyphens; also of its service account. */
+  /** 1 to 49 lower-case letters, digits and hyphens. */
   readonly name: string;
+  /**
+   * 6 to 30 lower-case letters, digits and hyphens; of its service account. A project has it once: two regions need one each.
+   * @default - the name
+   */
+  readonly accountId?: string;
   /** A region of Cloud Run, near the database. */
   readonly location: string;
-  /** The container's image. It needs to listen on no port. */
-  readonly image: string;
-  /** @default - the image's own */
-  readonly command?: readonly string[];
-  /** @default - what a candidate needs to find its leases alone */
-  readonly environment?: Readonly<Record<string, string>>;
   /** @default 2: one leads, one stands by */
   readonly candidates?: number;
   /**
-   * The elector's own `drainTimeoutMs`, which has to be given to it as well: its default of 15_000 does not fit.
+   * The elector's own `drainTimeoutMs`, whose default of 15_000 does not fit. Its program finds it in `DRAIN_TIMEOUT_MS`.
    * @default 8_000
    */
   readonly drainTimeoutMs?: number;
@@ -45,23 +43,26 @@ const RELEASE_MS = 1_500;
  * without it cannot renew.
  */
 export class CandidateWorker extends Construct {
+  readonly project: string;
+  readonly name: string;
+  readonly location: string;
   readonly serviceAccount: ServiceAccount;
   readonly pool: CloudRunWorkerPool;
 
   /** @throws {Error} for a drain longer than Cloud Run waits, for elections, names or numbers that cannot be. */
   constructor(scope: Construct, id: string, props: CandidateWorkerProps) {
     super(scope, id);
-    const { leases, elections, name, location, image, candidates = 2, drainTimeoutMs = 8_000 } = props;
+    const { leases, elections, name, accountId = name, location, image, candidates = 2, drainTimeoutMs = 8_000 } = props;
     const { project } = leases;
-    checkServiceName(name, 30);
+    checkServiceName(name);
+    checkAccountId(accountId, 30);
     checkCandidates(this, candidates);
     checkDrain(drainTimeoutMs);
 
-    this.serviceAccount = new ServiceAccount(this, "ServiceAccount", {
-      project,
-      account_id: name,
-      display_name: `Candidates of ${name}`,
-    });
+    this.project = project;
+    this.name = name;
+    this.location = location;
+    this.serviceAccount = ownAccount(this, "ServiceAccount", { project, accountId, displayName: `Candidates of ${name}` });
     const grant = leases.grantCandidate(this.serviceAccount, ...elections);
     this.pool = new CloudRunWorkerPool(
       this,
@@ -79,7 +80,9 @@ export class CandidateWorker extends Construct {
             {
               image,
               command: props.command,
-              env: environmentBlocks({ ...candidateEnvironment(leases), ...props.environment }),
+              env: environmentBlocks(
+                candidateEnvironment(leases, elections, { DRAIN_TIMEOUT_MS: String(drainTimeoutMs) }, props.environment),
+              ),
               resources: { limits: { cpu: props.cpu ?? "1", memory: props.memory ?? "512Mi" } },
             },
           ],
@@ -91,11 +94,11 @@ export class CandidateWorker extends Construct {
 }
 
 function checkDrain(drainTimeoutMs: number): void {
-  if (Token.isUnresolved(drainTimeoutMs)) return;
+  if (Token.isUnresolved(drainTimeoutMs)) throw new Error("drainTimeoutMs is not known when this is synthesized; it must be.");
   const most = GRACE_MS - RELEASE_MS;
   if (drainTimeoutMs >= 0 && drainTimeoutMs <= most) return;
   throw new Error(
     `drainTimeoutMs is ${drainTimeoutMs}. Cloud Run kills an instance ${GRACE_MS} ms after SIGTERM, and the release takes its time: ` +
-      `choose 0 to ${most}, for the elector too, or run candidates that drain longer elsewhere.`,
+      `choose 0 to ${most}, or run candidates that drain longer elsewhere.`,
   );
 }

@@ -2,7 +2,8 @@ import { checkElections, granteeId, retention, type RemovalPolicy } from "@lease
 import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
 import { databaseMetric, type DatabaseMetric } from "./database-metric.ts";
-import { FirestoreBackupSchedule, FirestoreDatabase, FirestoreField, ProjectIamCustomRole, ProjectIamMember } from "./google.ts";
+import { FirestoreBackupSchedule, FirestoreDatabase, FirestoreField } from "./google/firestore.ts";
+import { ProjectIamCustomRole, ProjectIamMember } from "./google/iam.ts";
 
 /** Whom a grant is for: a service account of ours or of other bindings, or anybody as policies name them. */
 export interface Grantee {

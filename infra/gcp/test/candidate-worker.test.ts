@@ -1,4 +1,4 @@
-import { warningsOf } from "@leasehold/infra-terrain/testing";
+import { warningsOf } from "@leasehold/test-kit/terrain";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
 import { CandidateWorker, type CandidateWorkerProps } from "@leasehold/infra-gcp";
@@ -55,6 +55,8 @@ describe("a worker pool of candidates", () => {
               env: [
                 { name: "GOOGLE_CLOUD_PROJECT", value: "my-project" },
                 { name: "LEASE_DATABASE", value: "leases" },
+                { name: "ELECTION", value: "billing" },
+                { name: "DRAIN_TIMEOUT_MS", value: "8000" },
                 { name: "COLOUR", value: "red" },
               ],
               resources: { limits: { cpu: "2", memory: "512Mi" } },
@@ -63,6 +65,15 @@ describe("a worker pool of candidates", () => {
         },
       },
     ]);
+  });
+
+  test("takes a short name, with an account of another", () => {
+    const stack = emptyStack();
+    workerIn(stack, { name: "b", accountId: "billing-account", drainTimeoutMs: 500 });
+    const { of } = synthesized(stack);
+    expect(of("google_service_account")).toMatchObject([{ account_id: "billing-account" }]);
+    expect(of("google_cloud_run_v2_worker_pool")).toMatchObject([{ name: "b" }]);
+    expect(JSON.stringify(of("google_cloud_run_v2_worker_pool"))).toContain('{"name":"DRAIN_TIMEOUT_MS","value":"500"}');
   });
 
   test("warns where nobody stands by", () => {
@@ -77,7 +88,8 @@ describe("a worker pool of candidates", () => {
     ["no candidates", { candidates: 0 }, "candidates is 0"],
     ["no elections", { elections: [] }, "names no election"],
     ["a name too short for a service account", { name: "bill" }, "6 to 30"],
-    ["a name with an underscore", { name: "bill_ing" }, "6 to 30"],
+    ["a name with an underscore", { name: "bill_ing", accountId: "billing" }, "1 to 49"],
+    ["a variable of its own making", { environment: { LEASE_DATABASE: "other" } }, "environment sets LEASE_DATABASE"],
   ])("refuses %s", (_, props, message) => {
     expect(() => workerIn(emptyStack(), props)).toThrow(message);
   });

@@ -1,15 +1,19 @@
-import type { ArgumentFacts, ProviderFacts } from "@leasehold/infra-terrain/testing";
+import type { ArgumentFacts, ProviderFacts } from "@leasehold/test-kit/terrain";
 
 const container: ArgumentFacts = {
   image: "required string",
   command: "list",
   env: { block: { name: "required string", value: "string" } },
+  resources: { max: 1, block: { limits: "map" } },
 };
 
 /** What google says of the arguments that are used here; `npm run compare-providers` compares it with the provider's own bindings. */
-export const google: ProviderFacts = {
+export const google: ProviderFacts & { readonly bindings: string } = {
   source: "hashicorp/google",
-  version: "6.50.0",
+  // Of what is used here, 7.0 changes nothing: https://registry.terraform.io/providers/hashicorp/google/latest/docs/guides/version_7_upgrade
+  version: "7.0.0",
+  // The newest bindings that npm has for everybody to install.
+  boundAt: "6.50.0",
   bindings: "@cdktf/provider-google@16.12.1",
   configuration: { project: "string", region: "string" },
   resources: {
@@ -77,7 +81,7 @@ export const google: ProviderFacts = {
           max: 1,
           block: {
             service_account: "string",
-            containers: { block: { ...container, resources: { max: 1, block: { limits: "map" } } } },
+            containers: { block: container },
           },
         },
       },
@@ -111,6 +115,77 @@ export const google: ProviderFacts = {
         member: "required string",
       },
     },
+    google_cloud_run_v2_job: {
+      arguments: {
+        project: "string",
+        name: "required string",
+        location: "required string",
+        deletion_protection: "bool",
+        template: {
+          min: 1,
+          max: 1,
+          block: {
+            task_count: "number",
+            template: {
+              min: 1,
+              max: 1,
+              block: {
+                service_account: "string",
+                timeout: "string",
+                max_retries: "number",
+                containers: { block: container },
+              },
+            },
+          },
+        },
+      },
+    },
+    google_cloud_run_v2_job_iam_member: {
+      arguments: {
+        project: "string",
+        location: "string",
+        name: "required string",
+        role: "required string",
+        member: "required string",
+      },
+    },
+    google_logging_metric: {
+      arguments: {
+        project: "string",
+        name: "required string",
+        description: "string",
+        filter: "required string",
+        metric_descriptor: { max: 1, block: { metric_kind: "required string", value_type: "required string" } },
+      },
+    },
+    google_monitoring_alert_policy: {
+      arguments: {
+        project: "string",
+        display_name: "required string",
+        combiner: "required string",
+        conditions: {
+          min: 1,
+          block: {
+            display_name: "required string",
+            condition_threshold: {
+              max: 1,
+              block: {
+                filter: "string",
+                comparison: "required string",
+                threshold_value: "number",
+                duration: "required string",
+                evaluation_missing_data: "string",
+                aggregations: {
+                  block: { alignment_period: "string", per_series_aligner: "string", cross_series_reducer: "string" },
+                },
+              },
+            },
+          },
+        },
+        notification_channels: "list",
+        documentation: { max: 1, block: { content: "string", mime_type: "string" } },
+      },
+    },
     google_cloud_scheduler_job: {
       arguments: {
         project: "string",
@@ -119,13 +194,17 @@ export const google: ProviderFacts = {
         schedule: "string",
         time_zone: "string",
         attempt_deadline: "string",
-        retry_config: { max: 1, block: { retry_count: "number" } },
+        retry_config: {
+          max: 1,
+          block: { retry_count: "number", min_backoff_duration: "string", max_backoff_duration: "string" },
+        },
         http_target: {
           max: 1,
           block: {
             uri: "required string",
             http_method: "string",
             oidc_token: { max: 1, block: { service_account_email: "required string", audience: "string" } },
+            oauth_token: { max: 1, block: { service_account_email: "required string" } },
           },
         },
       },

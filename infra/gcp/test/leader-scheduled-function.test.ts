@@ -1,7 +1,10 @@
+import { MemoryLeaseStore } from "@leasehold/core";
+import { onlyAsLeader } from "@leasehold/functions";
+import { warningsOf } from "@leasehold/test-kit/terrain";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
 import { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "@leasehold/infra-gcp";
-import { emptyStack, leasesIn, synthesized } from "./synthesized.ts";
+import { emptyStack, leasesIn, synthesized, type Resource } from "./synthesized.ts";
 
 function functionIn(stack: TerraformStack, props: Partial<LeaderScheduledFunctionProps> = {}): LeaderScheduledFunction {
   const leases = leasesIn(stack);
@@ -43,7 +46,7 @@ describe("a scheduled function", () => {
 
   test("is waited for as long as it may take, and knows how long that is", () => {
     const stack = emptyStack();
-    functionIn(stack, { timeoutMs: 600_000, retryCount: 1, environment: { COLOUR: "red" } });
+    functionIn(stack, { timeoutMs: 600_000, environment: { COLOUR: "red" } });
     const { of } = synthesized(stack);
     expect(of("google_cloud_run_v2_service")).toMatchObject([
       {
@@ -52,9 +55,11 @@ describe("a scheduled function", () => {
           containers: [
             {
               env: [
-                { name: "CLOUD_RUN_TIMEOUT_SECONDS", value: "600" },
                 { name: "GOOGLE_CLOUD_PROJECT", value: "my-project" },
                 { name: "LEASE_DATABASE", value: "leases" },
+                { name: "ELECTION", value: "nightly-report" },
+                { name: "LEADER_SCHEDULE", value: "0 3 * * *" },
+                { name: "CLOUD_RUN_TIMEOUT_SECONDS", value: "600" },
                 { name: "COLOUR", value: "red" },
               ],
             },
@@ -62,7 +67,49 @@ describe("a scheduled function", () => {
         },
       },
     ]);
-    expect(of("google_cloud_scheduler_job")).toMatchObject([{ attempt_deadline: "600s", retry_config: { retry_count: 1 } }]);
+    expect(of("google_cloud_scheduler_job")).toMatchObject([{ attempt_deadline: "600s" }]);
+  });
+
+  test.each([15_000, 60_000, 300_000, 1_800_000])(
+    "is delivered again until the lease of one that died is over (%d ms)",
+    async (timeoutMs) => {
+      const stack = emptyStack();
+      functionIn(stack, { timeoutMs });
+      const [job] = synthesized(stack).of("google_cloud_scheduler_job");
+      const retries = job?.["retry_config"] as Resource;
+      expect(retries["max_backoff_duration"]).toBe(retries["min_backoff_duration"]);
+      // As much as Cloud Scheduler makes of them.
+      expect(retries["retry_count"]).toBe(5);
+      // What a function of this time holds its lease for; of that, a tenth is kept back.
+      const store = new MemoryLeaseStore();
+      const handle = onlyAsLeader({ store, election: "x", remainingMs: timeoutMs }, (leadership) => leadership.remainingMs());
+      const leaseMs = Number(await handle()) / 0.9;
+      expect(leaseMs).toBeGreaterThan(timeoutMs);
+      expect(5 * Number.parseInt(String(retries["min_backoff_duration"]), 10) * 1_000).toBeGreaterThan(leaseMs + 30_000);
+    },
+  );
+
+  test("in two regions has one name, by which an occurrence is known, and an account for each", () => {
+    const stack = emptyStack();
+    const leases = leasesIn(stack);
+    const props = { leases, elections: ["r"], name: "nightly-report", image: "x", schedule: "0 3 * * *" };
+    new LeaderScheduledFunction(stack, "West", { ...props, location: "europe-west1" });
+    expect(() => new LeaderScheduledFunction(stack, "Twin", { ...props, location: "us-east4" })).toThrow(
+      'stack/Twin and stack/West would both make the service account "nightly-report"',
+    );
+    new LeaderScheduledFunction(stack, "East", { ...props, location: "us-east4", accountId: "report-east" });
+    const { of } = synthesized(stack);
+    const jobs = of("google_cloud_scheduler_job").map((each): [string, string] => [String(each["region"]), String(each["name"])]);
+    expect(new Map(jobs)).toEqual(
+      new Map([
+        ["europe-west1", "nightly-report"],
+        ["us-east4", "nightly-report"],
+      ]),
+    );
+    expect(new Set(of("google_service_account").map((account) => String(account["account_id"])))).toEqual(
+      new Set(["nightly-report", "nightly-report-invoker", "report-east", "report-east-invoker"]),
+    );
+    expect(warningsOf(stack)).toEqual([]);
   });
 
   test("is a candidate by a service account that cannot call it", () => {
@@ -80,7 +127,7 @@ describe("a scheduled function", () => {
     ["six fields", { schedule: "0 0 3 * * *" }, "five fields"],
     ["a timeout that Cloud Scheduler does not wait for", { timeoutMs: 3_600_000 }, "would deliver again"],
     ["a timeout of no whole seconds", { timeoutMs: 15_500 }, "whole seconds"],
-    ["too many retries", { retryCount: 6 }, "0 to 5"],
+    ["a variable of its own making", { environment: { ELECTION: "x" } }, "environment sets ELECTION"],
     ["no elections", { elections: [] }, "names no election"],
     ["a name too long for two service accounts", { name: "a".repeat(23) }, "6 to 22"],
   ])("refuses %s", (_, props, message) => {

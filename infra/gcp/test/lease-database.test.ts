@@ -1,4 +1,4 @@
-import { warningsOf } from "@leasehold/infra-terrain/testing";
+import { warningsOf } from "@leasehold/test-kit/terrain";
 import { TerraformVariable } from "cdktn";
 import { describe, expect, test } from "vitest";
 import type { TimeToLive } from "@leasehold/infra-gcp";

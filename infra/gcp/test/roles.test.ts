@@ -1,4 +1,4 @@
-import { warningsOf } from "@leasehold/infra-terrain/testing";
+import { warningsOf } from "@leasehold/test-kit/terrain";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
 import { LeaseDatabase } from "@leasehold/infra-gcp";

@@ -1,4 +1,4 @@
-import { synthesizedFor, type Resource, type Synthesized } from "@leasehold/infra-terrain/testing";
+import { synthesizedFor, type Resource, type Synthesized } from "@leasehold/test-kit/terrain";
 import { TerraformStack, Testing } from "cdktn";
 import { GoogleProvider, LeaseDatabase, type LeaseDatabaseProps } from "@leasehold/infra-gcp";
 import { google } from "./google-facts.ts";
@@ -18,5 +18,5 @@ export type { Resource, Synthesized };
 
 /** The files that a stack is written as. Nothing is looked at that the provider would not take. */
 export function synthesized(stack: TerraformStack): Synthesized {
-  return synthesizedFor(google, stack);
+  return synthesizedFor(stack, google);
 }

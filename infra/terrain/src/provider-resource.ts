@@ -31,15 +31,17 @@ export abstract class ProviderResource<Arguments extends object> extends Terrafo
 /** The configuration of a Terraform provider, with the version whose arguments the resources are written for. */
 export abstract class ResourceProvider<Arguments extends object> extends TerraformProvider {
   static readonly providerName: string;
+  /** @defaultValue `hashicorp/<providerName>` */
+  static readonly providerSource: string | undefined;
   static readonly versionConstraint: string;
 
   readonly #arguments: Arguments;
 
   constructor(scope: Construct, id: string, args: Arguments) {
-    const { providerName, versionConstraint } = new.target;
+    const { providerName, providerSource = `hashicorp/${providerName}`, versionConstraint } = new.target;
     super(scope, id, {
       terraformResourceType: providerName,
-      terraformProviderSource: `hashicorp/${providerName}`,
+      terraformProviderSource: providerSource,
       terraformGeneratorMetadata: { providerName, providerVersionConstraint: versionConstraint },
     });
     this.#arguments = args;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findArgumentFaults, type ProviderFacts } from "../src/testing/index.ts";
+import { findArgumentFaults, type ProviderFacts } from "@leasehold/test-kit/terrain";
 
 const facts: ProviderFacts = {
   source: "example/cloud",

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { compareWithFolder, type ArgumentFacts, type ProviderFacts } from "../src/testing/index.ts";
+import { compareWithFolder, type ArgumentFacts, type ProviderFacts } from "@leasehold/test-kit/terrain";
 
 // Shaped as the generator of the real ones writes.
 const entry = (name: string, value: string, isBlock: boolean, type: string, storage: string): string => `

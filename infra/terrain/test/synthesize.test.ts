@@ -1,7 +1,7 @@
 import { Annotations, Testing, TerraformStack } from "cdktn";
 import { describe, expect, test, vi } from "vitest";
 import { checkElections, granteeId, ProviderResource, synthesize } from "../src/index.ts";
-import { hasTerraform, terraformProviders } from "../src/testing/index.ts";
+import { hasTerraform, terraformProviders } from "@leasehold/test-kit/terrain";
 
 class Box extends ProviderResource<{ name: string; lid: object; tags: Record<string, string> }> {
   static override readonly terraformType: string = "cloud_box";

@@ -6,6 +6,17 @@ import "./node-floor.ts";
 export { Elector, type TryRunOutcome, type WaitOptions } from "./election/elector.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";
 export type { ContactHealth } from "./election/store-contact.ts";
+export type { LastSeen } from "./election/announcements.ts";
+export {
+  EVENT_CHANNEL,
+  LOOK_CHANNEL,
+  RENEWAL_CHANNEL,
+  type ElectorHandle,
+  type Published,
+  type PublishedEvent,
+  type PublishedLook,
+  type PublishedRenewal,
+} from "./election/elector-channels.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
 export type { ElectorOptions } from "./election/elector-options.ts";
 export type {
@@ -29,6 +40,9 @@ export {
 export type { OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
 export type { ClaimedOccurrence } from "./occurrences/occurrence.ts";
 export type { FenceOf } from "./occurrences/fence-of.ts";
+// What to count.
+export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./figures/bounds.ts";
+export { measureElections, type ElectionMeters, type MeasuredElection, type Measurement } from "./figures/measure-elections.ts";
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type {

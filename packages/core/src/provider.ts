@@ -40,9 +40,10 @@ export { checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Occurrences, for who delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptLimits, type AttemptOutcome } from "./occurrences/attempt.ts";
-export { completeInTime } from "./occurrences/complete-in-time.ts";
+export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { fenceOf } from "./occurrences/fence-of.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
+export { checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
@@ -52,6 +53,15 @@ export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, discreet } from "./reporting/discreet.ts";
 export { Journal } from "./reporting/journal.ts";
+export {
+  ELECTION_DIMENSION,
+  isDimensionValue,
+  metricFields,
+  METRICS_NAMESPACE,
+  type Metric,
+  type MetricLine,
+} from "./reporting/metric-line.ts";
+export { toldError } from "./reporting/told-error.ts";
 // Time.
 export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
 export type { Interval } from "./time/interval.ts";

@@ -1,6 +1,17 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { REQUEST_CHANNEL, STATE_CHANNEL, type StateChange, type StoreRequest } from "@leasehold/core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  EVENT_CHANNEL,
+  LOOK_CHANNEL,
+  RENEWAL_CHANNEL,
+  REQUEST_CHANNEL,
+  STATE_CHANNEL,
+  type PublishedEvent,
+  type PublishedLook,
+  type PublishedRenewal,
+  type StateChange,
+  type StoreRequest,
+} from "@leasehold/core";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, RENEW_DEADLINE_MS, VALID_FOR_MS } from "./election-world.ts";
 import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
@@ -20,6 +31,15 @@ afterEach(() => {
   unsubscribe(STATE_CHANNEL, onState);
   unsubscribe(REQUEST_CHANNEL, onRequest);
 });
+
+/** Keeps what is published on a channel until the test is over. */
+function messagesOn<Message>(name: string): Message[] {
+  const messages: Message[] = [];
+  const listener = (message: unknown): void => void messages.push(message as Message);
+  subscribe(name, listener);
+  onTestFinished(() => void unsubscribe(name, listener));
+  return messages;
+}
 
 describe("diagnostics", () => {
   test("publish every state that an elector goes through", async () => {
@@ -96,5 +116,81 @@ describe("diagnostics", () => {
       "put ok 30",
     ]);
     expect(new Set(requests.map(({ store, election }) => `${store} ${election}`))).toEqual(new Set([`faulty ${ELECTION}`]));
+  });
+
+  test("publish every event, with a weak reference to the elector that computes what it is asked", async () => {
+    const events = messagesOn<PublishedEvent>(EVENT_CHANNEL);
+    const world = new ElectionWorld();
+    const a = world.candidate("a");
+    const run = a.run();
+    await world.clock.advance(6_000);
+
+    expect(events.map(({ name }) => name)).toEqual(["standby", "newLeader", "startedLeading", "renewed"]);
+    const [standby, , started] = events;
+    expect(started).toMatchObject({
+      event: { election: ELECTION, term: 1 },
+      candidateId: "a",
+      monotonicMs: world.clock.monotonicMs() - 6_000,
+    });
+    expect(new Set(events.map(({ elector }) => elector)).size).toBe(1);
+    expect(standby?.elector.deref()).toBe(a.elector);
+    run.stop();
+    await run.settled;
+  });
+
+  test("publish each renewal, with how long it took", async () => {
+    const renewals = messagesOn<PublishedRenewal>(RENEWAL_CHANNEL);
+    const world = new ElectionWorld();
+    const a = world.candidate("a", { latencyMs: 30 });
+    const run = a.run();
+    await world.clock.advance(1_000);
+    a.records.failNext("put", { kind: "throttled", retryAfterMs: 200 });
+    await world.clock.advance(5_000);
+
+    const common = { election: ELECTION, candidateId: "a", term: 1 };
+    expect(renewals).toEqual([
+      { ...common, durationMs: 15, outcome: "STORE_THROTTLED" },
+      { ...common, durationMs: 30, outcome: "ok" },
+    ]);
+    run.stop();
+    await world.clock.runUntil(run.settled);
+  });
+
+  test("publish what each look has shown", async () => {
+    const looks = messagesOn<PublishedLook>(LOOK_CHANNEL);
+    const world = new ElectionWorld();
+    const run = world.candidate("a").run();
+    await world.clock.advance(1_000);
+    const standby = world.candidate("b");
+    const standing = standby.run();
+    await world.clock.advance(0);
+
+    expect(looks.map(({ candidateId, snapshot }) => [candidateId, snapshot?.state, snapshot?.holder])).toEqual([
+      ["a", undefined, undefined],
+      ["b", "unknown", "a"],
+    ]);
+    expect(looks[1]?.elector.deref()).toBe(standby.elector);
+    for (const { stop, settled } of [run, standing]) {
+      stop();
+      await world.clock.runUntil(settled);
+    }
+  });
+
+  test("tell who was seen last, and how long ago, by the larger of two clocks", async () => {
+    const world = new ElectionWorld();
+    const run = world.candidate("a").run();
+    const b = world.candidate("b");
+    expect(b.elector.lastSeen).toBeUndefined();
+    await world.clock.advance(1_000);
+    const standing = b.run();
+    await world.clock.advance(0);
+
+    expect(b.elector.lastSeen).toMatchObject({ leader: { candidateId: "a" }, ageMs: 0 });
+    world.clock.freeze(3_000);
+    expect(b.elector.lastSeen).toMatchObject({ leader: { candidateId: "a" }, ageMs: 3_000 });
+    for (const { stop, settled } of [run, standing]) {
+      stop();
+      await world.clock.runUntil(settled);
+    }
   });
 });

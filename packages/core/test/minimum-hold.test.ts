@@ -25,7 +25,7 @@ describe("minimumHoldMs", () => {
     await candidate(HOLD_MS).tryRun(() => clock.advance(2_000));
     await clock.advance(HOLD_MS - 2_001);
 
-    await expect(candidate().tryRun(() => "twin")).resolves.toEqual({ elected: false });
+    await expect(candidate().tryRun(() => "twin")).resolves.toEqual({ elected: false, reason: "held-back" });
     await clock.advance(1);
     await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true, term: 2, result: "next" });
   });
@@ -44,10 +44,10 @@ describe("minimumHoldMs", () => {
     await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true });
   });
 
-  test("applies after a task that threw, too", async () => {
+  test("ends with a task that threw: what is not done may be tried again", async () => {
     await expect(candidate(HOLD_MS).tryRun(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
 
-    await expect(candidate().tryRun(() => "twin")).resolves.toEqual({ elected: false });
+    await expect(candidate().tryRun(() => "again")).resolves.toMatchObject({ elected: true, result: "again" });
   });
 
   test("holds in the very process that released, too, while that is under way and after it has failed", async () => {
@@ -59,10 +59,10 @@ describe("minimumHoldMs", () => {
     connection.failNext("put", { kind: "slow", latencyMs: 0 }, { kind: "lost" }, { kind: "lost" });
     const releasing = first.tryRun(() => "quick");
     await clock.advance(100);
-    await expect(twin()).resolves.toEqual({ elected: false });
+    await expect(twin()).resolves.toEqual({ elected: false, reason: "held-back" });
     await clock.runUntil(releasing);
 
-    await expect(twin()).resolves.toEqual({ elected: false });
+    await expect(twin()).resolves.toEqual({ elected: false, reason: "held-back" });
     await clock.advance(HOLD_MS);
     await expect(twin()).resolves.toMatchObject({ elected: true });
   });

@@ -207,6 +207,22 @@ describe("pushes that lag behind what is read", () => {
     expect(store.nextLookMs(ELECTION, 2_000)).toBeLessThanOrEqual(2_000);
   });
 
+  test("no acquisition is turned down for an older one, which another watch has shown after the newest", async () => {
+    const { service, stored, watch, push, acquire } = scripted();
+    void watch();
+    void watch();
+    const released = stored(3, { termId: null });
+    service.present = released;
+    service.putReply.resolve({ stored: true, version: "v4" });
+    for (const stream of [0, 1, 2]) await push(stored(1), stream);
+    // Of two changes that come at once, a watch may show the later one alone.
+    await push(released, 1);
+    await push(stored(2), 0);
+    await push(stored(2), 2);
+
+    await expect(acquire()).resolves.toMatchObject({ acquired: true });
+  });
+
   test("a version that any of the watches has shown to have passed is known as past", async () => {
     const { stored, states, watch, push } = scripted();
     void watch();

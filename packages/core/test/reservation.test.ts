@@ -40,8 +40,8 @@ describe("a reservation", () => {
     await leadInWest();
     await clock.advance(RESERVED_MS - 1);
 
-    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toEqual({ elected: false });
-    await expect(elector(coldStore()).tryRun(() => "nobody's")).resolves.toEqual({ elected: false });
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toEqual({ elected: false, reason: "held-back" });
+    await expect(elector(coldStore()).tryRun(() => "nobody's")).resolves.toEqual({ elected: false, reason: "held-back" });
     await expect(elector(coldStore(), WEST).tryRun(() => "west")).resolves.toMatchObject({ elected: true, result: "west" });
   });
 
@@ -51,7 +51,7 @@ describe("a reservation", () => {
     await clock.advance(5_000);
     await store.renew(lease, LIMITS);
     await clock.advance(RESERVED_MS - 1);
-    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toEqual({ elected: false });
+    await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toEqual({ elected: false, reason: "held-back" });
     await clock.advance(1);
 
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, term: 2 });

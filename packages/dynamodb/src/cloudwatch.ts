@@ -1,11 +1,17 @@
 import { ConfigurationError, systemClock, type Clock, type Elector } from "@leasehold/core";
-import { holderElapsedMs, instantOf, type Instant } from "@leasehold/core/provider";
+import {
+  ELECTION_DIMENSION,
+  holderElapsedMs,
+  instantOf,
+  isDimensionValue,
+  metricFields,
+  METRICS_NAMESPACE,
+  type Instant,
+} from "@leasehold/core/provider";
 import { warnOnce } from "./warning.ts";
 
-/** The namespace of every metric. */
-export const METRICS_NAMESPACE = "Leasehold";
-/** The one dimension of every metric; its value is the election's name. */
-export const ELECTION_DIMENSION = "Election";
+export { ELECTION_DIMENSION, METRICS_NAMESPACE };
+
 /** The names of the metrics. */
 export const METRIC_NAMES: {
   /** 1 while this candidate leads, else 0: once a minute, and at each change. Its maximum over all candidates says whether anybody leads. */
@@ -30,8 +36,6 @@ export interface PublishedMetrics extends Disposable {
 }
 
 const MINUTE_MS = 60_000;
-/** The texts that CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
-const DIMENSION_VALUE = /^(?=.*[!-~])[ -~]{1,255}$/;
 
 /**
  * Writes what alarms need to know of a candidate to standard output, as lines of CloudWatch's embedded metric format. On
@@ -56,7 +60,7 @@ export function publishMetrics(elector: Elector, options: PublishMetricsOptions 
 
 /** @throws {ConfigurationError} unless CloudWatch takes this election's name as the value of a dimension. */
 export function checkElectionDimension(election: string): void {
-  if (DIMENSION_VALUE.test(election)) return;
+  if (isDimensionValue(election)) return;
   throw new ConfigurationError(
     `CloudWatch takes printable ASCII characters alone as the value of a dimension, and the election is called ${JSON.stringify(election)}. Give it another name, or do without these metrics.`,
     { election },
@@ -121,25 +125,21 @@ class ElectorMetrics {
     this.#stops.push(cancel);
   }
 
-  /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
   #publish(values: Values, term?: number): void {
     const { election, candidateId } = this.#elector;
     const line = {
-      _aws: {
-        Timestamp: Math.floor(this.#clock.wallMs()),
-        CloudWatchMetrics: [
-          {
-            Namespace: METRICS_NAMESPACE,
-            Dimensions: [[ELECTION_DIMENSION]],
-            Metrics: Object.keys(values).map((Name) => ({ Name, Unit: Name === METRIC_NAMES.transitions ? "Count" : "None" })),
-          },
-        ],
-      },
-      [ELECTION_DIMENSION]: election,
+      ...metricFields({
+        wallMs: this.#clock.wallMs(),
+        dimension: [ELECTION_DIMENSION, election],
+        metrics: Object.entries(values).map(([name, value]) => ({
+          name,
+          unit: name === METRIC_NAMES.transitions ? "Count" : "None",
+          value,
+        })),
+      }),
       // For those who search the log: a dimension of its own for each candidate would be a metric of its own to pay for.
       CandidateId: candidateId,
       ...(term === undefined ? {} : { Term: term }),
-      ...values,
     };
     try {
       this.#write(`${JSON.stringify(line)}\n`);

@@ -1,3 +1,3 @@
 export { FirestoreLeaseStore } from "./firestore-lease-store.ts";
 export type { FirestoreOccurrenceStore } from "./firestore-occurrence-store.ts";
-export type { FirestoreLeaseStoreOptions } from "./options.ts";
+export { KEEPALIVE, type FirestoreLeaseStoreOptions } from "./options.ts";

@@ -19,7 +19,9 @@ export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> =
 };
 
 /**
- * The settings that find a connection that a router has forgotten: without pings, calls on it time out for as long as the
+ * The settings of a `Firestore` that find a connection that a router has forgotten: without pings, calls on it time out for as long as the
  * system keeps the socket, which is a quarter of an hour on Linux. Google's services put up with no more of them.
  */
-export const KEEPALIVE = { grpcOptions: { "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 10_000 } };
+export const KEEPALIVE: { readonly grpcOptions: Readonly<Record<string, number>> } = {
+  grpcOptions: { "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 10_000 },
+};

@@ -5,6 +5,7 @@ import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
+import type { QueueSource } from "./platform.ts";
 
 export interface AzureFunctionOptions {
   /**
@@ -25,6 +26,9 @@ const EARLY_MS = 60_000;
 /**
  * Wraps a handler of the v4 model's `app.timer` so that it runs only where its invocation leads. Its candidateId names
  * the function and the invocation.
+ *
+ * A timer is delivered again, by its retry policy or after its host has died, for the same function app, function and time:
+ * those name its deliveries.
  *
  * An occurrence is `scheduleStatus.next` of the timer, which is when this very invocation was due
  * (https://github.com/Azure/azure-functions-dotnet-worker/issues/954), and the function's name. A timer without a
@@ -51,6 +55,11 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
       options: ["functionTimeoutMs"],
       remainingMs: () => timeoutMs,
       candidateId: (_, { functionName, invocationId }) => `${functionName}-${invocationId}`,
+      delivery: deliveryOf,
+      // An NCRONTAB expression has seconds; a schedule by a time span has fractions of them.
+      cronGrainMs: 1_000,
+      queue: (_, context) => queueOf(context),
+      write: (line, _, context) => context.log(line),
       occurrence: (trigger, context) => scheduledOccurrence(options.clock ?? systemClock, trigger, context),
     },
     options,
@@ -67,6 +76,32 @@ function scheduledOccurrence(clock: Clock, trigger: unknown, { functionName }: I
   throw new ConfigurationError(
     `The timer's scheduleStatus.next is ${scheduleStatus?.next}, which is yet to come: this invocation is none of the schedule's. Leave runOnStartup off, or pass 'occurrence'.`,
   );
+}
+
+/** https://learn.microsoft.com/azure/app-service/reference-app-settings */
+function deliveryOf(trigger: unknown, { functionName }: InvocationContext): string | undefined {
+  const { next } = ((trigger ?? {}) as Partial<Timer>).scheduleStatus ?? {};
+  const { WEBSITE_SITE_NAME: site = "", REGION_NAME: region = "" } = process.env;
+  return next === undefined ? undefined : [region, site, functionName, next].join("/");
+}
+
+/** The triggers that settle a message, or go on behind it, once a function has returned. */
+const QUEUES: Readonly<Record<string, string>> = {
+  serviceBusTrigger: "Service Bus",
+  queueTrigger: "a storage queue",
+  blobTrigger: "a container of blobs",
+  eventHubTrigger: "Event Hubs",
+  cosmosDBTrigger: "the change feed of Cosmos DB",
+  sqlTrigger: "the change tracking of SQL",
+  mysqlTrigger: "the change tracking of MySQL",
+  kafkaTrigger: "Kafka",
+  rabbitMQTrigger: "RabbitMQ",
+};
+
+function queueOf({ options }: Partial<InvocationContext>): QueueSource | undefined {
+  const type = options?.trigger.type ?? "";
+  const name = Object.hasOwn(QUEUES, type) ? QUEUES[type] : undefined;
+  return name === undefined ? undefined : { name, advice: "throws" };
 }
 
 /** A setting such as 00:10:00, or 1.00:00:00 for a day, or -1 for none. */

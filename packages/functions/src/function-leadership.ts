@@ -1,5 +1,6 @@
 import type { FenceOf, Leadership, LeaseStore } from "@leasehold/core";
 import { fenceOf } from "@leasehold/core/provider";
+import { claimValue } from "./claim-value.ts";
 import type { ClaimedOccurrence } from "./occurrence.ts";
 
 /**
@@ -19,12 +20,20 @@ export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership,
   readonly occurrence?: ClaimedOccurrence | undefined;
 }
 
+/** The facts of a leadership that its invocation knows. */
+export interface LeadershipFacts {
+  /** The handler renews, rather than a timer. */
+  readonly renewsByHand: boolean;
+  /** What names the request. */
+  readonly delivery: string | undefined;
+  readonly occurrence: ClaimedOccurrence | undefined;
+}
+
 /** @param store the one that the leadership was won on; that of the occurrences has a fence of its own, if any. */
 export function functionLeadership<Store>(
   leadership: Leadership,
   store: LeaseStore,
-  renewsByHand: boolean,
-  occurrence: ClaimedOccurrence | undefined,
+  { renewsByHand, delivery, occurrence }: LeadershipFacts,
 ): FunctionLeadership<Store> {
   return {
     ...leadership,
@@ -33,6 +42,9 @@ export function functionLeadership<Store>(
       // Also once the signal has aborted: what the work needs to stop is covered by the lease, too.
       if (renewsByHand) await leadership.renew();
       leadership.signal.throwIfAborted();
+    },
+    async publish(value) {
+      await leadership.publish(claimValue(value, delivery) ?? value);
     },
     fence: fenceOf<Store>(leadership, store, occurrence ? "occurrences" : "elections"),
     ...(occurrence ? { occurrence } : {}),

@@ -2,48 +2,35 @@ import {
   ConfigurationError,
   systemClock,
   type Clock,
-  type Leader,
   type Leadership,
   type LeadershipOf,
   type LeaderTask,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type OccurrenceStore,
 } from "@leasehold/core";
 import {
-  completeInTime,
+  checkWhenDue,
+  completeWhileClaimed,
   DEFAULT_RETENTION_MS,
-  MAX_NAME_BYTES,
   occurrenceId,
   type AttemptOutcome,
   type Occurrence,
 } from "@leasehold/core/provider";
-import { attemptInTime, type AttemptOptions } from "./attempt-in-time.ts";
+import type { AttemptOptions } from "./attempt-in-time.ts";
 import { earlierOccurrences } from "./catch-up.ts";
+import { claimValue } from "./claim-value.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
+import { begin, budgetNow, type Invocation } from "./invocation.ts";
+import { InvocationReport } from "./invocation-report.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
-import {
-  checkGateOptions,
-  leasesOf,
-  occurrencesFor,
-  reservationOf,
-  type AnyOptions,
-  type NotElected,
-  type OncePerTickOptions,
-  type OnlyAsLeaderOptions,
-} from "./options.ts";
-import { timeBudget, type TimeBudget } from "./time-budget.ts";
-
-/** The facts that a platform gives of an invocation. */
-export interface Platform<Args extends readonly unknown[]> {
-  /** The names of the options that it has beside those of every gate. */
-  readonly options?: readonly string[];
-  /** Returns how long until it ends the invocation, in milliseconds. */
-  readonly remainingMs: (...args: Args) => number;
-  /** Returns the name by which a person finds the invocation again. */
-  readonly candidateId?: (...args: Args) => string | undefined;
-  /** Returns the occurrence of its schedule. @throws {ConfigurationError} if the event does not name it. */
-  readonly occurrence?: (...args: Args) => Occurrence;
-}
+import { noteRun } from "./last-run.ts";
+import { lead, type LeadOptions } from "./lead.ts";
+import { checkGateOptions, leasesOf, occurrencesFor, reservationOf } from "./option-checks.ts";
+import { warnOfRate } from "./off-grid.ts";
+import type { AnyOptions, NotElected, OncePerTickOptions, OnlyAsLeaderOptions } from "./options.ts";
+import type { Platform } from "./platform.ts";
+import { refuseQueue } from "./queue-refusal.ts";
 
 /** A handler of the user's: its own arguments, and the leadership after them. */
 export type LeaderHandler<Args extends readonly unknown[], Store, Result> = (
@@ -60,14 +47,7 @@ export function gate<Args extends readonly unknown[], Store extends LeaseStore, 
   return async (...args) => await gated.deliver(args);
 }
 
-/** One invocation on its way through the gate. */
-interface Invocation<Args> {
-  readonly args: Args;
-  /** The instants at which the signal aborts and the platform ends it all, by the monotonic clock. */
-  readonly endMs: number;
-  readonly platformEndMs: number;
-  readonly budget: TimeBudget;
-}
+type Waits = Pick<LeadOptions<LeaseStore>, "waitEndMs" | "openEndMs" | "mayBeHeldBack">;
 
 /** An occurrence that an invocation tries to claim. */
 type Claim = Occurrence & { readonly caughtUp: boolean };
@@ -102,35 +82,44 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
 
   async deliver(args: Args): Promise<Result | Standby> {
     const { onUnavailable = "throw", onStandby } = this.#options;
-    const outcome = await this.#lead(this.#begin(args));
-    if (outcome.elected) return outcome.result as Result;
-    if ("unavailable" in outcome && onUnavailable === "throw") throw outcome.unavailable;
-    const leader: Leader | undefined = "leader" in outcome ? outcome.leader : undefined;
-    if (onStandby) return await onStandby(leader, ...args);
-    return { elected: false, ...(leader ? { leader } : {}) } satisfies NotElected as Standby;
+    const invocation = begin(this.#platform, this.#options, this.#capabilities, args);
+    const report = this.#reportOn(invocation);
+    const outcome = await this.#lead(invocation, report).catch((error: unknown) => {
+      report.failed(error);
+      throw error;
+    });
+    if (outcome.elected) {
+      report.ran();
+      return outcome.result as Result;
+    }
+    if ("unavailable" in outcome && onUnavailable === "throw") {
+      report.failed(outcome.unavailable);
+      throw outcome.unavailable;
+    }
+    const standby = notElected(outcome);
+    report.skipped(standby);
+    return onStandby ? await onStandby(standby, ...args) : (standby as Standby);
   }
 
-  #begin(args: Args): Invocation<Args> {
-    const remainingMs = this.#platform.remainingMs(...args);
-    const budget = timeBudget(remainingMs, this.#options, this.#capabilities);
-    const nowMs = this.#clock.monotonicMs();
-    return { args, endMs: nowMs + budget.workMs, platformEndMs: nowMs + remainingMs, budget };
+  #reportOn(invocation: Invocation<Args>): InvocationReport<Args> {
+    const { logger, election } = this.#options;
+    const electionVaries = typeof election === "function";
+    return new InvocationReport({ platform: this.#platform, invocation, electionVaries, logger, clock: this.#clock });
   }
 
-  /** Returns an invocation with a budget for what is left of it: a lease for all of it would outlast a crash for too long. */
-  #continued(invocation: Invocation<Args>): Invocation<Args> {
-    const remainingMs = invocation.platformEndMs - this.#clock.monotonicMs();
-    return { ...invocation, budget: timeBudget(remainingMs, this.#options, this.#capabilities) };
-  }
-
-  async #lead(invocation: Invocation<Args>): Promise<AttemptOutcome<Result>> {
+  async #lead(invocation: Invocation<Args>, report: InvocationReport<Args>): Promise<AttemptOutcome<Result>> {
     const options = this.#options;
-    if (options.gate === "oncePerTick") return await this.#leadOccurrences(invocation, options);
-    const { store, election, minimumHoldMs } = options;
+    refuseQueue(this.#platform.queue?.(...invocation.args), options.onStandby, invocation.election);
+    if (options.gate === "oncePerTick") return await this.#leadOccurrences(invocation, report, options);
+    const { store, minimumHoldMs } = options;
+    const { election, waitEndMs, endMs: openEndMs } = invocation;
     const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
-    return await this.#attempt(invocation, { store, election, minimumHoldMs, reservation }, (leadership) =>
-      this.#handle(invocation, leadership, store),
-    );
+    const lease = { store, election, minimumHoldMs, reservation };
+    return await this.#claim(invocation, { lease, waitEndMs, openEndMs, mayBeHeldBack: true }, async (leadership) => {
+      const result = await this.#handle(invocation, leadership, store);
+      report.did(leadership.term, false);
+      return result;
+    });
   }
 
   /**
@@ -139,21 +128,29 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
    */
   async #leadOccurrences(
     invocation: Invocation<Args>,
+    report: InvocationReport<Args>,
     options: OncePerTickOptions<Args, Store, Standby>,
   ): Promise<AttemptOutcome<Result>> {
-    const { retentionMs = DEFAULT_RETENTION_MS, catchUp, signal, election } = options;
+    const { retentionMs = DEFAULT_RETENTION_MS, catchUp, signal } = options;
+    const { election } = invocation;
     const delivered = (options.occurrence ?? this.#platform.occurrence)?.(...invocation.args) as Occurrence;
-    occurrenceId(delivered, PASS_OCCURRENCE);
+    report.concerns(occurrenceId(delivered, PASS_OCCURRENCE));
+    if (!options.occurrence) warnOfRate(delivered, this.#platform.cronGrainMs, options.logger);
     const { name, scheduledMs } = delivered;
-    const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, this.#clock.wallMs()) : [];
+    const wallMs = this.#clock.wallMs();
+    // Late enough, the store may have forgotten that it was done: it would be done again.
+    checkWhenDue("The occurrence's scheduledMs", { scheduledMs, retentionMs, wallMs });
+    const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, wallMs) : [];
     const failures: unknown[] = [];
     const noteFailure = (error: unknown): undefined => void failures.push(error);
-    const outcome = await this.#leadOccurrence(invocation, options, { name, scheduledMs, caughtUp: false }).catch(noteFailure);
+    const outcome = await this.#leadOccurrence(invocation, report, options, { name, scheduledMs, caughtUp: false }).catch(
+      noteFailure,
+    );
     let last = outcome;
     for (const occurrence of earlier) {
       if (isUnavailable(last) || this.#clock.monotonicMs() >= invocation.endMs || signal?.aborted) break;
       const claim = { ...occurrence, caughtUp: true };
-      last = await this.#leadOccurrence(this.#continued(invocation), options, claim).catch(noteFailure);
+      last = await this.#leadOccurrence(invocation, report, options, claim).catch(noteFailure);
     }
     if (failures.length > 1) throw new AggregateError(failures, `${failures.length} occurrences of '${election}' failed.`);
     if (!outcome || failures.length > 0) throw failures[0];
@@ -163,44 +160,71 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   /** Leads for one occurrence, which is done once the handler has settled well. */
   async #leadOccurrence(
     invocation: Invocation<Args>,
+    report: InvocationReport<Args>,
     options: OncePerTickOptions<Args, Store, Standby>,
     claim: Claim,
   ): Promise<AttemptOutcome<Result>> {
-    const store = occurrencesFor(options);
-    return await this.#attempt(invocation, { store, election: occurrenceId(claim, PASS_OCCURRENCE) }, async (leadership) => {
+    const store = occurrencesFor(options, invocation.election);
+    const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE) };
+    // What nobody has claimed, nobody would do; and who is here for another occurrence does not wait for this one.
+    const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
+    return await this.#claim(invocation, { lease, waitEndMs, openEndMs, mayBeHeldBack: false }, async (leadership) => {
       const result = await this.#handle(invocation, leadership, store, claim);
-      await completeInTime(leadership, this.#clock, invocation.platformEndMs);
+      await completeWhileClaimed(leadership, this.#clock, invocation.platformEndMs);
+      report.did(leadership.term, claim.caughtUp);
+      if (!claim.caughtUp) await this.#noteRun(invocation, store, leadership, claim);
       return result;
     });
   }
 
-  async #attempt<Leases extends LeaseStore>(
-    { args, endMs, budget }: Invocation<Args>,
-    options: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation">,
+  async #noteRun(
+    { platformEndMs }: Invocation<Args>,
+    store: OccurrenceStore,
+    { election: occurrence, term: attempt, candidateId }: Leadership,
+    { scheduledMs }: Claim,
+  ): Promise<void> {
+    const run = { occurrence, scheduledMs, attempt, doneMs: this.#clock.wallMs() };
+    await noteRun(store, run, { candidateId, leftMs: platformEndMs - this.#clock.monotonicMs() });
+  }
+
+  async #claim<Leases extends LeaseStore>(
+    invocation: Invocation<Args>,
+    {
+      lease,
+      ...waits
+    }: Waits & { readonly lease: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation"> },
     task: LeaderTask<Result, LeadershipOf<Leases>>,
   ): Promise<AttemptOutcome<Result>> {
-    const { value, renewal, signal, logger } = this.#options;
-    return await attemptInTime(
-      {
-        ...options,
-        ...budget.timing,
-        releaseTimeoutMs: budget.releaseTimeoutMs,
+    const { value, renewal, signal, logger, onClaimed = "throw" } = this.#options;
+    const { candidateId, delivery, endMs } = invocation;
+    const attempt = (): AttemptOptions<Leases> => {
+      const { timing, releaseTimeoutMs } = budgetNow(invocation, this.#options, this.#capabilities, this.#clock);
+      return {
+        ...lease,
+        ...timing,
+        releaseTimeoutMs,
         clock: this.#clock,
-        candidateId: label(this.#platform.candidateId?.(...args)),
-        value,
+        candidateId,
+        value: claimValue(value, delivery),
         renewal: renewal === "background" ? "scheduled" : "manual",
         signal,
         logger,
         endMs,
-      },
-      task,
-    );
+      };
+    };
+    return await lead({ attempt, ...waits, delivery, onClaimed }, task);
   }
 
-  async #handle({ args }: Invocation<Args>, leadership: Leadership, store: LeaseStore, claim?: Claim): Promise<Result> {
+  async #handle(
+    { args, delivery }: Invocation<Args>,
+    leadership: Leadership,
+    store: LeaseStore,
+    claimed?: Claim,
+  ): Promise<Result> {
     const renewsByHand = this.#options.renewal !== "background";
-    const occurrence = claim && { ...claim, id: leadership.election, attempt: leadership.term };
-    return await this.#handler(...args, functionLeadership<Store>(leadership, store, renewsByHand, occurrence));
+    const occurrence = claimed && { ...claimed, id: leadership.election, attempt: leadership.term };
+    const facts = { renewsByHand, delivery, occurrence };
+    return await this.#handler(...args, functionLeadership<Store>(leadership, store, facts));
   }
 }
 
@@ -208,7 +232,9 @@ function isUnavailable(outcome: AttemptOutcome<unknown> | undefined): boolean {
   return outcome !== undefined && "unavailable" in outcome;
 }
 
-/** Returns a label that any store takes: the text may come from a request. */
-function label(text: string | undefined): string | undefined {
-  return text?.replace(/[^\x20-\x7e]/g, "?").slice(0, MAX_NAME_BYTES);
+function notElected(outcome: AttemptOutcome<unknown> & { readonly elected: false }): NotElected {
+  if ("unavailable" in outcome) return { elected: false, reason: "unavailable" };
+  const { reason, leader } = outcome;
+  if (leader) return { elected: false, reason: "claimed", leader };
+  return { elected: false, reason: reason === "done" ? "done" : "held-back" };
 }

@@ -4,8 +4,10 @@ import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { HeldResponse } from "./held-response.ts";
+import { writeToStandardOutput, type Report } from "./invocation-report.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
+import type { QueueSource } from "./platform.ts";
 
 export interface GoogleCloudOptions {
   /** The time limit of the service or the job, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's task 600_000 */
@@ -16,13 +18,32 @@ export interface GoogleCloudOptions {
 const DEFAULT_FUNCTION_TIMEOUT_MS = 60_000;
 const DEFAULT_TASK_TIMEOUT_MS = 600_000;
 const OWN_OPTIONS: readonly (keyof GoogleCloudOptions)[] = ["timeoutMs"];
+/** https://cloud.google.com/logging/docs/structured-logging */
+const TO_CLOUD_LOGGING = {
+  write: writeToStandardOutput,
+  reportFields: ({ level }: Report) => ({ severity: { debug: "DEBUG", info: "INFO", warn: "WARNING", error: "ERROR" }[level] }),
+};
 const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
+/** The first of the statuses that say that a request has failed. https://www.rfc-editor.org/rfc/rfc9110#section-15 */
+const FAILURE_STATUS = 400;
+
+/** The handler has settled, and answered that it has failed: it is not done. */
+class AnsweredAsFailed extends Error {
+  override readonly name: string = "AnsweredAsFailed";
+
+  constructor(statusCode: number) {
+    super(`The handler answered ${statusCode}: it has failed.`);
+  }
+}
 
 /**
  * Wraps an HTTP handler of the Functions Framework so that it runs only where its invocation leads. The response is
  * sent once the lease is given up, unless it is streamed or somebody waits for it to be sent. A delivery that does not lead is answered with 200 and what
  * `onStandby` returns, as JSON, so that Cloud Scheduler does not deliver it again.
  *
+ * A handler that answers with a status from 400 has failed, as one that throws: its occurrence is not done, and the answer is sent.
+ *
+ * A delivery is named by the job (or the task of Cloud Tasks), the host that it calls (the region's, but behind a load balancer) and the scheduled time.
  * An occurrence is what Cloud Scheduler says in `X-CloudScheduler-ScheduleTime` and `X-CloudScheduler-JobName`.
  * Google does not pass its timeouts to a function that was deployed as a service: pass `timeoutMs`.
  *
@@ -46,15 +67,27 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
       options: OWN_OPTIONS,
       remainingMs: () => timeoutMs,
       candidateId: ({ executionId }) => candidateId(executionId),
+      delivery: deliveryOverHttp,
       occurrence: scheduledByCloudScheduler,
+      // https://cloud.google.com/scheduler/docs/configuring/cron-job-schedules
+      cronGrainMs: 60_000,
+      queue: ({ headers, body }) => (headers[TASK] === undefined ? pushedMessage(headers, body) : CLOUD_TASKS),
+      ...TO_CLOUD_LOGGING,
     },
     options,
     async (request, response, leadership): Promise<typeof ANSWERED_BY_HANDLER> => {
       // Whoever waits for a response that is held back to be sent would wait for ever.
-      const letGo = (): void => held.get(response)?.letGo();
+      const answer = held.get(response);
+      const letGo = (): void => answer?.letGo();
       leadership.signal.addEventListener("abort", letGo, { once: true });
+      // What was answered for the occurrence before says nothing of this one.
+      if (leadership.occurrence?.caughtUp) response.statusCode = 200;
+      const isFirst = answer?.isGiven === false;
       try {
         await handler(request, response, leadership);
+        // Of two answers the platform gets the first.
+        const { statusCode } = isFirst ? answer : response;
+        if (statusCode >= FAILURE_STATUS) throw new AnsweredAsFailed(statusCode);
         return ANSWERED_BY_HANDLER;
       } finally {
         leadership.signal.removeEventListener("abort", letGo);
@@ -69,6 +102,11 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
       if (standby !== ANSWERED_BY_HANDLER && !answer.isGiven) response.status(200).json(standby ?? null);
       answer.letGo();
     } catch (error) {
+      // The handler has told the platform itself.
+      if (error instanceof AnsweredAsFailed && answer.isGiven && answer.statusCode >= FAILURE_STATUS) {
+        answer.letGo();
+        return;
+      }
       // Whatever the handler has answered: the platform is to know.
       answer.drop();
       throw error;
@@ -89,7 +127,15 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
 ): (event: CloudEvent<Data>) => Promise<Result | Standby> {
   const timeoutMs = options?.timeoutMs ?? runTimeoutMs();
   const gated = gate<[CloudEvent<Data>], Store, Result, Standby>(
-    { options: OWN_OPTIONS, remainingMs: () => timeoutMs, candidateId: ({ id }) => candidateId(id), occurrence: theEventItself },
+    {
+      options: OWN_OPTIONS,
+      remainingMs: () => timeoutMs,
+      candidateId: ({ id }) => candidateId(id),
+      delivery: deliveryOfEvent,
+      occurrence: theEventItself,
+      queue: ({ type }) => (type === MESSAGE_PUBLISHED ? PUBSUB : undefined),
+      ...TO_CLOUD_LOGGING,
+    },
     options,
     handler,
   );
@@ -110,8 +156,15 @@ export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = No
 ): () => Promise<Result | Standby> {
   const timeoutMs = options?.timeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
   const { CLOUD_RUN_EXECUTION: execution, CLOUD_RUN_TASK_INDEX: task = "0", CLOUD_RUN_TASK_ATTEMPT: tries = "0" } = process.env;
-  const name = execution && { candidateId: () => `${execution}-${task}-${tries}` };
-  return gate<[], Store, Result, Standby>({ options: OWN_OPTIONS, remainingMs: () => timeoutMs, ...name }, options, work);
+  const names = execution && {
+    candidateId: () => `${execution}-${task}-${tries}`,
+    delivery: () => `${execution}-${task}`,
+  };
+  return gate<[], Store, Result, Standby>(
+    { options: OWN_OPTIONS, remainingMs: () => timeoutMs, ...names, ...TO_CLOUD_LOGGING },
+    options,
+    work,
+  );
 }
 
 function runTimeoutMs(): number {
@@ -125,16 +178,49 @@ function candidateId(id: string | undefined): string | undefined {
 }
 
 /** https://cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations.jobs#HttpTarget */
-function scheduledByCloudScheduler(request: Request): Occurrence {
-  const scheduledMs = scheduledMsOf(
-    request.get("x-cloudscheduler-scheduletime"),
-    "The header X-CloudScheduler-ScheduleTime",
-    PASS_OCCURRENCE,
-  );
+function scheduledByCloudScheduler({ headers }: Request): Occurrence {
+  const { "x-cloudscheduler-jobname": job, "x-cloudscheduler-scheduletime": scheduled } = headers;
+  const scheduledMs = scheduledMsOf(scheduled, "The header X-CloudScheduler-ScheduleTime", PASS_OCCURRENCE);
   // Of a full name, which has the region in it, what comes last is the same in every region.
-  return { name: request.get("x-cloudscheduler-jobname")?.split("/").at(-1) ?? "", scheduledMs };
+  return {
+    name:
+      String(job ?? "")
+        .split("/")
+        .at(-1) ?? "",
+    scheduledMs,
+  };
 }
 
 function theEventItself({ id, time }: CloudEvent<unknown>): Occurrence {
   return { name: id, scheduledMs: scheduledMsOf(time, "The event's time", PASS_OCCURRENCE) };
+}
+
+/** A job of one name in two regions is two requests: the host that each calls is its region's own. */
+function deliveryOverHttp({ headers }: Request): string | undefined {
+  const { host, "x-cloudscheduler-jobname": job, "x-cloudscheduler-scheduletime": scheduled, [TASK]: task } = headers;
+  if (task !== undefined) return [host, headers["x-cloudtasks-queuename"], task].join(" ");
+  return scheduled === undefined ? undefined : [host, job, scheduled].join(" ");
+}
+
+/** Two subscriptions of one topic deliver the same message each: they are two requests. */
+function deliveryOfEvent({ id, source, data }: CloudEvent<unknown>): string {
+  const { subscription } = (data ?? {}) as { readonly subscription?: unknown };
+  return [source, ...(typeof subscription === "string" ? [subscription] : []), id].join(" ");
+}
+
+const MESSAGE_PUBLISHED = "google.cloud.pubsub.topic.v1.messagePublished";
+const PUBSUB: QueueSource = { name: "Pub/Sub", advice: "throws" };
+const CLOUD_TASKS: QueueSource = { name: "Cloud Tasks", advice: "throws" };
+/** https://cloud.google.com/tasks/docs/creating-http-target-tasks#handler */
+const TASK = "x-cloudtasks-taskname";
+
+/** The header that names the subscription where a message is unwrapped, and its metadata written. https://cloud.google.com/pubsub/docs/payload-unwrapping */
+const UNWRAPPED = "x-goog-pubsub-subscription-name";
+
+/** https://cloud.google.com/pubsub/docs/push#properties_of_a_push_subscription */
+function pushedMessage(headers: Request["headers"], body: unknown): QueueSource | undefined {
+  if (headers[UNWRAPPED] !== undefined) return PUBSUB;
+  const { message, subscription } = (body ?? {}) as { readonly message?: unknown; readonly subscription?: unknown };
+  const isPushed = typeof subscription === "string" && typeof message === "object" && message !== null && "messageId" in message;
+  return isPushed ? PUBSUB : undefined;
 }

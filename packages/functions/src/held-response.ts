@@ -50,6 +50,11 @@ export class HeldResponse {
     return this.#held !== undefined || this.#response.headersSent;
   }
 
+  /** The status of the answer, or of one that would be given now. */
+  get statusCode(): number {
+    return this.#held?.head.statusCode ?? this.#response.statusCode;
+  }
+
   /** Sends what was held back; from here on the response is as it was. */
   letGo(): void {
     const held = this.#restore();

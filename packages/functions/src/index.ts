@@ -1,7 +1,9 @@
+export { AlreadyClaimedError } from "./already-claimed-error.ts";
 export type { Occurrence } from "@leasehold/core/provider";
 export type { CatchUp } from "./catch-up.ts";
 export type { FunctionLeadership } from "./function-leadership.ts";
 export type { LeaderHandler } from "./gate.ts";
+export { lastRun, type LastRun, type LastRunOptions } from "./last-run.ts";
 export type { ClaimedOccurrence } from "./occurrence.ts";
 export { onlyAsLeader, type AnyPlatformOptions } from "./only-as-leader.ts";
 export type {
@@ -10,5 +12,6 @@ export type {
   NotElected,
   OncePerTickOptions,
   OnlyAsLeaderOptions,
+  SkipReason,
   StickyOptions,
 } from "./options.ts";

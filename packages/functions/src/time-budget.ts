@@ -56,7 +56,8 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   const renewIntervalMs = leaseDurationMs / 3;
   // Time to stop before the leadership is over, where the lease and not the platform ends it.
   const renewDeadlineMs = validForMs - Math.min(Math.max(marginMs, 1), validForMs / 10);
-  const attemptTimeoutMs = Math.min(MAX_ATTEMPT_MS, (renewDeadlineMs - renewIntervalMs) / 2);
+  // Two fit, however their sum is rounded: so, whole milliseconds.
+  const attemptTimeoutMs = Math.min(MAX_ATTEMPT_MS, Math.floor((renewDeadlineMs - renewIntervalMs) / 2));
   return {
     workMs,
     releaseTimeoutMs,

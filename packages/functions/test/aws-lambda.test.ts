@@ -21,24 +21,27 @@ function context(awsRequestId = "8476a536"): Context {
   return { functionName: "billing", awsRequestId, getRemainingTimeInMillis } as Context;
 }
 
-function scheduled(region = "eu-central-1", time = "2026-11-20T03:00:00Z"): ScheduledEvent {
+function scheduled(region = "eu-central-1", time = "2025-12-30T03:00:00Z"): ScheduledEvent {
   return { id: region, time, region, resources: [`arn:aws:events:${region}:123456789012:rule/nightly`] } as ScheduledEvent;
 }
 
 test("names the function and the request, and passes on the event and the context", async () => {
-  const handler = onlyAsLeader({ store, election: ELECTION, clock }, (event, { awsRequestId }, { candidateId }) => {
-    return { time: event.time, awsRequestId, candidateId };
-  });
+  const handler = onlyAsLeader(
+    { store, election: ELECTION, clock, logger: false },
+    (event, { awsRequestId }, { candidateId }) => {
+      return { time: event.time, awsRequestId, candidateId };
+    },
+  );
 
   await expect(handler(scheduled(), context())).resolves.toEqual({
-    time: "2026-11-20T03:00:00Z",
+    time: "2025-12-30T03:00:00Z",
     awsRequestId: "8476a536",
     candidateId: "billing-8476a536",
   });
 });
 
 test("has the time that the context says is left", async () => {
-  const handler = onlyAsLeader({ store, election: ELECTION, clock }, async (_event, invocation, { signal }) => {
+  const handler = onlyAsLeader({ store, election: ELECTION, clock, logger: false }, async (_event, invocation, { signal }) => {
     await clock.advance(TIMEOUT_MS - 20_000 - 4_001);
     const abortedBefore = signal.aborted;
     await clock.advance(1);
@@ -54,16 +57,16 @@ test("has the time that the context says is left", async () => {
 describe("an occurrence", () => {
   function once() {
     return onlyAsLeader(
-      { store, election: ELECTION, gate: "oncePerTick", clock },
+      { store, election: ELECTION, gate: "oncePerTick", clock, logger: false },
       (_event, _context, { occurrence }) => occurrence?.id,
     );
   }
 
   test("is called by its rule and its time, the same in every region", async () => {
-    await expect(once()(scheduled(), context())).resolves.toBe("rule/nightly@2026-11-20T03:00:00.000Z");
-    await expect(once()(scheduled("us-east-1"), context())).resolves.toEqual({ elected: false });
-    await expect(once()(scheduled("us-east-1", "2026-11-21T03:00:00Z"), context())).resolves.toBe(
-      "rule/nightly@2026-11-21T03:00:00.000Z",
+    await expect(once()(scheduled(), context())).resolves.toBe("rule/nightly@2025-12-30T03:00:00.000Z");
+    await expect(once()(scheduled("us-east-1"), context())).resolves.toEqual({ elected: false, reason: "done" });
+    await expect(once()(scheduled("us-east-1", "2025-12-31T03:00:00Z"), context())).resolves.toBe(
+      "rule/nightly@2025-12-31T03:00:00.000Z",
     );
   });
 
@@ -91,6 +94,7 @@ describe("an occurrence", () => {
         election: ELECTION,
         gate: "oncePerTick",
         clock,
+        logger: false,
         occurrence: (event: { readonly scheduledTime: string }) => ({
           name: "nightly",
           scheduledMs: Date.parse(event.scheduledTime),
@@ -99,6 +103,6 @@ describe("an occurrence", () => {
       (_event, _context, { occurrence }) => occurrence?.id,
     );
 
-    await expect(handler({ scheduledTime: "2026-11-20T03:00:00Z" }, context())).resolves.toBe("nightly@2026-11-20T03:00:00.000Z");
+    await expect(handler({ scheduledTime: "2025-12-30T03:00:00Z" }, context())).resolves.toBe("nightly@2025-12-30T03:00:00.000Z");
   });
 });

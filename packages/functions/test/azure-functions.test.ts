@@ -27,9 +27,12 @@ function timer(agoMs = 0): Timer {
 }
 
 test("names the function and the invocation, and passes on the timer and the context", async () => {
-  const handler = onlyAsLeader({ store, election: ELECTION, clock }, ({ isPastDue }, { functionName }, { candidateId }) => {
-    return { isPastDue, functionName, candidateId };
-  });
+  const handler = onlyAsLeader(
+    { store, election: ELECTION, clock, logger: false },
+    ({ isPastDue }, { functionName }, { candidateId }) => {
+      return { isPastDue, functionName, candidateId };
+    },
+  );
 
   await expect(handler(timer(), context)).resolves.toEqual({
     isPastDue: false,
@@ -41,7 +44,7 @@ test("names the function and the invocation, and passes on the timer and the con
 describe("the time of an invocation", () => {
   /** After how many milliseconds the signal aborts, with a margin of none. */
   async function timeoutOf(functionTimeoutMs?: number): Promise<number> {
-    const options = { store, election: ELECTION, clock, shutdownMarginMs: 0, functionTimeoutMs };
+    const options = { store, election: ELECTION, clock, logger: false, shutdownMarginMs: 0, functionTimeoutMs } as const;
     const handler = onlyAsLeader(options, async (_timer, _context, { signal }) => {
       const beganMs = clock.monotonicMs();
       const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -73,8 +76,8 @@ describe("the time of an invocation", () => {
   test.each(["", "ten minutes", "600", "10:00", "00:10:00.5", "-00:10:00"])("is refused where the setting is %j", (setting) => {
     stubSetting(setting);
 
-    expect(() => onlyAsLeader({ store, election: ELECTION, clock }, () => "ran")).toThrow(ConfigurationError);
-    expect(() => onlyAsLeader({ store, election: ELECTION, clock }, () => "ran")).toThrow(
+    expect(() => onlyAsLeader({ store, election: ELECTION, clock, logger: false }, () => "ran")).toThrow(ConfigurationError);
+    expect(() => onlyAsLeader({ store, election: ELECTION, clock, logger: false }, () => "ran")).toThrow(
       /functionTimeout is .*pass functionTimeoutMs/,
     );
   });
@@ -83,7 +86,7 @@ describe("the time of an invocation", () => {
 describe("an occurrence", () => {
   function once() {
     return onlyAsLeader(
-      { store, election: ELECTION, gate: "oncePerTick", clock },
+      { store, election: ELECTION, gate: "oncePerTick", clock, logger: false },
       (_timer, _context, { occurrence }) => occurrence,
     );
   }
@@ -92,7 +95,7 @@ describe("an occurrence", () => {
     const dueMs = clock.wallMs() - 250;
 
     await expect(once()(timer(250), context)).resolves.toMatchObject({ name: "nightlyBilling", scheduledMs: dueMs, attempt: 1 });
-    await expect(once()(timer(250), context)).resolves.toEqual({ elected: false });
+    await expect(once()(timer(250), context)).resolves.toEqual({ elected: false, reason: "done" });
     await expect(once()(timer(250), invocationOf("other"))).resolves.toMatchObject({
       name: "other",
     });
@@ -100,7 +103,7 @@ describe("an occurrence", () => {
 
   test("is judged by the system's clock, where there is no other", async () => {
     const timed = onlyAsLeader({ store: new MemoryLeaseStore(), election: ELECTION, gate: "oncePerTick" }, () => "ran");
-    const next = "2026-01-01T00:00:00Z";
+    const next = new Date().toISOString();
 
     await expect(timed({ ...timer(), scheduleStatus: { last: next, lastUpdated: next, next } }, context)).resolves.toBe("ran");
   });

@@ -4,13 +4,13 @@ import {
   MemoryLeaseStore,
   StoreError,
   UnsupportedError,
-  type Leader,
+  type LeaseSnapshot,
   type LeaseStore,
   type StoreErrorCode,
 } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
-import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
+import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
 
 const ELECTION = "nightly-billing";
@@ -55,7 +55,10 @@ describe("exclusive", () => {
     await wrapped();
 
     expect(said).toContain("Leading 'nightly-billing', term 1.");
-    expect(said.at(-1)).toBe("Stopped leading 'nightly-billing', term 1; the lease is free.");
+    expect(said.slice(-2)).toEqual([
+      "Stopped leading 'nightly-billing', term 1; the lease is free.",
+      "Ran 'nightly-billing', term 1.",
+    ]);
   });
 
   test("skips where another invocation runs, and says who", async () => {
@@ -68,6 +71,7 @@ describe("exclusive", () => {
 
     await expect(second()).resolves.toEqual({
       elected: false,
+      reason: "claimed",
       leader: { candidateId: "first", term: 1, state: "held", value: "http://a" },
     });
     working.resolve();
@@ -85,7 +89,7 @@ describe("exclusive", () => {
         election: ELECTION,
         remainingMs: TIMEOUT_MS,
         clock,
-        onStandby: (leader: Leader | undefined, event: string) => `${event} is for term ${leader?.term}`,
+        onStandby: ({ leader }: NotElected, event: string) => `${event} is for term ${leader?.term}`,
       },
       (_event: string) => "ran",
     );
@@ -200,6 +204,41 @@ describe("exclusive", () => {
   });
 });
 
+describe("an election of which nobody knows who has it", () => {
+  /** A lease that was taken, and whose term is not written yet; or never will be: its candidate died. */
+  const taken: LeaseSnapshot = { election: ELECTION, state: "unknown", term: 0, bar: { kind: "lease" } };
+
+  function gated(store: LeaseStore): () => Promise<unknown> {
+    return onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, logger: false }, ({ term }) => term);
+  }
+
+  test("is waited for, and led once it is free: who died there would have been nobody's", async () => {
+    const store = cold();
+    const freeMs = clock.monotonicMs() + 40_000;
+    const read = store.read.bind(store);
+    store.read = async (...args) => (clock.monotonicMs() < freeMs ? taken : await read(...args));
+
+    await expect(clock.runUntil(gated(store)())).resolves.toBe(1);
+    expect(clock.monotonicMs() - freeMs).toBeLessThan(2_500);
+  });
+
+  test("for the whole invocation is an error, so that the platform delivers again", async () => {
+    const store = cold();
+    store.read = async () => await Promise.resolve(taken);
+
+    await expect(clock.runUntil(gated(store)())).rejects.toMatchObject({ code: "LEADERSHIP_ENDED", reason: "out-of-time" });
+  });
+
+  test("is tried again after an attempt that nobody won", async () => {
+    const store = cold();
+    const acquire = store.acquire.bind(store);
+    let attempts = 0;
+    store.acquire = async (request) => (++attempts === 1 ? { acquired: false } : await acquire(request));
+
+    await expect(clock.runUntil(gated(store)())).resolves.toBe(1);
+  });
+});
+
 describe("minimumHoldMs", () => {
   test("makes a late twin skip although the first was quick", async () => {
     const options = { election: ELECTION, remainingMs: TIMEOUT_MS, minimumHoldMs: 30_000, clock };
@@ -207,9 +246,23 @@ describe("minimumHoldMs", () => {
     await clock.advance(29_999);
     const twin = onlyAsLeader({ ...options, store: cold() }, () => "twin");
 
-    await expect(twin()).resolves.toEqual({ elected: false });
+    await expect(twin()).resolves.toEqual({ elected: false, reason: "held-back" });
     await clock.advance(1);
     await expect(twin()).resolves.toBe("twin");
+  });
+
+  test("is none where the handler fails, or is cut short: its platform delivers again, and that one runs", async () => {
+    const options = { election: ELECTION, remainingMs: TIMEOUT_MS, minimumHoldMs: 60_000, clock };
+    await expect(onlyAsLeader({ ...options, store: cold() }, () => Promise.reject(new Error("disk full")))()).rejects.toThrow(
+      "full",
+    );
+    const cut = onlyAsLeader({ ...options, store: cold() }, async ({ signal }) => {
+      await clock.advance(TIMEOUT_MS - 4_000);
+      signal.throwIfAborted();
+    });
+    await expect(cut()).rejects.toMatchObject({ reason: "out-of-time" });
+
+    await expect(onlyAsLeader({ ...options, store: cold() }, ({ term }) => term)()).resolves.toBe(3);
   });
 
   test("longer than the invocation makes the lease as long", async () => {
@@ -379,6 +432,7 @@ describe("a store that cannot be reached", () => {
     await expect(clock.runUntil(onlyAsLeader(short, () => "ran")())).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     await expect(clock.runUntil(onlyAsLeader({ ...short, onUnavailable: "skip" }, () => "ran")())).resolves.toEqual({
       elected: false,
+      reason: "unavailable",
     });
   });
 
@@ -442,7 +496,7 @@ describe("a store that cannot be reached", () => {
 
   test("counts as not leading on request, with what onStandby says", async () => {
     const skipping = onlyAsLeader({ ...options, store: failing(2), clock, onUnavailable: "skip" }, () => "ran");
-    await expect(clock.runUntil(skipping())).resolves.toEqual({ elected: false });
+    await expect(clock.runUntil(skipping())).resolves.toEqual({ elected: false, reason: "unavailable" });
 
     const saying = onlyAsLeader(
       {
@@ -450,7 +504,7 @@ describe("a store that cannot be reached", () => {
         store: failing(2),
         clock,
         onUnavailable: "skip",
-        onStandby: (leader) => `led by ${leader?.candidateId ?? "nobody"}`,
+        onStandby: ({ leader }) => `led by ${leader?.candidateId ?? "nobody"}`,
       },
       () => "ran",
     );
@@ -490,6 +544,8 @@ describe("what cannot work", () => {
     ["a negative margin", { ...good, shutdownMarginMs: -1 }],
     ["a lease of no time", { ...good, leaseDurationMs: 0 }],
     ["an onStandby that is no function", { ...good, onStandby: "skip" }],
+    ["an onClaimed that is neither", { ...good, onClaimed: "wait" }],
+    ["a delivery that is no function", { ...good, delivery: "request-1" }],
     ["a group without its gate", { ...good, group: "west", periodMs: 60_000 }],
     ["an occurrence without its gate", { ...good, occurrence: () => ({ name: "n", scheduledMs: 0 }) }],
     ["a negative hold", { ...good, minimumHoldMs: -1 }],

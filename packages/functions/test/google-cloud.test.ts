@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
 import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
+import type { NotElected } from "@leasehold/functions";
 import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
@@ -18,10 +19,10 @@ beforeEach(() => {
 });
 
 function options() {
-  return { store, election: ELECTION, clock };
+  return { store, election: ELECTION, clock, logger: false } as const;
 }
 
-function event(id: string, time: string | undefined = "2026-11-20T03:00:00Z"): CloudEvent<string> {
+function event(id: string, time: string | undefined = "2025-12-31T03:00:00Z"): CloudEvent<string> {
   return { specversion: "1.0", type: "com.example.night", source: "//example", id, time, data: "three" } as CloudEvent<string>;
 }
 
@@ -55,9 +56,9 @@ describe("a CloudEvent", () => {
   test("is an occurrence by its id and time", async () => {
     const handler = onlyAsLeaderOnCloudEvent({ ...options(), gate: "oncePerTick" }, (_event, { occurrence }) => occurrence?.id);
 
-    await expect(handler(event("1234"))).resolves.toBe("1234@2026-11-20T03:00:00.000Z");
-    await expect(handler(event("1234"))).resolves.toEqual({ elected: false });
-    await expect(handler(event("5678"))).resolves.toBe("5678@2026-11-20T03:00:00.000Z");
+    await expect(handler(event("1234"))).resolves.toBe("1234@2025-12-31T03:00:00.000Z");
+    await expect(handler(event("1234"))).resolves.toEqual({ elected: false, reason: "done" });
+    await expect(handler(event("5678"))).resolves.toBe("5678@2025-12-31T03:00:00.000Z");
     await expect(handler({ ...event("9"), time: "at night" })).rejects.toThrow(
       /The event's time is "at night".*Pass 'occurrence'/,
     );
@@ -105,7 +106,7 @@ describe("a job", () => {
     const gated = { ...options(), gate: "oncePerTick" } as const;
     expect(() => onlyAsLeaderInJob(gated, () => "ran")).toThrow(ConfigurationError);
 
-    const occurrence = () => ({ name: "nightly", scheduledMs: Date.parse("2026-11-20T03:00:00Z") });
+    const occurrence = () => ({ name: "nightly", scheduledMs: Date.parse("2025-12-31T03:00:00Z") });
     await expect(onlyAsLeaderInJob({ ...gated, occurrence }, () => "ran")()).resolves.toBe("ran");
   });
 });
@@ -118,11 +119,11 @@ describe("a call of Cloud Scheduler", () => {
     });
     const headers = {
       "x-cloudscheduler-jobname": "projects/p/locations/l/jobs/nightly",
-      "x-cloudscheduler-scheduletime": "2026-11-20T04:00:00+01:00",
+      "x-cloudscheduler-scheduletime": "2025-12-31T04:00:00+01:00",
     };
 
-    await onHttp({ get: (name: keyof typeof headers) => headers[name] } as unknown as Request, response());
-    expect(ids).toEqual(["nightly@2026-11-20T03:00:00.000Z"]);
+    await onHttp({ headers } as unknown as Request, response());
+    expect(ids).toEqual(["nightly@2025-12-31T03:00:00.000Z"]);
   });
 
   test("is answered once the lease is free, and leaves nothing on the signal", async () => {
@@ -138,7 +139,7 @@ describe("a call of Cloud Scheduler", () => {
       ({ signal } = leadership);
       given.end("billed");
     });
-    const done = onHttp({ get: () => undefined } as unknown as Request, answered);
+    const done = onHttp({ headers: {} } as Request, answered);
     await clock.settle();
     expect([getEventListeners(signal, "abort"), answered.writableEnded]).toEqual([[], false]);
     freed.resolve();
@@ -155,15 +156,74 @@ describe("a call of Cloud Scheduler", () => {
       throw new Error("disk full");
     });
 
-    await expect(onHttp({ get: () => undefined } as unknown as Request, answered)).rejects.toThrow("disk full");
+    await expect(onHttp({ headers: {} } as Request, answered)).rejects.toThrow("disk full");
     expect([answered.statusCode, answered.headersSent, answered.writableEnded]).toEqual([200, false, false]);
+  });
+
+  test("that the handler answers as failed is not done, and the answer is the handler's", async () => {
+    const scheduled = {
+      headers: { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2025-12-31T03:00:00Z" },
+    } as unknown as Request;
+    const ran: string[] = [];
+    const call = async (statusCode: number): Promise<Response> => {
+      const answered = response();
+      const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, (_request, given, { occurrence }) => {
+        ran.push(`attempt ${occurrence?.attempt}: ${statusCode}`);
+        given.statusCode = statusCode;
+        given.end("billed, or not");
+      });
+      await onHttp(scheduled, Object.assign(answered, { status: () => ({ json: () => answered.end("skipped") }) }));
+      return answered;
+    };
+
+    const failed = await call(503);
+    expect([failed.statusCode, failed.writableEnded]).toEqual([503, true]);
+    await call(404);
+    await call(303);
+    await call(200);
+    expect(ran).toEqual(["attempt 1: 503", "attempt 2: 404", "attempt 3: 303"]);
+  });
+
+  test("for which a missed occurrence was answered as failed is answered so as well", async () => {
+    const answered = response();
+    const dueMs = Date.parse("2025-12-31T03:00:00Z");
+    const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
+    const onHttp = onlyAsLeaderOnHttp(
+      { ...options(), gate: "oncePerTick", catchUp, occurrence: () => ({ name: "nightly", scheduledMs: dueMs }) },
+      (_request, given, { occurrence }) => {
+        given.statusCode = occurrence?.caughtUp ? 503 : 200;
+        given.end("billed, or not");
+      },
+    );
+
+    await expect(onHttp({ headers: {} } as Request, answered)).rejects.toThrow("503");
+    expect([answered.statusCode, answered.writableEnded]).toEqual([200, false]);
+  });
+
+  test("that failed does not make the missed one before it fail", async () => {
+    const done: (number | undefined)[] = [];
+    const dueMs = Date.parse("2025-12-31T03:00:00Z");
+    const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
+    const onHttp = onlyAsLeaderOnHttp(
+      { ...options(), gate: "oncePerTick", catchUp, occurrence: () => ({ name: "nightly", scheduledMs: dueMs }) },
+      (_request, given, { occurrence }) => {
+        if (occurrence?.caughtUp) done.push(occurrence.attempt);
+        else given.statusCode = 503;
+        given.end("billed, or not");
+      },
+    );
+    for (const answered of [response(), response()]) {
+      await onHttp({ headers: {} } as Request, answered);
+      expect([answered.statusCode, answered.writableEnded]).toEqual([503, true]);
+    }
+    expect(done).toEqual([1]);
   });
 
   test("that names no job is no occurrence", async () => {
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
-    const get = (name: string) => (name === "x-cloudscheduler-scheduletime" ? "2026-11-20T04:00:00+01:00" : undefined);
+    const headers = { "x-cloudscheduler-scheduletime": "2025-12-31T04:00:00+01:00" };
 
-    await expect(onHttp({ get } as unknown as Request, response())).rejects.toThrow(`The occurrence's name is "";`);
+    await expect(onHttp({ headers } as unknown as Request, response())).rejects.toThrow(`The occurrence's name is "";`);
   });
 
   test("is answered with what onStandby returns, where another works", async () => {
@@ -172,8 +232,8 @@ describe("a call of Cloud Scheduler", () => {
       status: (code: number) => ({ json: (body: unknown) => answers.push([code, body]) }),
     });
     const working = Promise.withResolvers<void>();
-    const request = { get: () => undefined } as unknown as Request;
-    const standby = { onStandby: (leader?: { readonly term: number }) => ({ ledIn: leader?.term }) };
+    const request = { headers: {} } as Request;
+    const standby = { onStandby: ({ leader }: NotElected) => ({ ledIn: leader?.term }) };
     const first = onlyAsLeaderOnHttp(options(), () => working.promise)(request, response());
     await clock.settle();
     await onlyAsLeaderOnHttp({ ...options(), ...standby }, () => "ran")(request, answering);
@@ -198,13 +258,13 @@ describe("a call of Cloud Scheduler", () => {
       expect(clock.monotonicMs()).toBe(beganMs + 27_000);
     });
 
-    await onHttp({ get: () => undefined } as unknown as Request, answered);
+    await onHttp({ headers: {} } as Request, answered);
   });
 
   test("by hand says no time, and so needs 'occurrence'", async () => {
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
 
-    await expect(onHttp({ get: () => undefined } as unknown as Request, response())).rejects.toThrow(
+    await expect(onHttp({ headers: {} } as Request, response())).rejects.toThrow(
       /The header X-CloudScheduler-ScheduleTime is missing.*Pass 'occurrence'/,
     );
   });

@@ -1,19 +1,18 @@
-import {
-  ConfigurationError,
-  MemoryLeaseStore,
-  StoreError,
-  UnsupportedError,
-  type Leader,
-  type LeaseStore,
-} from "@leasehold/core";
+import { ConfigurationError, MemoryLeaseStore, StoreError, UnsupportedError, type LeaseStore } from "@leasehold/core";
 import { RecordLeaseStore, RecordOccurrenceStore, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
-import { onlyAsLeader, type ClaimedOccurrence, type FunctionLeadership, type Occurrence } from "@leasehold/functions";
+import {
+  onlyAsLeader,
+  type ClaimedOccurrence,
+  type FunctionLeadership,
+  type NotElected,
+  type Occurrence,
+} from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
 import { earlierOccurrences } from "../src/catch-up.ts";
 
 const ELECTION = "nightly-billing";
-const TEN = Date.parse("2026-11-20T10:00:00Z");
+const TEN = Date.parse("2025-12-31T10:00:00Z");
 const HOUR_MS = 3_600_000;
 /** The platform's context of an invocation. */
 const TIMEOUT_MS = 60_000;
@@ -40,11 +39,11 @@ describe("oncePerTick", () => {
     });
 
     await expect(gated()).resolves.toBe("ran");
-    await expect(gated()).resolves.toEqual({ elected: false });
+    await expect(gated()).resolves.toEqual({ elected: false, reason: "done" });
     await clock.advance(20 * HOUR_MS);
-    await expect(gated()).resolves.toEqual({ elected: false });
+    await expect(gated()).resolves.toEqual({ elected: false, reason: "done" });
     expect(ran).toEqual([
-      { id: "nightly@2026-11-20T10:00:00.000Z", name: "nightly", scheduledMs: TEN, attempt: 1, caughtUp: false },
+      { id: "nightly@2025-12-31T10:00:00.000Z", name: "nightly", scheduledMs: TEN, attempt: 1, caughtUp: false },
     ]);
   });
 
@@ -62,23 +61,28 @@ describe("oncePerTick", () => {
     const working = Promise.withResolvers<void>();
     const first = onlyAsLeader({ ...base(), candidateId: () => "first" }, () => working.promise)();
     await clock.settle();
-    const heard: (Leader | undefined)[] = [];
-    const twin = onlyAsLeader({ ...base(), onStandby: (leader: Leader | undefined) => heard.push(leader) }, () => 0);
+    const heard: unknown[] = [];
+    const twin = onlyAsLeader(
+      { ...base(), onStandby: ({ reason, leader }: NotElected) => heard.push([reason, leader]) },
+      () => 0,
+    );
 
     await twin();
     working.resolve();
     await first;
     await twin();
 
-    // Nobody has it any more once it is done: that is how to tell the two.
-    expect(heard).toEqual([expect.objectContaining({ candidateId: "first", term: 1, state: "held" }), undefined]);
+    expect(heard).toEqual([
+      ["claimed", { candidateId: "first", term: 1, state: "held" }],
+      ["done", undefined],
+    ]);
   });
 
   test("is open for another attempt after one that failed, with its number", async () => {
     await expect(onlyAsLeader(base(), () => Promise.reject(new Error("disk full")))()).rejects.toThrow("disk full");
 
     await expect(onlyAsLeader(base(), ({ occurrence, term }) => [occurrence?.attempt, term])()).resolves.toEqual([2, 2]);
-    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
+    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
   test("is open for another attempt once the lease of one that died has run out", async () => {
@@ -116,7 +120,7 @@ describe("oncePerTick", () => {
     const slow = onlyAsLeader({ ...base(), leaseDurationMs: 5_000 }, () => clock.advance(6_000));
     await slow();
 
-    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
+    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
   test("has a lease as the occurrences' store takes it, whatever elections there may have", async () => {
@@ -156,7 +160,7 @@ test("occurrences are kept for a week, unless the options say for how long", asy
 });
 
 describe("catchUp", () => {
-  const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 3, since: "2026-11-20T08:00:00Z" };
+  const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 3, since: "2025-12-31T08:00:00Z" };
 
   test("does what was missed after what was delivered, the oldest first, and nothing from before the schedule began", async () => {
     const ran: string[] = [];
@@ -233,6 +237,7 @@ describe("catchUp", () => {
       const kept = occurrences(election);
       const read = kept.read.bind(kept);
       kept.read = async (id, readOptions) => {
+        if (id === "last-run") return undefined;
         asked.add(id.slice(19, 24));
         if (id.includes("T10:")) return await read(id, readOptions);
         throw new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false });
@@ -246,7 +251,7 @@ describe("catchUp", () => {
 
   test("looks back for an hour less than an occurrence is remembered, and a hundred times at most", () => {
     const atMost = 100;
-    const since = "2026-01-01T00:00:00Z";
+    const since = "2025-01-01T00:00:00Z";
     expect(() => onlyAsLeader({ ...base(), catchUp: { ...catchUp, atMost } }, () => "ran")).not.toThrow();
 
     const ten = { name: "nightly", scheduledMs: TEN };
@@ -334,7 +339,7 @@ describe("a store that is away", () => {
 
     await expect(clock.runUntil(onlyAsLeader(base(), () => "worked")())).resolves.toBe("worked");
     expect(failures).toBe(-1);
-    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false });
+    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
   test("for longer than the invocation lasts is an error in time, and the work is done again", async () => {
@@ -346,7 +351,7 @@ describe("a store that is away", () => {
     };
     const sinceMs = clock.monotonicMs();
 
-    await expect(clock.runUntil(onlyAsLeader(base(), () => "worked")())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(clock.runUntil(onlyAsLeader(base(), () => "worked")())).rejects.toMatchObject({ code: "NOT_RECORDED" });
     expect(clock.monotonicMs() - sinceMs).toBeLessThan(TIMEOUT_MS);
   });
 
@@ -360,7 +365,7 @@ describe("a store that is away", () => {
       };
       return away;
     };
-    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 20, since: "2026-11-19T00:00:00Z" };
+    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 20, since: "2025-12-30T00:00:00Z" };
 
     await expect(clock.runUntil(onlyAsLeader({ ...base(), catchUp }, () => "ran")())).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
@@ -374,10 +379,10 @@ describe("what cannot work", () => {
     ["no occurrence", { occurrence: undefined }],
     ["an occurrence that is no function", { occurrence: "tick" }],
     ["a retention shorter than redeliveries", { retentionMs: HOUR_MS }],
-    ["catching up without a calendar", { catchUp: { atMost: 1, since: "2026-11-20T00:00:00Z" } }],
-    ["looking back 101 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 101, since: "2026-11-20T00:00:00Z" } }],
-    ["looking back 1.5 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1.5, since: "2026-11-20T00:00:00Z" } }],
-    ["looking back 0 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 0, since: "2026-11-20T00:00:00Z" } }],
+    ["catching up without a calendar", { catchUp: { atMost: 1, since: "2025-12-31T00:00:00Z" } }],
+    ["looking back 101 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 101, since: "2025-12-31T00:00:00Z" } }],
+    ["looking back 1.5 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1.5, since: "2025-12-31T00:00:00Z" } }],
+    ["looking back 0 times", { catchUp: { previous: (ms: number) => ms - 1, atMost: 0, since: "2025-12-31T00:00:00Z" } }],
     ["catching up since nobody knows when", { catchUp: { previous: (ms: number) => ms - 1, atMost: 1, since: "yesterday" } }],
   ])("%s is refused when the function is loaded", (_, options) => {
     expect(() => onlyAsLeader({ ...base(), ...(options as object) }, () => "ran")).toThrow(ConfigurationError);
@@ -392,11 +397,13 @@ describe("what cannot work", () => {
     ["a time that is none", { name: "nightly", scheduledMs: Number.NaN }],
     ["no name", { name: "", scheduledMs: TEN }],
     ["a name too long", { name: "n".repeat(255), scheduledMs: TEN }],
+    ["a time of which it may be forgotten whether it is done", { name: "nightly", scheduledMs: TEN - 7 * 24 * HOUR_MS }],
+    ["a time that is yet to come", { name: "nightly", scheduledMs: TEN + 24 * HOUR_MS }],
     ["a calendar that does not go back", undefined],
   ])("%s is an error before any request", async (_, occurrence) => {
     const bad = occurrence
-      ? { occurrence: () => occurrence, catchUp: { previous: () => expect.fail(), atMost: 1, since: "2026-11-20T00:00:00Z" } }
-      : { catchUp: { previous: (ms: number) => ms, atMost: 1, since: "2026-11-20T00:00:00Z" } };
+      ? { occurrence: () => occurrence, catchUp: { previous: () => expect.fail(), atMost: 1, since: "2025-12-31T00:00:00Z" } }
+      : { catchUp: { previous: (ms: number) => ms, atMost: 1, since: "2025-12-31T00:00:00Z" } };
     let ran = false;
     const gated = onlyAsLeader({ ...base(), ...bad }, () => {
       ran = true;

@@ -3,7 +3,7 @@ import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type StickyOptions } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
-import { reservationOf } from "../src/options.ts";
+import { reservationOf } from "../src/option-checks.ts";
 
 const ELECTION = "exchange-rates";
 const PERIOD_MS = 60_000;

@@ -1,4 +1,4 @@
-import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
+import { ConfigurationError, MemoryLeaseStore, timing as decideTiming } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
 import { timeBudget } from "../src/time-budget.ts";
 
@@ -53,6 +53,14 @@ describe("the lease", () => {
       drainTimeoutMs: 600_000,
     });
   });
+});
+
+test("two tries to renew fit before the renew deadline, however long is left and however the sum is rounded", () => {
+  for (let remainingMs = 100; remainingMs < 60_000; remainingMs += 1.737) {
+    const { timing } = timeBudget(remainingMs, { shutdownMarginMs: remainingMs / 11 }, capabilities);
+    const { renewIntervalMs, attemptTimeoutMs, renewDeadlineMs } = decideTiming(timing);
+    expect(renewIntervalMs + 2 * attemptTimeoutMs).toBeLessThanOrEqual(renewDeadlineMs);
+  }
 });
 
 test("the work has time to stop before a leadership that is shorter than it is over", () => {

@@ -1,6 +1,10 @@
-/** Azurite's blob service, in memory, for the process that `startAzurite` starts. */
+/**
+ * Azurite's blob service, in memory, for the process that `startAzurite` starts. With `?tls=<folder>` it has the certificate that
+ * is there, and takes tokens of Entra ID, whoever has signed them.
+ */
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 export async function serve(): Promise<string> {
   const server = await azuriteBlobServer();
@@ -26,6 +30,7 @@ function azuriteBlobServer(): Promise<BlobServer> {
     BlobServerFactory: new () => BlobServerFactory;
   };
   const unset = (): undefined => undefined;
+  const tls = new URL(import.meta.url).searchParams.get("tls") ?? undefined;
   return new azurite.BlobServerFactory().createServer({
     blobHost: () => "127.0.0.1",
     blobPort: () => 0,
@@ -41,9 +46,9 @@ function azuriteBlobServer(): Promise<BlobServer> {
     disableProductStyleUrl: () => true,
     disableTelemetry: () => true,
     extentMemoryLimit: unset,
-    cert: unset,
-    key: unset,
+    cert: () => tls && join(tls, "cert.pem"),
+    key: () => tls && join(tls, "key.pem"),
     pwd: unset,
-    oauth: unset,
+    oauth: () => tls && "basic",
   });
 }

@@ -1,7 +1,8 @@
-/** Our own Firestore server, for the process that `startFirestore` starts. Its clock is `Date`, and so the movable one. */
+/** Our own Firestore server, for the process that `startFirestore` starts. Its clock is `Date`, and so the movable one; its databases are in its address. */
 import { startFirestoreServer } from "../firestore-server/index.ts";
 
 export async function serve(): Promise<string> {
-  const { url } = await startFirestoreServer();
+  const databases = new URL(import.meta.url).searchParams.getAll("database");
+  const { url } = await startFirestoreServer({ databases });
   return `http://${url}`;
 }

@@ -10,10 +10,13 @@ export interface FirestoreProcess extends Omit<ServiceProcess, "url"> {
 /**
  * Starts `@leasehold/test-kit/firestore-server` on a free port of 127.0.0.1. Its clock, which `advance` moves, never goes back: moved back, it
  * stands almost still until the time that it has shown before.
+ * @param databases the ids of those that there are
  * @throws an error with what the process wrote to stderr, if it ends or takes too long before it serves.
  */
-export async function startFirestore(): Promise<FirestoreProcess> {
-  const service = await startServiceChild("The Firestore server", new URL("./firestore-child.ts", import.meta.url));
+export async function startFirestore(databases: readonly string[] = ["(default)"]): Promise<FirestoreProcess> {
+  const child = new URL("./firestore-child.ts", import.meta.url);
+  for (const id of databases) child.searchParams.append("database", id);
+  const service = await startServiceChild("The Firestore server", child);
   return {
     host: new URL(service.url).host,
     pid: service.pid,

@@ -58,13 +58,14 @@ async function situations(cold: () => Promise<LeaseStore>): Promise<Map<Situatio
       { gate: "sticky", store, election: sticky, group, periodMs: PERIOD_MS, remainingMs: PLATFORM_TIMEOUT_MS },
       () => "ran",
     );
-  const once = (store: LeaseStore, handler: (scheduledMs: number) => unknown) =>
+  const beganMs = Date.now();
+  const once = (store: LeaseStore, handler: (sinceMs: number) => unknown) =>
     onlyAsLeader(
       {
         gate: "oncePerTick",
         store,
         election: schedule,
-        occurrence: (scheduledMs: number) => ({ name: "bench", scheduledMs }),
+        occurrence: (sinceMs: number) => ({ name: "bench", scheduledMs: beganMs + sinceMs }),
         remainingMs: PLATFORM_TIMEOUT_MS,
       },
       handler,

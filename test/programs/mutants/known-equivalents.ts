@@ -17,12 +17,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "RETRY_MS is more than either.",
   },
   {
-    file: "packages/core/src/occurrences/attempt.ts",
-    from: "throw error;",
-    to: ";",
-    why: "The elector ends a term in the same way whether its task returned or threw, and what was thrown is thrown again after it.",
-  },
-  {
     file: "packages/functions/src/attempt-in-time.ts",
     from: 'signal?.addEventListener("abort", onAbort, { once: true });',
     to: 'signal?.addEventListener("abort", onAbort, { once: false });',
@@ -59,25 +53,25 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "A signal aborts once, and the listener is taken away at the end.",
   },
   {
-    file: "packages/functions/src/options.ts",
+    file: "packages/functions/src/option-checks.ts",
     from: "const SAMPLE_MS = 60_000;",
     to: "const SAMPLE_MS = 120000;",
     why: "Any time will do that leaves an invocation some to work in.",
   },
   {
-    file: "packages/functions/src/options.ts",
+    file: "packages/functions/src/option-checks.ts",
     from: "const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);",
     to: "const { timing } = timeBudget(Math.max(SAMPLE_MS, 3 * shutdownMarginMs), options, store.capabilities);",
     why: "Any time will do that leaves an invocation some to work in.",
   },
   {
-    file: "packages/functions/src/options.ts",
+    file: "packages/functions/src/option-checks.ts",
     from: "const { election, value, renewal, logger, clock, shutdownMarginMs = 0 } = options;",
     to: "const { election, value, renewal, logger, clock, shutdownMarginMs = 1 } = options;",
     why: "Any time will do that leaves an invocation some to work in.",
   },
   {
-    file: "packages/functions/src/options.ts",
+    file: "packages/functions/src/option-checks.ts",
     from: 'renewal: renewal === "background" ? "scheduled" : "manual",',
     to: 'renewal: renewal !== "background" ? "scheduled" : "manual",',
     why: "This elector is made to see what it refuses, and it takes either.",

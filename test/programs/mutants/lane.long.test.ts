@@ -3,7 +3,7 @@ import { Lane, type Baseline, type Fate } from "./lane.ts";
 import { readSources, type SourceFile } from "./sources.ts";
 
 const FILE = "packages/functions/src/gate.ts";
-const WHETHER_ELECTED = "if (outcome.elected) return";
+const WHETHER_ELECTED = "if (outcome.elected) {";
 
 let lane: Lane;
 let source: SourceFile;
@@ -31,13 +31,13 @@ async function judge(text: string, names?: readonly string[]): Promise<Fate> {
 
 test("a change is killed by the tests that fail with it, whatever was killed before", async () => {
   await expect(judge(WHETHER_ELECTED)).resolves.toBe("survived");
-  await expect(judge("if (!outcome.elected) return")).resolves.toBe("killed");
+  await expect(judge("if (!outcome.elected) {")).resolves.toBe("killed");
   await expect(judge(WHETHER_ELECTED)).resolves.toBe("survived");
 });
 
 test("only the tests that were chosen are run", async () => {
   const named = (part: string): string => baseline.byTest.find(([name]) => name.includes(part))![0];
-  const thrown = 'throw new Error("reached"); return';
+  const thrown = 'throw new Error("reached"); {';
 
   await expect(judge(thrown, [named("skips where another invocation runs")])).resolves.toBe("killed");
   await expect(judge(thrown, [named("an onStandby that is no function")])).resolves.toBe("survived");

@@ -1,13 +1,16 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { checkCommandLine } from "./command-line.ts";
 import { checkConsumer } from "./consumer.ts";
+import { checkInfrastructure } from "./infrastructure.ts";
 import { Report } from "./report.ts";
 import { checkTarball, pack, type Manifest, type Workspace } from "./tarball.ts";
 
 /*
  * A user gets the tarball, not the repository: this packs every published package, checks what is inside, and
  * installs them together in an empty folder elsewhere, where a program imports them and the compiler reads their types.
+ * The constructs for a cloud are installed in a folder of their own, where the app of their README is synthesized.
  * It needs `dist`, so `npm run types` comes before it.
  */
 
@@ -29,7 +32,11 @@ try {
   if (tarballs.length === published.length && tarballs.length > 0) {
     const folder = join(temporary, "consumer");
     mkdirSync(folder);
-    checkConsumer(report, tarballs, folder, root);
+    checkConsumer(report, tarballs.filter(isLibrary), folder, root);
+    checkCommandLine(report, tarballs, temporary);
+    for (const cloud of tarballs.filter(isCloud)) {
+      checkInfrastructure(report, cloud, tarballs, join(temporary, basename(cloud.folder)), root);
+    }
   }
 } finally {
   rmSync(temporary, { recursive: true, force: true });
@@ -37,9 +44,18 @@ try {
 process.exitCode = report.summarize();
 
 function findWorkspaces(): Workspace[] {
-  const packages = readdirSync(join(root, "packages")).map((name) => join("packages", name));
-  return [...packages, "infra", "test"]
+  const folders = ["packages", "infra"].flatMap((parent) => readdirSync(join(root, parent)).map((name) => join(parent, name)));
+  return [...folders, "test", "test/kit"]
     .map((name) => join(root, name))
     .filter((folder) => existsSync(join(folder, "package.json")))
     .map((folder) => ({ folder, manifest: JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest }));
+}
+
+function isLibrary({ folder }: Workspace): boolean {
+  return folder.startsWith(join(root, "packages"));
+}
+
+/** What is for one cloud has an app; what the clouds share is tried with them. */
+function isCloud(workspace: Workspace): boolean {
+  return !isLibrary(workspace) && basename(workspace.folder) !== "terrain";
 }

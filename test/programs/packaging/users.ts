@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { run } from "./command.ts";
+import { install } from "./install.ts";
 import type { Report } from "./report.ts";
 import type { Tarball } from "./tarball.ts";
 
@@ -130,12 +131,6 @@ function installNodes(folder: string): Readonly<Record<keyof typeof NODES, strin
   install(folder, Object.fromEntries(Object.entries(NODES).map(([which, version]) => [which, `npm:${name}@${version}`])));
   const binary = (which: keyof typeof NODES): string => join(folder, "node_modules", which, "bin/node");
   return { oldest: binary("oldest"), newest: binary("newest"), refused: binary("refused") };
-}
-
-function install(folder: string, dependencies: Readonly<Record<string, string>>): void {
-  mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", version: "1.0.0", private: true, dependencies }));
-  run("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"], folder);
 }
 
 /** @throws unless the program fails, and says why. */

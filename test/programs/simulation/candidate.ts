@@ -184,7 +184,10 @@ export class Candidate {
         // One that ignores its signal goes on for a while, or until it is calm.
         if (signal.aborted && (character !== "deaf" || isOver || world.calm)) break;
         if (!world.calm && isOver && character === "short") return;
-        if (!world.calm && isOver && character === "throwing") throw new TaskError("The work has failed.");
+        if (!world.calm && isOver && character === "throwing") {
+          world.referee.failed(leadership);
+          throw new TaskError("The work has failed.");
+        }
         if (character !== "silent" || world.calm) this.#checkpoint(leadership);
         this.#act(leadership);
         await this.#pause(this.#stepLeases(), character === "deaf" && !world.calm ? undefined : signal);

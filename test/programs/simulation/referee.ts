@@ -228,6 +228,11 @@ export class Referee {
     return homes(one).some((home) => others.has(home));
   }
 
+  /** The work of a term throws: it holds nobody back. */
+  failed({ termId }: Leadership): void {
+    if (this.#lastGrant?.termId === termId) this.#lastGrant.led = undefined;
+  }
+
   /** Whoever led last and asked for a hold has had it, whatever has become of it on the way. */
   #checkHold({ term, termId, candidateId, lifted = true }: Grant): void {
     const { nowMs } = this.#world;

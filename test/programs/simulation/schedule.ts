@@ -10,6 +10,8 @@ import type { World } from "./world.ts";
 /** How late a platform ends an invocation. */
 const LATE_END_MS = 200;
 const MINUTE_MS = 60_000;
+/** Late by every clock, however wrong, and not so late that it may be forgotten what is done. */
+const BEGINNING_MS = Date.UTC(2025, 11, 30);
 
 /** The occurrences of the election's schedule: has them delivered, and sees to it that each is done once. */
 export class Schedule {
@@ -35,7 +37,7 @@ export class Schedule {
     const { plan, store } = this.#world;
     // Where no clock tells that a claim has expired, a process without a memory could never take one over.
     if (!store.keepsOccurrences) return;
-    const occurrence = { name: ELECTION, scheduledMs: MINUTE_MS * (this.#due.length + 1) };
+    const occurrence = { name: ELECTION, scheduledMs: BEGINNING_MS + MINUTE_MS * (this.#due.length + 1) };
     this.#due.push(occurrence);
     for (const delivery of deliveries) {
       const { limitMs, leaseDurationMs = (limitMs + 1_000) / 0.9, afterMs } = delivery;
@@ -98,7 +100,7 @@ export class Schedule {
       this.#running.delete(invocation);
     };
     this.#running.add(invocation);
-    this.#world.note(invocation.id, `is delivered occurrence ${occurrence.scheduledMs / MINUTE_MS}`);
+    this.#world.note(invocation.id, `is delivered occurrence ${(occurrence.scheduledMs - BEGINNING_MS) / MINUTE_MS}`);
     this.#world.time.setTimer(end, Math.min(limitMs + LATE_END_MS, diesAfterMs));
     if (pause) {
       this.#world.beforeCalm(pause.afterMs, () => clock.pause());

@@ -15,7 +15,7 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   ...["recipes", "timing", "options"].map((name) => `docs/${name}.md`),
-  ...["core", "azure-blob", "functions", "schedulers"].map((name) => `packages/${name}/README.md`),
+  ...["core", "azure-blob", "cli", "functions", "opentelemetry", "schedulers"].map((name) => `packages/${name}/README.md`),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
 ];
 
@@ -23,7 +23,9 @@ const documents = [
 const snippetFiles = [
   ...(await readdir(snippetFolder)).map((name) => new URL(name, snippetFolder)),
   new URL("decorated/schedulers-nestjs.ts", import.meta.url),
-  new URL("infra/aws/test/readme-snippets.ts", root),
+  ...(await Array.fromAsync(glob("infra/*/test/readme-snippets.ts", { cwd: fileURLToPath(root) }))).map(
+    (file) => new URL(file, root),
+  ),
 ];
 const snippets = await Promise.all(snippetFiles.map(async (file) => normalize(await readFile(file, "utf8"))));
 

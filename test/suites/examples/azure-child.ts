@@ -1,7 +1,12 @@
 import { pathToFileURL } from "node:url";
 import { invoke, timerPayload } from "../platforms/azure-worker.ts";
+import { DUE } from "../platforms/due.ts";
 
-// A process in place of Azure's worker: it loads a module and invokes one of its functions, once, as a timer does.
-const [file = "", name = ""] = process.argv.slice(2);
+/*
+ * A process in place of Azure's worker: it loads a module and invokes one of its functions, once, as a timer does. With "dies" it
+ * is killed at the first line that the function logs.
+ */
+const [file = "", name = "", end] = process.argv.slice(2);
+const kill = (): void => void process.kill(process.pid, "SIGKILL");
 await import(pathToFileURL(file).href);
-console.log(JSON.stringify(await invoke(name, timerPayload("2026-11-20T10:00:00+00:00"))));
+console.log(JSON.stringify(await invoke(name, timerPayload(DUE), end === "dies" ? kill : undefined)));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { ExampleProcess } from "./example-process.ts";
+import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const test = base.extend("cronJob", async ({}) => workshop.install("cron-job", "build"));
@@ -56,9 +56,13 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
   test("does a tick once that another scheduler names", async ({ cronJob, folder }) => {
     const env = { SQLITE_FILE: join(folder, "once.db") };
     const once = async (...args: readonly string[]): Promise<string> => cronJob.runWith(env, "node", "dist/once.js", ...args);
-    expect(await once("2026-11-20T03:00:00Z")).toContain("is written");
-    expect(await once("2026-11-20T03:00:00Z")).toBe("done\n");
-    expect(await once("2026-11-20T04:00:00+01:00")).toBe("done\n");
+    // No occurrence may be older than what is remembered of those that are done.
+    const hour = (ms: number): string => new Date(ms).toISOString().slice(0, "2026-11-20T03".length);
+    const now = Date.now();
+    const due = `${hour(now)}:00:00Z`;
+    expect(await once(due)).toContain("is written");
+    expect(await once(due)).toBe("done\n");
+    expect(await once(`${hour(now + 3_600_000)}:00:00+01:00`)).toBe("done\n");
     await expect(once()).rejects.toThrow(/once.js\nSay when it was due: .*\n$/);
     await expect(once("today")).rejects.toThrow(/once.js today\nscheduledAt is "today", .*\n$/);
   });

@@ -80,7 +80,10 @@ async function copy(from: string, sources: readonly string[], to: string): Promi
   for (const source of sources) {
     const found = await Array.fromAsync(glob(source.replace(/^\/app\//, ""), { cwd: from }));
     if (found.length === 0) throw new Error(`COPY finds no ${source}.`);
-    for (const name of found) await cp(join(from, name), to.endsWith("/") ? join(to, name) : to, { recursive: true });
+    for (const name of found) {
+      // A link stays what it is, and so leads to what was copied with it.
+      await cp(join(from, name), to.endsWith("/") ? join(to, name) : to, { recursive: true, verbatimSymlinks: true });
+    }
   }
 }
 

@@ -9,5 +9,8 @@ import "./cron-job.ts";
 import "./nestjs.ts";
 import "./queue.ts";
 import "./clouds.ts";
+import "./azure.ts";
+import "./google-cloud.ts";
+import "./infra-aws.ts";
 
 afterAll(async () => workshop[Symbol.asyncDispose]());

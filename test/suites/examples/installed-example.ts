@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { userEnvironment } from "@leasehold/test-kit/processes/user-environment";
 import type { Registry } from "./registry.ts";
 
 const examples = join(import.meta.dirname, "../../../examples");
@@ -30,18 +31,11 @@ export class InstalledExample {
 
   /** The same with variables of the environment. */
   async runWith(env: NodeJS.ProcessEnv, command: string, ...args: readonly string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)(command, args, { cwd: this.folder, env: { ...environment(), ...env } });
+    const { stdout } = await promisify(execFile)(command, args, { cwd: this.folder, env: { ...userEnvironment(), ...env } });
     return stdout;
   }
 
   async read(file: string): Promise<string> {
     return await readFile(join(this.folder, file), "utf8");
   }
-}
-
-/** As in a user's shell: without what npm and Vitest tell the programs that they start. */
-export function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST|DATABASE_URL|PORT$)/.test(name)),
-  );
 }

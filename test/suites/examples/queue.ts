@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect } from "vitest";
-import { ExampleProcess } from "./example-process.ts";
+import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const test = base.extend("queue", async ({}) => workshop.install("queue", "build"));

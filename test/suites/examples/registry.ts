@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -17,8 +17,9 @@ export interface Registry extends AsyncDisposable {
 
 /** Builds and packs every package that is published, into `folder`, and serves them. */
 export async function startRegistry(folder: string): Promise<Registry> {
-  const workspaces = readdirSync(join(root, "packages"))
-    .map((name) => join(root, "packages", name))
+  const workspaces = ["packages", "infra"]
+    .flatMap((parent) => readdirSync(join(root, parent)).map((name) => join(root, parent, name)))
+    .filter((path) => existsSync(join(path, "package.json")))
     .map((path) => ({ folder: path, manifest: JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest }))
     .filter(({ manifest }) => manifest.private !== true);
   run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-b", ...workspaces.map((each) => each.folder)], root);

@@ -49,8 +49,11 @@ export function timerPayload(next: string | undefined): object {
   return { Schedule: { AdjustForDST: true }, ScheduleStatus: ScheduleStatus ?? null, IsPastDue: false };
 }
 
-/** Invokes a function that has registered itself, with what its trigger carries. @throws what the function throws. */
-export async function invoke(name: string, trigger: object): Promise<Invoked> {
+/**
+ * Invokes a function that has registered itself, with what its trigger carries. @throws what the function throws.
+ * @param onLog hears each line that the function logs, at once.
+ */
+export async function invoke(name: string, trigger: object, onLog: (line: string) => void = () => {}): Promise<Invoked> {
   const { metadata, callback } = registered.get(name) ?? {};
   if (!model || !metadata) throw new Error(`No function '${name}' has registered itself with @azure/functions.`);
   invocations += 1;
@@ -60,7 +63,10 @@ export async function invoke(name: string, trigger: object): Promise<Invoked> {
     invocationId: `invocation-${invocations}`,
     metadata,
     request: { inputData: [{ name: binding, data: { json: JSON.stringify(trigger) } }], triggerMetadata: {} },
-    log: (_level: string, _category: string, message: string) => void logs.push(message),
+    log: (_level: string, _category: string, message: string) => {
+      logs.push(message);
+      onLog(message);
+    },
     state: undefined,
   });
   const { context, inputs } = await invocation.getArguments();

@@ -2,13 +2,14 @@ import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
 import { onlyAsLeader, type AzureFunctionOptions } from "@leasehold/functions/azure-functions";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { invoke, timerPayload } from "./azure-worker.ts";
+import { DUE, DUE_BEFORE } from "./due.ts";
 import { Gate } from "./gate.ts";
 
 // Only now: it looks for the worker when the first function registers itself.
 const { app } = await import("@azure/functions");
 
 const ELECTION = "nightly-billing";
-const TEN = timerPayload("2026-11-20T10:00:00+00:00");
+const TEN = timerPayload(DUE);
 
 let store: MemoryLeaseStore;
 let open: AsyncDisposableStack;
@@ -44,15 +45,28 @@ describe("a timer's function of @azure/functions", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
   });
 
-  test("skips where another works, without an error", async () => {
+  test("fails where an earlier delivery of the same timer works, and may have died", async () => {
     const gate = open.use(await Gate.start());
     const name = register(async () => await fetch(gate.url));
     const working = invoke(name, TEN);
     await gate.arrival;
 
+    await expect(invoke(name, TEN)).rejects.toMatchObject({ code: "ALREADY_CLAIMED" });
+    gate.open();
+    await working;
+  });
+
+  test("skips where another region works, without an error", async () => {
+    const gate = open.use(await Gate.start());
+    const name = register(async () => await fetch(gate.url));
+    vi.stubEnv("REGION_NAME", "West Europe");
+    const working = invoke(name, TEN);
+    await gate.arrival;
+
+    vi.stubEnv("REGION_NAME", "East US");
     const { returnValue } = await invoke(name, TEN);
 
-    expect(returnValue).toMatchObject({ elected: false, leader: { term: 1 } });
+    expect(returnValue).toMatchObject({ elected: false, reason: "claimed", leader: { term: 1 } });
     gate.open();
     await working;
   });
@@ -67,13 +81,13 @@ describe("a timer's function of @azure/functions", () => {
   test("does each occurrence once, by when it was due", async () => {
     const name = register((_timer, _context, { occurrence }) => occurrence?.id, { gate: "oncePerTick" });
 
-    await expect(invoke(name, TEN)).resolves.toMatchObject({ returnValue: `${name}@2026-11-20T10:00:00.000Z` });
+    await expect(invoke(name, TEN)).resolves.toMatchObject({ returnValue: `${name}@${DUE}` });
     // The same instant, as a region with another time zone has it.
-    await expect(invoke(name, timerPayload("2026-11-20T11:00:00+01:00"))).resolves.toMatchObject({
+    await expect(invoke(name, timerPayload(inAnotherZone(DUE)))).resolves.toMatchObject({
       returnValue: { elected: false },
     });
-    await expect(invoke(name, timerPayload("2026-11-20T11:00:00+00:00"))).resolves.toMatchObject({
-      returnValue: `${name}@2026-11-20T11:00:00.000Z`,
+    await expect(invoke(name, timerPayload(DUE_BEFORE))).resolves.toMatchObject({
+      returnValue: `${name}@${DUE_BEFORE}`,
     });
   });
 
@@ -119,3 +133,7 @@ describe("the time of an Azure function", () => {
     expect(() => register(() => "ran")).toThrow(ConfigurationError);
   });
 });
+
+function inAnotherZone(instant: string): string {
+  return new Date(Date.parse(instant) + 3_600_000).toISOString().replace("Z", "+01:00");
+}

@@ -5,10 +5,12 @@ import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { cloudEvent, http, type Request, type Response } from "@google-cloud/functions-framework";
 import { getTestServer } from "@google-cloud/functions-framework/testing";
-import { MemoryLeaseStore, StoreError, type Leader } from "@leasehold/core";
+import { MemoryLeaseStore, StoreError } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import type { NotElected } from "@leasehold/functions";
 import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DUE } from "./due.ts";
 import { Gate } from "./gate.ts";
 
 const ELECTION = "exchange-rates";
@@ -74,9 +76,9 @@ describe("an HTTP function of the Functions Framework", () => {
     const gate = open.use(await Gate.start());
     const working = fetch(await serveHttp(async (_request, response) => response.send(await (await fetch(gate.url)).text())));
     await gate.arrival;
-    const returns = await serveHttp(() => undefined, { onStandby: (leader?: Leader) => ({ term: leader?.term }) });
+    const returns = await serveHttp(() => undefined, { onStandby: ({ leader }: NotElected) => ({ term: leader?.term }) });
     const sends = await serveHttp(() => undefined, {
-      onStandby: (_leader: Leader, _request: Request, response: Response) => void response.sendStatus(204),
+      onStandby: (_standby: NotElected, _request: Request, response: Response) => void response.sendStatus(204),
     });
 
     expect(await (await fetch(returns)).json()).toEqual({ term: 1 });
@@ -151,18 +153,18 @@ describe("an HTTP function of the Functions Framework", () => {
 
     expect((await fetch(throws)).status).toBe(500);
     const skipped = await fetch(skips);
-    expect([skipped.status, await skipped.json()]).toEqual([200, { elected: false }]);
+    expect([skipped.status, await skipped.json()]).toEqual([200, { elected: false, reason: "unavailable" }]);
   });
 
   test("does each minute of Cloud Scheduler's once", async () => {
     const url = await serveHttp((_request, response, { occurrence }) => response.json(occurrence), { gate: "oncePerTick" });
-    const headers = { "X-CloudScheduler-JobName": "refresh", "X-CloudScheduler-ScheduleTime": "2026-11-20T10:00:00Z" };
+    const headers = { "X-CloudScheduler-JobName": "refresh", "X-CloudScheduler-ScheduleTime": DUE };
 
     const answer = await fetch(url, { method: "POST", headers });
-    expect(await answer.json()).toMatchObject({ id: "refresh@2026-11-20T10:00:00.000Z", attempt: 1 });
+    expect(await answer.json()).toMatchObject({ id: `refresh@${DUE}`, attempt: 1 });
     const elsewhere = { ...headers, "X-CloudScheduler-JobName": "projects/acme/locations/us-east4/jobs/refresh" };
     for (const again of [headers, elsewhere]) {
-      expect(await (await fetch(url, { method: "POST", headers: again })).json()).toEqual({ elected: false });
+      expect(await (await fetch(url, { method: "POST", headers: again })).json()).toEqual({ elected: false, reason: "done" });
     }
     // Somebody's own request does not say which minute it is for.
     expect((await fetch(url)).status).toBe(500);
@@ -170,7 +172,7 @@ describe("an HTTP function of the Functions Framework", () => {
 });
 
 describe("a CloudEvent function of the Functions Framework", () => {
-  const event = { specversion: "1.0", id: "event-7", source: "//pubsub", type: "tick", time: "2026-11-20T10:00:00Z" };
+  const event = { specversion: "1.0", id: "event-7", source: "//pubsub", type: "tick", time: DUE };
 
   test("does each event once, in whichever mode it is delivered", async () => {
     const ran: unknown[] = [];
@@ -195,7 +197,7 @@ describe("a CloudEvent function of the Functions Framework", () => {
     };
     const second = await fetch(url, { method: "POST", headers: binary, body: JSON.stringify({ of: "ten" }) });
     expect(second.ok).toBe(true);
-    expect(ran).toEqual([["ten", "event-7@2026-11-20T10:00:00.000Z"]]);
+    expect(ran).toEqual([["ten", `event-7@${DUE}`]]);
   });
 });
 

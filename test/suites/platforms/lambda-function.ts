@@ -39,10 +39,12 @@ export class LambdaFunction implements AsyncDisposable {
   #queued: Invocation | undefined;
   #frozen = false;
   #stderr = "";
+  readonly #name: string;
   #ids = 0;
 
   private constructor(server: Server, options: FunctionOptions) {
     this.#server = server;
+    this.#name = options.name;
     const { port } = server.address() as AddressInfo;
     const args = ["--conditions=@leasehold/source", RUNTIME, fileURLToPath(options.module), options.handler];
     this.#process = spawn(process.execPath, args, {
@@ -73,11 +75,17 @@ export class LambdaFunction implements AsyncDisposable {
     return this.#process.pid as number;
   }
 
-  /** Delivers an event, and tells what came of it; the process is frozen by then. One at a time. */
-  async invoke(event: unknown, { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {}): Promise<Invoked> {
+  /**
+   * Delivers an event, and tells what came of it; the process is frozen by then. One at a time. A request has an id of its own,
+   * unless it is one that is delivered again.
+   */
+  async invoke(
+    event: unknown,
+    { timeoutMs = 30_000, requestId }: { readonly timeoutMs?: number; readonly requestId?: string } = {},
+  ): Promise<Invoked> {
     this.#ids += 1;
     const invocation: Invocation = {
-      id: `request-${this.#ids}`,
+      id: requestId ?? `${this.#name}-${this.#ids}`,
       event,
       deadlineMs: Date.now() + timeoutMs,
       invoked: Promise.withResolvers(),

@@ -1,5 +1,4 @@
-import type { Leader } from "@leasehold/core";
-import type { FunctionLeadership } from "@leasehold/functions";
+import type { FunctionLeadership, NotElected } from "@leasehold/functions";
 import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
 import { SqlLeaseStore } from "@leasehold/sql";
 
@@ -30,7 +29,7 @@ async function work(event: TestEvent, context: { getRemainingTimeInMillis(): num
   return { term, occurrence, before, reason, valid: leadership.isValid(), leftMs: context.getRemainingTimeInMillis() };
 }
 
-const onStandby = (leader: Leader | undefined): object => ({ elected: false, leader: leader?.candidateId });
+const onStandby = ({ reason, leader }: NotElected): object => ({ reason, leader: leader?.candidateId });
 
 export const exclusive = onlyAsLeader({ store, election: "exclusive", onStandby }, work);
 export const short = onlyAsLeader({ store, election: "short", onStandby, leaseDurationMs: 1_500 }, work);

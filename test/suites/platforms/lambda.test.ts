@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { Elector } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DUE } from "./due.ts";
 import { Gate } from "./gate.ts";
 import { LambdaFunction, type Invoked } from "./lambda-function.ts";
 import type { TestEvent } from "./lambda-handlers.ts";
 
 const HANDLERS = new URL("./lambda-handlers.ts", import.meta.url);
-const TEN = "2026-11-20T10:00:00Z";
 /** An event of EventBridge; each region's own event has an id of its own. */
 const tick = (region: string, id: string): TestEvent => ({
   id,
-  time: TEN,
+  time: DUE,
   resources: [`arn:aws:events:${region}:123456789012:rule/hourly`],
 });
 
@@ -65,7 +65,7 @@ describe("a Lambda function behind the runtime interface", () => {
     const working = first.invoke({ gate: gate.url });
     await gate.arrival;
 
-    await expect(second.invoke({})).resolves.toEqual({ response: { elected: false, leader: "west-request-1" } });
+    await expect(second.invoke({})).resolves.toEqual({ response: { reason: "claimed", leader: "west-west-1" } });
     gate.open();
     await expect(working).resolves.toMatchObject({ response: { term: 1 } });
     await expect(second.invoke({})).resolves.toMatchObject({ response: { term: 2 } });
@@ -106,29 +106,34 @@ describe("a Lambda function behind the runtime interface", () => {
 
   test("does an occurrence once, delivered twice and from two regions", async () => {
     const [west, east] = [await start("once", "west"), await start("once", "east")];
-    const id = "rule/hourly@2026-11-20T10:00:00.000Z";
+    const id = `rule/hourly@${DUE}`;
 
     await expect(west.invoke(tick("us-west-2", "a"))).resolves.toMatchObject({ response: { occurrence: { id, attempt: 1 } } });
     for (const [instance, event] of [
       [west, tick("us-west-2", "a")],
       [east, tick("us-east-1", "b")],
     ] as const) {
-      await expect(instance.invoke(event)).resolves.toEqual({ response: { elected: false } });
+      await expect(instance.invoke(event)).resolves.toEqual({ response: { reason: "done" } });
     }
   });
 
-  test("leaves an occurrence to a later delivery when it is killed, as the next attempt", async () => {
+  test("fails when it is delivered again after it was killed, until the lease has run out; then it runs, as the next attempt", async () => {
     const gate = open.use(await Gate.start());
     const [killed, next] = [await start("once", "west"), await start("once", "east")];
-    const working = killed.invoke({ ...tick("us-west-2", "a"), gate: gate.url });
+    const requestId = "8476a536";
+    const working = killed.invoke({ ...tick("us-west-2", "a"), gate: gate.url }, { requestId });
     await gate.arrival;
     process.kill(killed.pid, "SIGKILL");
     await expect(working).resolves.toMatchObject({ errorType: "Runtime.ExitError" });
 
-    // As a platform delivers again, until the lease of the dead one has run out.
-    let invoked: Invoked;
-    do invoked = await next.invoke(tick("us-east-1", "b"));
-    while ("response" in invoked && (invoked.response as { leader?: string }).leader === "west-request-1");
+    // Another request has another chain of deliveries behind it: it skips.
+    await expect(next.invoke(tick("us-east-1", "b"))).resolves.toEqual({
+      response: { reason: "claimed", leader: `west-${requestId}` },
+    });
+    const redeliver = async (): Promise<Invoked> => await next.invoke(tick("us-west-2", "a"), { requestId });
+    let invoked = await redeliver();
+    expect(invoked).toMatchObject({ errorType: "AlreadyClaimedError" });
+    while ("errorType" in invoked && invoked.errorType === "AlreadyClaimedError") invoked = await redeliver();
     expect(invoked).toMatchObject({ response: { term: 2, occurrence: { attempt: 2 } } });
   });
 

@@ -12,17 +12,14 @@ import {
   type LogAttributes,
   type Logger,
 } from "@leasehold/core";
-import { startAzurite } from "@leasehold/test-kit/backends/azurite";
-import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
-import { mariaDbMissing, startMariaDb } from "@leasehold/test-kit/backends/mariadb";
+import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
-import { postgresMissing, startPostgres } from "@leasehold/test-kit/backends/postgres";
-import type { Fault } from "@leasehold/test-kit/faults/fault";
-import { onlyFor, startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
-import { startFirestoreServer, type Fault as DocumentFault, type InterceptedCall } from "@leasehold/test-kit/firestore-server";
+import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { expect, test } from "vitest";
-import { AWS, items, MISTAKES } from "./mistakes.ts";
+import { MISTAKES } from "./mistakes.ts";
+import { startServices } from "./services.ts";
+import { steady } from "./steady.ts";
 
 /** Azure's shortest: for any store. */
 const LEASE_MS = 15_000;
@@ -38,23 +35,7 @@ words: of a wrong key Azure itself says AuthenticationFailed, which is STORE_UNA
 const missing = (await isMissing(mariaDbMissing())) || (await isMissing(postgresMissing()));
 
 test.skipIf(missing)("every mistake is said at once, and none waits for ever without need", { timeout: 120_000 }, async () => {
-  await using azurite = await startAzurite();
-  await using dynalite = await startDynalite();
-  await using mysql = await startMariaDb();
-  await using postgres = await startPostgres();
-  await using withTable = await startDynalite();
-  await items({ ...AWS, endpoint: withTable.url }).createTable();
-  await using readableItems = await startFaultProxy(withTable.url, { nameOf: ({ headers }) => String(headers["x-amz-target"]) });
-  readableItems.rule = onlyFor("DynamoDB_20120810.UpdateItem", ITEM_REFUSED);
-  await using readableDocuments = await startFirestoreServer({ intercept: refuseDocuments });
-  const services = {
-    azurite: azurite.url,
-    dynalite: dynalite.url,
-    mysql: mysql.url,
-    postgres: postgres.url,
-    readableItems: readableItems.url,
-    readableDocuments: readableDocuments.url,
-  };
+  await using services = await startServices();
 
   const sections = await Promise.all(
     Object.entries(MISTAKES).map(async ([title, mistakes]) => {
@@ -103,28 +84,4 @@ async function outcomeOf(store: LeaseStore, options: Pick<ElectorOptions, "logge
   const outcome = await Promise.race([failed, delay(2 * LEASE_MS, undefined)]);
   await elector.stop();
   return outcome;
-}
-
-/** As AWS refuses it; dynalite knows no rights, nor does our Firestore. */
-const ITEM_REFUSED: Fault = {
-  kind: "answer",
-  status: 400,
-  headers: { "Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "QH3QHGQ2JJ8UGV5K" },
-  body: JSON.stringify({
-    __type: "com.amazon.coral.service#AccessDeniedException",
-    Message: "User: arn:aws:sts::123456789012:assumed-role/worker is not authorized to perform: dynamodb:UpdateItem",
-  }),
-};
-
-async function refuseDocuments({ method }: InterceptedCall): Promise<DocumentFault | void> {
-  const PERMISSION_DENIED = 7;
-  if (method === "Commit") return { code: PERMISSION_DENIED, message: "Missing or insufficient permissions." };
-}
-
-/** Leaves out what differs from run to run. */
-function steady(line: string): string {
-  return line
-    .replace(/ \[request [^\]]*\]/, "")
-    .replace(/EAI_AGAIN/, "ENOTFOUND")
-    .replace(/in \d+ s\.$/, "in 15 s.");
 }

@@ -25,11 +25,11 @@ export interface Services {
 
 type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore | Promise<LeaseStore>>>;
 
-const CLOSED = "127.0.0.1:1";
-const UNKNOWN = "nowhere.invalid";
-const ACCOUNT = "devstoreaccount1";
+export const CLOSED = "127.0.0.1:1";
+export const UNKNOWN = "nowhere.invalid";
+export const ACCOUNT = "devstoreaccount1";
 /** As long as a key has to be, and no account's. */
-const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
+export const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
 export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
 
 /** What new users set up wrongly, by store. */
@@ -89,7 +89,7 @@ function servers(kind: "mysql" | "postgres", urlOf: (services: Services) => stri
 }
 
 /** Makes a database `readable` with the tables, and a user who may only read them. */
-const allowReading = {
+export const allowReading = {
   async mysql(url: string): Promise<void> {
     const admin = await createConnection(url);
     await admin.query("CREATE DATABASE readable");
@@ -117,15 +117,19 @@ const allowReading = {
 };
 
 async function readableBlobs(azurite: string): Promise<LeaseStore> {
+  return new BlobLeaseStore({ container: new ContainerClient(await readableContainer(azurite)) });
+}
+
+/** Makes a container, and returns its URL with a signature that allows reading. */
+export async function readableContainer(azurite: string): Promise<string> {
   const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(azurite));
   const container = service.getContainerClient("readable");
   await container.create();
   await container.getBlockBlobClient("nightly-billing").upload("", 0);
-  const url = await container.generateSasUrl({
+  return await container.generateSasUrl({
     permissions: ContainerSASPermissions.parse("rl"),
     expiresOn: new Date(Date.now() + 3_600_000),
   });
-  return new BlobLeaseStore({ container: new ContainerClient(url) });
 }
 
 function blobs(accountUrl: string, key: string): LeaseStore {

@@ -23,7 +23,7 @@ const LEASE_MS = 3_000;
 const PLATFORM_TIMEOUT_MS = 30_000;
 const WEATHER = { workMs: 600, leaseDurationMs: LEASE_MS, long: 0.1, failing: 0.05 };
 const RETENTION_MS = 86_400_000;
-const BEGINNING_MS = Date.UTC(2026, 10, 20);
+const BEGINNING_MS = Math.floor(Date.now() / 3_600_000) * 3_600_000;
 /** A platform's wait before it delivers again: it doubles from the one to the other. */
 const BACK_OFF_MS = { first: 1_000, longest: 4_000 };
 /** How often a delivery is made again, at most: there is time for three leases to run out, and more. */

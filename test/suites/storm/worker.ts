@@ -5,16 +5,9 @@
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  isLeaseholdError,
-  REQUEST_CHANNEL,
-  type Leader,
-  type LeaseStore,
-  type OccurrenceStore,
-  type StoreRequest,
-} from "@leasehold/core";
+import { isLeaseholdError, REQUEST_CHANNEL, type LeaseStore, type OccurrenceStore, type StoreRequest } from "@leasehold/core";
 import type { Lease, ReleaseOutcome } from "@leasehold/core/provider";
-import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
+import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leasehold/functions";
 import { byHostClock, hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
@@ -54,7 +47,7 @@ function wrap(gate: GateSettings): (delivery: Delivery) => Promise<Outcome> {
     ...common,
     occurrence: ({ scheduledMs }: Delivery) => ({ name: SCHEDULE, scheduledMs }),
     // Whoever leads may die of it: then somebody has to come again.
-    onStandby: (leader: Leader | undefined): Outcome => {
+    onStandby: ({ leader }: NotElected): Outcome => {
       if (leader) throw new AnotherLeads(`${leader.candidateId} leads.`);
       return "standby";
     },
@@ -112,7 +105,8 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
   };
   given.acquire = async (request) => {
     const outcome = await acquire(request);
-    if (outcome.acquired) {
+    // The note of the last run is nobody's to lead on.
+    if (outcome.acquired && request.election !== "last-run") {
       const { candidateId: delivery, term, grantedAt } = outcome.lease;
       say({ event: "acquired", delivery, term, grantedMs: byHostClock(grantedAt.monotonicMs) });
       dieOnce("acquired", delivery);

@@ -1,17 +1,27 @@
 import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
 import { Listeners } from "../reporting/listeners.ts";
 import type { Journal } from "../reporting/journal.ts";
-import type { Clock } from "../time/clock.ts";
+import { holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
+import { publishEvent, publishLook, type ElectorHandle, type Published, type PublishedEvent } from "./elector-channels.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { lineOf } from "./event-lines.ts";
 import type { Leader } from "./leadership.ts";
+import { leaderOf } from "./observer.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
-/** The elector whose announcements they are. */
-export interface Announcer {
-  readonly election: string;
-  readonly candidateId: string;
+export interface AnnouncementsOptions {
+  /** The elector whose announcements they are. */
+  readonly elector: ElectorHandle;
   readonly clock: Clock;
   readonly journal: Journal;
+}
+
+/** What a candidate saw last of who leads. */
+export interface LastSeen {
+  /** Undefined where nobody led. */
+  readonly leader: Leader | undefined;
+  /** How long ago that was, by the larger of two clocks. */
+  readonly ageMs: number;
 }
 
 /** A state that an elector has come to. */
@@ -26,15 +36,18 @@ export interface Reached {
  * as it knows.
  */
 export class Announcements {
-  readonly #announcer: Announcer;
+  readonly #options: AnnouncementsOptions;
   readonly #listeners: Listeners<ElectorEvents>;
   #leader: Leader | undefined;
+  #seenAt: Instant | undefined;
   #state: ElectorState = "stopped";
   /** The last line that a person was to see. */
   #warned: string | undefined;
+  /** Made once somebody listens to the channels. */
+  #weakly: WeakRef<ElectorHandle> | undefined;
 
-  constructor(announcer: Announcer) {
-    this.#announcer = announcer;
+  constructor(options: AnnouncementsOptions) {
+    this.#options = options;
     this.#listeners = new Listeners((event, error) => {
       if (event !== "listenerFailed") this.emit("listenerFailed", { event, error });
     });
@@ -42,6 +55,10 @@ export class Announcements {
 
   get leader(): Leader | undefined {
     return this.#leader;
+  }
+
+  get lastSeen(): LastSeen | undefined {
+    return this.#seenAt && { leader: this.#leader, ageMs: holderElapsedMs(this.#options.clock, this.#seenAt) };
   }
 
   get state(): ElectorState {
@@ -53,7 +70,8 @@ export class Announcements {
   }
 
   emit<Name extends keyof ElectorEvents>(name: Name, event: Omit<ElectorEvents[Name], "election">): void {
-    const { election, candidateId, journal } = this.#announcer;
+    const { elector, journal } = this.#options;
+    const { election, candidateId } = elector;
     const whole = { election, ...event } as ElectorEvents[Name];
     const { level, message, warning, attributes } = lineOf(name, whole, candidateId);
     const all = { election, candidateId, event: name, ...attributes };
@@ -61,17 +79,26 @@ export class Announcements {
     // What every look finds again is said once.
     else if (message !== this.#warned) journal.warn(warning, level, (this.#warned = message), all);
     this.#listeners.emit(name, whole);
+    publishEvent(() => ({ name, event: whole, ...this.#published }) as PublishedEvent);
+  }
+
+  /** Takes in what a look, an attempt or a push has shown. */
+  saw(snapshot: LeaseSnapshot | undefined): void {
+    this.setLeader(leaderOf(snapshot));
+    publishLook(() => ({ election: this.#options.elector.election, snapshot, ...this.#published }));
   }
 
   setLeader(leader: Leader | undefined): void {
     const before = this.#leader;
     this.#leader = leader;
+    this.#seenAt = instantOf(this.#options.clock);
     if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
     this.emit("newLeader", { leader });
   }
 
   setState({ state, term, reason }: Reached): void {
-    const { election, candidateId, clock } = this.#announcer;
+    const { elector, clock } = this.#options;
+    const { election, candidateId } = elector;
     this.#state = state;
     publishState({
       election,
@@ -81,5 +108,11 @@ export class Announcements {
       ...(reason === undefined ? {} : { reason: String((reason as Partial<Error> | undefined)?.message ?? reason) }),
       wallMs: clock.wallMs(),
     });
+  }
+
+  get #published(): Published {
+    const { elector, clock } = this.#options;
+    this.#weakly ??= new WeakRef(elector);
+    return { candidateId: elector.candidateId, elector: this.#weakly, monotonicMs: clock.monotonicMs() };
   }
 }

@@ -35,7 +35,7 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly renewal?: "scheduled" | "manual" | undefined;
   /**
    * The time after an acquisition for which nobody else may acquire, even if the lease is released before: keeps a late twin
-   * from doing a quick task again. At most `leaseDurationMs`. @defaultValue 0
+   * from doing a quick task again. A task that throws is not done, and holds nobody back. At most `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
   /**

@@ -1,9 +1,10 @@
 import { ConfigurationError, LeadershipEndedError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
+import type { Bar } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import type { Clock } from "../time/clock.ts";
-import { Announcements } from "./announcements.ts";
+import { Announcements, type LastSeen } from "./announcements.ts";
 import { CallClaim } from "./call-claim.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
@@ -13,7 +14,7 @@ import type { ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { Leading, type TaskResult } from "./leading.ts";
-import { leaderOf, Observer } from "./observer.ts";
+import { Observer } from "./observer.ts";
 import { StandingBack } from "./standing-back.ts";
 import { StoreContact } from "./store-contact.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
@@ -27,8 +28,16 @@ export interface WaitOptions {
 export type TryRunOutcome<T> =
   /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
-  /** `busy`: this elector itself was at work; nothing was sent. `done`: it is an occurrence, which is done for good. */
-  | { readonly elected: false; readonly reason?: "busy" | "done" | undefined; readonly leader?: Leader | undefined };
+  /**
+   * `busy`: this elector itself was at work; nothing was sent. `done`: it is an occurrence, which is done for good. `held-back`:
+   * nobody leads, and it is not this candidate's turn: a minimum hold, another's reservation or hand-over. With neither a reason
+   * nor a leader, nobody is known to lead, and the next attempt may win.
+   */
+  | {
+      readonly elected: false;
+      readonly reason?: "busy" | "done" | "held-back" | undefined;
+      readonly leader?: Leader | undefined;
+    };
 
 /**
  * One candidate in one election.
@@ -59,8 +68,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
   readonly #leading: Leading<LeadershipOf<Store>>;
-  /** It is an occurrence that was found done, for good. */
-  #isDone = false;
+  /** What was seen last to keep candidates out. */
+  #bar: Bar | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions<Store>) {
@@ -82,7 +91,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     };
     const journal = Journal.to(options.logger);
     this.#journal = journal;
-    const announcements = new Announcements({ election, candidateId, clock: this.#clock, journal });
+    const announcements = new Announcements({ elector: this, clock: this.#clock, journal });
     this.#announcements = announcements;
     this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);
     this.#candidacy = new Candidacy({
@@ -90,8 +99,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       election,
       candidateId,
       onSeen: (snapshot) => {
-        this.#isDone = snapshot?.bar?.kind === "done";
-        announcements.setLeader(leaderOf(snapshot));
+        this.#bar = snapshot?.bar;
+        announcements.saw(snapshot);
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
@@ -106,6 +115,14 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   /** The leader that this candidate saw last. */
   get leader(): Leader | undefined {
     return this.#announcements.leader;
+  }
+
+  /**
+   * The leader that this candidate saw last, and how long ago; undefined before its first look. While this candidate leads
+   * itself, `isLeader` tells, and the age is that of its term.
+   */
+  get lastSeen(): LastSeen | undefined {
+    return this.#announcements.lastSeen;
   }
 
   /** The state of this elector and of its store at this very moment: for health checks, in a form that JSON keeps. */
@@ -202,8 +219,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
-      if (this.#isDone) return { elected: false, reason: "done" };
-      return { elected: false, ...(this.leader ? { leader: this.leader } : {}) };
+      if (this.#bar?.kind === "done") return { elected: false, reason: "done" };
+      if (this.leader) return { elected: false, leader: this.leader };
+      const isHeldBack = !lease && this.#bar !== undefined && this.#bar.kind !== "lease";
+      return { elected: false, ...(isHeldBack ? { reason: "held-back" as const } : {}) };
     } finally {
       this.#settled();
     }

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../time/clock.ts";
 import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
 import type { Lease, LeaseStore, RenewOutcome } from "../store/lease-store.ts";
+import { publishedRenewal } from "./elector-channels.ts";
 import type { Timing } from "./timing.ts";
 import type { Validity } from "./validity.ts";
 
@@ -132,7 +133,7 @@ export class Renewals {
 
   async #send(): Promise<RenewOutcome> {
     const { store, lease } = this.#options;
-    return await store.renew(lease, { timeoutMs: this.limitMs() });
+    return await publishedRenewal(this.#clock, lease, () => store.renew(lease, { timeoutMs: this.limitMs() }));
   }
 
   #renewed(outcome: RenewOutcome): void {

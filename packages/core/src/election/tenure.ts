@@ -161,7 +161,10 @@ export class Tenure<Led extends Leadership> {
 
   /** Waits for the work to settle, then releases the lease where that is still ours to do. Never rejects. */
   async finish(work: Promise<unknown>): Promise<void> {
-    await work.catch(() => undefined);
+    const isFailed = await work.then(
+      () => false,
+      () => true,
+    );
     this.#checkClock();
     const reason = this.endReason;
     const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
@@ -173,17 +176,18 @@ export class Tenure<Led extends Leadership> {
     this.#settling = true;
     this.end(released);
     this.#cancelTimers();
-    const isReleased = this.#completion?.state === "confirmed" || (mayRelease && (await this.#release()));
+    const isReleased = this.#completion?.state === "confirmed" || (mayRelease && (await this.#release(isFailed)));
     if (!isReleased) store.forget?.(this.#lease);
     hooks.finished(reason, isReleased);
     this.#finished.resolve();
   }
 
-  async #release(): Promise<boolean> {
+  /** What has failed is not done: it holds nobody back. */
+  async #release(isFailed: boolean): Promise<boolean> {
     // Settled before validUntil: release. After it, never.
     const { clock, store, minimumHoldMs, releaseTimeoutMs, hooks } = this.#options;
     const heldMs = clock.monotonicMs() - this.#lease.grantedAt.monotonicMs;
-    const holdMs = minimumHoldMs - heldMs;
+    const holdMs = isFailed ? 0 : minimumHoldMs - heldMs;
     const release: TimelyRelease = {
       clock,
       timeoutMs: () => Math.min(this.#renewals.limitMs(), releaseTimeoutMs),

@@ -32,20 +32,18 @@ export async function attempt<T, Store extends LeaseStore>(
   let outage: StoreError | undefined;
   const run: LeaderTask<T, LeadershipOf<Store>> = async (leadership) => {
     started = true;
-    try {
-      return await task(leadership);
-    } catch (error) {
-      failure = { error };
-      throw error;
-    }
+    const work = (async () => await task(leadership))();
+    const [settled] = await Promise.allSettled([work]);
+    if (settled.status === "fulfilled") return settled.value;
+    failure = { error: settled.reason as unknown };
+    // Not the error itself: the elector would take a signal's own reason for a return.
+    throw new Error("The task has failed.");
   };
   for (let tries = 1; ; tries += 1) {
     try {
-      const outcome = await elector.tryRun(run, { signal });
-      if (failure) throw failure.error;
-      return outcome;
+      return await elector.tryRun(run, { signal });
     } catch (error) {
-      if (started) throw error;
+      if (started) throw failure ? failure.error : error;
       if (isOutage(error)) outage = error;
       // An abort that cuts the second try short does not make the store one that has answered.
       else if (!outage || !signal?.aborted) throw error;

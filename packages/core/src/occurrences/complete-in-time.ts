@@ -1,10 +1,24 @@
 import type { OccurrenceLeadership } from "../election/leadership.ts";
-import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
+import { isLeaseholdError, NotRecordedError, type StoreError } from "../reporting/errors.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 
 /** The first wait before a completion is tried again; it doubles from there. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
+
+/**
+ * Records that an occurrence is done, trying for as long as its claim keeps others out, and no longer than until an instant of
+ * the monotonic clock. A claim that has run out is tried once: nobody may have taken over.
+ * @throws {LeaseLostError} if another attempt has taken over; else {NotRecordedError}, whose cause is what the last try threw.
+ */
+export async function completeWhileClaimed(leadership: OccurrenceLeadership, clock: Clock, endMs: number): Promise<void> {
+  const { election, term } = leadership;
+  try {
+    await completeInTime(leadership, clock, Math.min(clock.monotonicMs() + leadership.remainingMs(), endMs));
+  } catch (error) {
+    throw isLeaseholdError(error, "LEASE_LOST") ? error : new NotRecordedError(election, term, error);
+  }
+}
 
 /**
  * Records that an occurrence is done, trying until an instant of the monotonic clock: the work is done, and what is not

@@ -41,6 +41,11 @@ export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string):
   return id;
 }
 
+/** Returns the schedule's name if `election` names an occurrence of one, else the election itself. */
+export function withoutOccurrence(election: string): string {
+  return election.replace(/@\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, "");
+}
+
 /** A date with a time and a zone: without one it would be another instant on another machine. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 

@@ -1,12 +1,12 @@
 import type { WaitOptions } from "../election/elector.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
-import { AlreadyAbortedError, ConfigurationError, isLeaseholdError, NotRecordedError } from "../reporting/errors.ts";
+import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
-import { sleep, type Clock } from "../time/clock.ts";
+import { sleep } from "../time/clock.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
-import { completeInTime } from "./complete-in-time.ts";
+import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { occurrenceId, type ClaimedOccurrence } from "./occurrence.ts";
@@ -78,7 +78,7 @@ export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore
     const occurrence = { id, name, scheduledMs, attempt: leadership.term };
     const fence = fenceOf<Store>(leadership, occurrences, "occurrences");
     const result = await task({ ...leadership, occurrence, fence });
-    await record(leadership, clock);
+    await completeWhileClaimed(leadership, clock, Infinity);
     return result;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
@@ -108,14 +108,4 @@ function checkCall(task: unknown, signal: AbortSignal | undefined, name: string)
   }
   checkSignal(WHOSE, signal, name);
   if (signal?.aborted) throw new AlreadyAbortedError(WHOSE, signal, name);
-}
-
-/** Records that it is done, trying for as long as the claim keeps others out. */
-async function record(leadership: OccurrenceLeadership, clock: Clock): Promise<void> {
-  const { election, term } = leadership;
-  try {
-    await completeInTime(leadership, clock, clock.monotonicMs() + leadership.remainingMs());
-  } catch (error) {
-    throw isLeaseholdError(error, "LEASE_LOST") ? error : new NotRecordedError(election, term, error);
-  }
 }

@@ -24,20 +24,32 @@ export function checkScheduledAt(
   wallMs: number,
 ): number {
   const ms = instantOf(scheduledAt);
+  checkWhenDue("scheduledAt", { scheduledMs: ms, retentionMs, wallMs });
+  return ms;
+}
+
+/** When an occurrence was due, for how long it is remembered, and this host's clock. */
+export interface WhenDue {
+  readonly scheduledMs: number;
+  readonly retentionMs: number;
+  readonly wallMs: number;
+}
+
+/** @throws {ConfigurationError} for an instant so far from now that nobody can mean it, or know whether it is done. */
+export function checkWhenDue(what: string, { scheduledMs: ms, retentionMs, wallMs }: WhenDue): void {
   const lateMs = wallMs - ms;
   if (lateMs > retentionMs - FORGOTTEN_EARLY_MS) {
-    const isSeconds = typeof scheduledAt === "number" && Math.abs(wallMs - ms * 1_000) < retentionMs;
-    const meaning = isSeconds
-      ? `Were seconds meant? Then it is ${ms * 1_000}.`
-      : `Whether it is done may be forgotten by now: retentionMs is ${retentionMs}, and the last two hours of it do not count.`;
-    throw new ConfigurationError(`scheduledAt is ${isoOf(ms)}, ${hours(lateMs)} ago by this host's clock. ${meaning}`);
+    const meaning =
+      Math.abs(wallMs - ms * 1_000) < retentionMs
+        ? `Were seconds meant? Then it is ${ms * 1_000}.`
+        : `Whether it is done may be forgotten by now: retentionMs is ${retentionMs}, and the last two hours of it do not count.`;
+    throw new ConfigurationError(`${what} is ${isoOf(ms)}, ${hours(lateMs)} ago by this host's clock. ${meaning}`);
   }
   if (-lateMs > MAX_EARLY_MS) {
     throw new ConfigurationError(
-      `scheduledAt is ${isoOf(ms)}, ${hours(-lateMs)} from now by this host's clock. It must be the time at which the occurrence was due, not the next one's.`,
+      `${what} is ${isoOf(ms)}, ${hours(-lateMs)} from now by this host's clock. It must be the time at which the occurrence was due, not the next one's.`,
     );
   }
-  return ms;
 }
 
 /** The journals to which it was said: once is enough. */

@@ -50,7 +50,11 @@ export class Sighting {
     return this.#version;
   }
 
-  /** A conditional write on `version` failed: somebody has written since, though perhaps not renewed. */
+  /**
+   * This may not be the latest: a conditional write on `version` failed, so that somebody has written since, though perhaps not
+   * renewed; or one watch has shown it after something else that came from elsewhere, and nobody can tell which of the two is
+   * the newer.
+   */
   get outdated(): boolean {
     return this.#outdated;
   }
@@ -119,10 +123,12 @@ export class Sighting {
     } else {
       this.#pushedMs = nowMs;
     }
+    // Replies come in order, and one that a push may have overtaken is repeated.
+    this.#outdated =
+      reading.watch !== undefined && !this.#follows(reading) && (this.#outdated || reading.version !== this.#version);
     this.#notePast(reading);
     this.#record = reading.record;
     this.#version = reading.version;
-    this.#outdated = false;
     this.#storeAge.note(reading);
   }
 
@@ -151,13 +157,19 @@ export class Sighting {
    * Notes which versions have passed. Replies come in order, and so do the pushes of one watch; between any two of these there
    * is no order.
    */
-  #notePast({ version, watch }: Reading): void {
+  #notePast(reading: Reading): void {
+    const { version, watch } = reading;
     if (version !== this.#version) {
       const past = this.#pastVersions.filter((one) => one !== version);
-      this.#pastVersions = this.#shownBy.has(watch) ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
+      this.#pastVersions = this.#follows(reading) ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
       this.#shownBy.clear();
     }
     this.#shownBy.add(watch);
+  }
+
+  /** Reports whether the present version came from where this comes from, too, and so is no newer. */
+  #follows({ watch }: Reading): boolean {
+    return this.#shownBy.has(watch);
   }
 }
 

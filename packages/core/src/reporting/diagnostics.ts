@@ -1,4 +1,4 @@
-import { channel } from "node:diagnostics_channel";
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 
 /** The `node:diagnostics_channel` on which every state change of every elector is published, as {@link StateChange}. */
 export const STATE_CHANNEL = "leasehold:state";
@@ -34,15 +34,30 @@ export interface StoreRequest {
   readonly message?: string | undefined;
 }
 
-const states = channel(STATE_CHANNEL);
-const requests = channel(REQUEST_CHANNEL);
+const publishStateChange = publisher(STATE_CHANNEL);
+const publishStoreRequest = publisher(REQUEST_CHANNEL);
+
+/** Returns what publishes on a channel. What it publishes is made only if anybody listens. */
+export function publisher(name: string): (make: () => object) => void {
+  const messages = channel(name);
+  return (make) => {
+    if (messages.hasSubscribers) messages.publish(make());
+  };
+}
+
+/** Calls `listener` with what is published on a channel from now on; returns a function that ends that. */
+export function listen(name: string, listener: (message: never) => void): () => void {
+  const onMessage = (message: unknown): void => listener(message as never);
+  subscribe(name, onMessage);
+  return () => void unsubscribe(name, onMessage);
+}
 
 /** Publishes a state change, if anybody listens. */
 export function publishState(change: StateChange): void {
-  if (states.hasSubscribers) states.publish(change);
+  publishStateChange(() => change);
 }
 
 /** Publishes a request, if anybody listens. */
 export function publishRequest(request: StoreRequest): void {
-  if (requests.hasSubscribers) requests.publish(request);
+  publishStoreRequest(() => request);
 }

@@ -11,6 +11,7 @@ export type LeaseholdErrorCode =
   | "FOREIGN_RECORD"
   | "UNSUPPORTED"
   | "NOT_RECORDED"
+  | "ALREADY_CLAIMED"
   | StoreErrorCode;
 
 /** The codes of {@link StoreError}. */

@@ -29,14 +29,4 @@ const close = onlyAsLeader(
   async (_event, _context, leadership) => await closeHour(leadership.occurrence, leadership.fence),
 );
 
-const hourly = onlyAsLeader(
-  {
-    gate: "oncePerTick",
-    store,
-    election: "close-the-books",
-    catchUp: { previous: (ms) => ms - 3_600_000, atMost: 3, since: "2026-11-20T00:00:00Z" },
-  },
-  async (_event, _context, leadership) => await closeHour(leadership.occurrence, leadership.fence),
-);
-
-export const handlers = [refresh, close, hourly];
+export const handlers = [refresh, close];

@@ -1,0 +1,5 @@
+const stop = new AbortController();
+for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort(new Error(`${name}: stopping`)));
+
+/** Aborts when the replica is to end. */
+export const stopping: AbortSignal = stop.signal;

@@ -1,0 +1,37 @@
+import { Alarm, ComparisonOperator, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import type { HealthCheck } from "aws-cdk-lib/aws-ecs";
+import { Duration } from "aws-cdk-lib/core";
+import type { Construct } from "constructs";
+import { isLeaderMetric } from "./election-metrics.ts";
+
+/** The port on which a candidate answers whether it campaigns. */
+export const HEALTH_PORT = 8080;
+/** A task that never gets well is replaced after a minute and a half, which the circuit breaker counts. */
+export const HEALTH_CHECK: HealthCheck = {
+  command: [
+    "CMD",
+    "node",
+    "-e",
+    `fetch("http://127.0.0.1:${HEALTH_PORT}/health").then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))`,
+  ],
+  interval: Duration.seconds(10),
+  timeout: Duration.seconds(5),
+  retries: 3,
+  startPeriod: Duration.seconds(60),
+};
+
+/** Twice what a standby waits for a leader that died, at the defaults, and more. */
+const ALARM_MINUTES = 3;
+
+/** Goes off where candidates of the election run and none of them leads. */
+export function deploymentAlarm(scope: Construct, election: string): Alarm {
+  return new Alarm(scope, "NobodyLeads", {
+    alarmDescription: `Candidates of the election '${election}' run, and none of them has led for ${ALARM_MINUTES} minutes.`,
+    metric: isLeaderMetric(election),
+    comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+    threshold: 1,
+    evaluationPeriods: ALARM_MINUTES,
+    // Before the first deployment there is no candidate to say anything, and ECS does not look at an alarm that is on already.
+    treatMissingData: TreatMissingData.NOT_BREACHING,
+  });
+}

@@ -1,0 +1,39 @@
+import { Stack, Stage, Token } from "aws-cdk-lib/core";
+import type { IConstruct } from "constructs";
+
+/** What of a table matters here. */
+interface Table extends IConstruct {
+  readonly region: string;
+  readonly regions: readonly string[];
+  readonly elections: ReadonlySet<string>;
+}
+
+/**
+ * Finds the elections that would have a leader in each of two regions, since two tables hold them: as where a stack with
+ * everything in it is made once for each region. What is kept apart on purpose, as tests are from production, is in a
+ * `Stage` or an account of its own.
+ */
+export function tablesOfOneElection(table: Table): string[] {
+  const others = (Stage.of(table)?.node.findAll() ?? []).filter(isTable);
+  return others
+    .filter((other) => other !== table && isElsewhere(table, other))
+    .flatMap((other) =>
+      [...table.elections]
+        .filter((election) => !Token.isUnresolved(election) && other.elections.has(election))
+        .map(
+          (election) =>
+            `The election '${election}' is held by the table ${table.node.path} in ${table.region} and by ${other.node.path} in ${other.region}: each region would have a leader of its own. Make one table, and take it elsewhere by LeaseTable.fromTableArn, with the region it is in. (What is to be apart goes into a Stage of its own.)`,
+        ),
+    );
+}
+
+function isTable(construct: IConstruct): construct is Table {
+  return "elections" in construct && "regions" in construct && "tableArn" in construct;
+}
+
+/** Another table of the same account: the replicas of one that is strongly consistent are one table. */
+function isElsewhere(table: Table, other: Table): boolean {
+  if (Token.isUnresolved(table.region) || Token.isUnresolved(other.region)) return false;
+  if (Stack.of(table).account !== Stack.of(other).account) return false;
+  return !table.regions.includes(other.region) && !other.regions.includes(table.region);
+}

@@ -1,0 +1,127 @@
+import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import { Grant, type IGrantable, type PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Construct, type IConstruct } from "constructs";
+import {
+  ADMINISTRATOR_ACTIONS,
+  CANDIDATE_ACTIONS,
+  electionStatement,
+  KEY_READ_ACTIONS,
+  KEY_WRITE_ACTIONS,
+  OBSERVER_ACTIONS,
+  tableStatement,
+} from "./election-statements.ts";
+import { tablesOfOneElection } from "./leader-per-region.ts";
+
+/** A table of leases, made here or elsewhere. */
+export interface ILeaseTable extends IConstruct {
+  /** The table's name, as `DynamoDBLeaseStore` takes it. */
+  readonly tableName: string;
+  /** The table's ARN, in `region`. */
+  readonly tableArn: string;
+  /** The region that every candidate of the table's elections talks to, wherever it runs: `LEASE_TABLE_REGION` in its environment. */
+  readonly region: string;
+  /**
+   * Lets the grantee compete in these elections, lead, fence its writes, and claim occurrences; in no other election, and
+   * without deleting or scanning anything.
+   * @throws without an election.
+   */
+  grantCandidate(grantee: IGrantable, ...elections: string[]): Grant;
+  /** Lets the grantee read who leads these elections. @throws without an election. */
+  grantObserver(grantee: IGrantable, ...elections: string[]): Grant;
+  /**
+   * Lets the grantee break and transfer the leadership of these elections, list their occurrences, and delete items.
+   * Whoever deletes a lease makes its terms begin again, which breaks fencing: give this to persons, not to programs.
+   * @throws without an election.
+   */
+  grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant;
+  /** The write units that the table's leases consume: 720 an hour for each leader at the defaults. */
+  metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric;
+  /** Writes that DynamoDB has refused for being too many: renewals are among them. */
+  metricWriteThrottleEvents(options?: MetricOptions): Metric;
+}
+
+/** What a table is by its ARN, in one region or in several that agree. */
+export abstract class LeaseTableBase extends Construct implements ILeaseTable {
+  abstract readonly tableName: string;
+  abstract readonly tableArn: string;
+  abstract readonly region: string;
+  /** The regions in which this same table is, its own among them. */
+  abstract readonly regions: readonly string[];
+  /** In every region. */
+  protected abstract readonly tableArns: readonly string[];
+  /** Grants the use of the keys that encrypt the table, where they are not AWS's own: in every region. */
+  protected abstract grantKeys(grantee: IGrantable, actions: readonly string[]): Grant[];
+  readonly #candidatesOf = new Set<string>();
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.node.addValidation({ validate: () => tablesOfOneElection(this) });
+  }
+
+  /** The elections whose candidates use this table. */
+  get elections(): ReadonlySet<string> {
+    return this.#candidatesOf;
+  }
+
+  grantCandidate(grantee: IGrantable, ...elections: string[]): Grant {
+    const grant = this.#grant("grantCandidate", CANDIDATE_ACTIONS, grantee, elections);
+    for (const election of elections) this.#candidatesOf.add(election);
+    return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_WRITE_ACTIONS));
+  }
+
+  grantObserver(grantee: IGrantable, ...elections: string[]): Grant {
+    const grant = this.#grant("grantObserver", OBSERVER_ACTIONS, grantee, elections);
+    return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_READ_ACTIONS));
+  }
+
+  grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant {
+    const grant = this.#grant("grantAdministrator", ADMINISTRATOR_ACTIONS, grantee, elections);
+    return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_WRITE_ACTIONS));
+  }
+
+  metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric {
+    return this.#metric("ConsumedWriteCapacityUnits", options);
+  }
+
+  metricWriteThrottleEvents(options?: MetricOptions): Metric {
+    return this.#metric("WriteThrottleEvents", options);
+  }
+
+  #grant(name: string, actions: readonly string[], grantee: IGrantable, elections: readonly string[]): Grant {
+    return added(grantee, electionStatement(name, actions, this.tableArns, elections), this.tableArns);
+  }
+
+  #grantTable(grantee: IGrantable): Grant {
+    return added(grantee, tableStatement(this.tableArns), this.tableArns);
+  }
+
+  #grantKeys(grantee: IGrantable, actions: readonly string[]): Grant {
+    const [first, ...others] = this.grantKeys(grantee, actions);
+    if (!first) return Grant.drop(grantee, "AWS's own key needs no grant");
+    return others.reduce((all, grant) => all.combine(grant), first);
+  }
+
+  #metric(metricName: string, options: MetricOptions = {}): Metric {
+    const dimensionsMap = { TableName: this.tableName };
+    return new Metric({
+      namespace: "AWS/DynamoDB",
+      metricName,
+      dimensionsMap,
+      region: this.region,
+      statistic: Stats.SUM,
+      ...options,
+    });
+  }
+}
+
+/** Grants the use of keys by their ARNs, where no construct of theirs is at hand. */
+export function grantKeysByArn(grantee: IGrantable, actions: readonly string[], keyArns: readonly string[]): Grant[] {
+  if (keyArns.length === 0) return [];
+  return [Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [...keyArns] })];
+}
+
+function added(grantee: IGrantable, statement: PolicyStatement, resourceArns: readonly string[]): Grant {
+  const { actions } = statement;
+  const conditions = statement.conditions as Record<string, Record<string, unknown>>;
+  return Grant.addToPrincipal({ grantee, actions, resourceArns: [...resourceArns], conditions });
+}

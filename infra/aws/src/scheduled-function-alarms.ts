@@ -1,0 +1,111 @@
+import { ConfigurationError } from "@leasehold/core";
+import {
+  Alarm,
+  ComparisonOperator,
+  MathExpression,
+  TreatMissingData,
+  type AlarmProps,
+  type IAlarmAction,
+  type IMetric,
+} from "aws-cdk-lib/aws-cloudwatch";
+import { Duration } from "aws-cdk-lib/core";
+import { Construct } from "constructs";
+import type { LeaderScheduledFunction } from "./leader-scheduled-function.ts";
+
+/** The settings of {@link ScheduledFunctionAlarms}. */
+export interface ScheduledFunctionAlarmsProps {
+  /** The function. */
+  readonly scheduled: LeaderScheduledFunction;
+  /** For how long nothing may have run, in whole hours up to 7 days: longer than the longest pause of the schedule. */
+  readonly notRunFor: Duration;
+  /**
+   * The function runs in other regions as well, and whoever skips there leaves it to who runs. Then an invocation that skips
+   * counts as well, since the metrics of a region know nothing of another's; each region has alarms of its own.
+   * @default false
+   */
+  readonly inOtherRegions?: boolean;
+  /**
+   * The actions of each alarm when it goes off, and when it is over.
+   * @default - nothing: alarms can be seen
+   */
+  readonly actions?: IAlarmAction[];
+}
+
+/**
+ * Alarms for a function that proceeds only as leader: it has not run for too long, something was given up, and Lambda puts
+ * invocations off. The first looks at what `onlyAsLeader` writes to the log.
+ */
+export class ScheduledFunctionAlarms extends Construct {
+  /** Nothing has run, or nobody says so: whether the schedule does not fire, or each attempt fails. */
+  readonly notRun: Alarm;
+  /** An invocation was given up: undelivered, or failed at every attempt. It stays on until the queue is empty. */
+  readonly deadLetters: Alarm;
+  /** Lambda has put an invocation off, since too many went on at once. */
+  readonly throttles: Alarm;
+
+  /** @throws {ConfigurationError} for a time that CloudWatch cannot look back on. */
+  constructor(scope: Construct, id: string, props: ScheduledFunctionAlarmsProps) {
+    super(scope, id);
+    const { scheduled, notRunFor, inOtherRegions = false, actions = [] } = props;
+    const hours = hoursOf(notRunFor);
+    this.notRun = new Alarm(this, "NotRun", {
+      alarmDescription: `The function of '${scheduled.election}' has not run for ${hours} hours.`,
+      metric: inOtherRegions ? ranOrLeft(scheduled) : scheduled.metricRan({ period: HOUR }),
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: hours,
+      // Silence is the worst case of all: there is no invocation to say that nothing ran.
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+    const alarm = (name: string, alarmDescription: string, metric: IMetric): Alarm =>
+      new Alarm(this, name, { alarmDescription, metric, ...ANY });
+    const period = Duration.minutes(5);
+    this.deadLetters = alarm(
+      "DeadLetters",
+      `Invocations of the function of '${scheduled.election}' were given up: look into its dead-letter queue.`,
+      scheduled.metricDeadLetters({ period }),
+    );
+    this.throttles = alarm(
+      "Throttles",
+      `Lambda puts off invocations of the function of '${scheduled.election}': the account's concurrency is used up.`,
+      scheduled.metricThrottles({ period }),
+    );
+    for (const each of this.alarms) {
+      each.addAlarmAction(...actions);
+      each.addOkAction(...actions);
+    }
+  }
+
+  /** All of them. */
+  get alarms(): readonly Alarm[] {
+    return [this.notRun, this.deadLetters, this.throttles];
+  }
+}
+
+const HOUR = Duration.hours(1);
+/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html: with periods of an hour, 7 days. */
+const LONGEST_HOURS = 7 * 24;
+/** One is one too many. */
+const ANY: Pick<AlarmProps, "comparisonOperator" | "threshold" | "evaluationPeriods" | "treatMissingData"> = {
+  comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+  threshold: 1,
+  evaluationPeriods: 1,
+  treatMissingData: TreatMissingData.NOT_BREACHING,
+};
+
+function ranOrLeft(scheduled: LeaderScheduledFunction): MathExpression {
+  return new MathExpression({
+    expression: "FILL(ran, 0) + FILL(skipped, 0)",
+    usingMetrics: { ran: scheduled.metricRan(), skipped: scheduled.metricSkipped() },
+    label: "ran, or left to another",
+    period: HOUR,
+  });
+}
+
+function hoursOf(duration: Duration): number {
+  const hours = duration.toHours({ integral: false });
+  if (Number.isInteger(hours) && hours >= 1 && hours <= LONGEST_HOURS) return hours;
+  throw new ConfigurationError(
+    `notRunFor is ${hours} hours; CloudWatch looks back on whole hours, from 1 to ${LONGEST_HOURS}. Make it longer than the longest pause of the schedule.`,
+  );
+}

@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { CpuArchitecture } from "aws-cdk-lib/aws-ecs";
+import { describe, expect, test } from "vitest";
+import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
+import { CandidateImage, CandidateService, LeaseTable } from "../src/index.ts";
+import { onlyOf, strictStack, TABLE_ARN } from "./strict-app.ts";
+
+const entry = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
+const conditions = ["@leasehold/source"];
+
+describe("the image of a program", () => {
+  const image = new CandidateImage(entry, { conditions });
+
+  test("is put together of that one file, on a base that never changes", async () => {
+    expect(await readdir(image.folder)).toEqual(["Dockerfile", "candidate.mjs", "candidate.mjs.map"]);
+    const dockerfile = await readFile(join(image.folder, "Dockerfile"), "utf8");
+    expect(dockerfile).toMatch(/^FROM public\.ecr\.aws\/docker\/library\/node:24\S*@sha256:[0-9a-f]{64}$/m);
+    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(dockerfile).not.toMatch(/^RUN /m);
+  });
+
+  test("has all that the program imports, and says in one line what is wrong with its settings", async () => {
+    const running = promisify(execFile)(nodeExecutable(), ["--enable-source-maps", join(image.folder, "candidate.mjs")], {
+      env: { LEASE_TABLE_REGION: "eu-central-1" },
+    });
+    await expect(running).rejects.toMatchObject({ stderr: expect.stringMatching(/tableName/) });
+  });
+
+  test("says for which processors it is", () => {
+    const stack = strictStack();
+    const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
+    new CandidateService(stack, "Candidates", { table, election: "nightly-billing", image });
+    expect(onlyOf(stack, "AWS::ECS::TaskDefinition").Properties).toMatchObject({
+      RuntimePlatform: { CpuArchitecture: "ARM64" },
+      ContainerDefinitions: [{ Image: { "Fn::Sub": expect.stringContaining("container-assets") } }],
+    });
+  });
+
+  test("can be for others, and on another base", async () => {
+    const other = new CandidateImage(entry, { conditions, cpuArchitecture: CpuArchitecture.X86_64, baseImage: "node:24" });
+    expect(other.cpuArchitecture).toBe(CpuArchitecture.X86_64);
+    expect(await readFile(join(other.folder, "Dockerfile"), "utf8")).toMatch(/^FROM node:24$/m);
+  });
+});
+
+test("a program that is not there is an error", () => {
+  expect(() => new CandidateImage("absent.ts")).toThrow("program absent.ts is not there");
+});

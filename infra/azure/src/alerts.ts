@@ -1,0 +1,88 @@
+import type { Construct } from "constructs";
+import { LogAlert, MetricAlert, type LogAlertArguments } from "./azurerm/monitoring.ts";
+import type { ResourceGroupReference } from "./lease-container.ts";
+import type { StorageMetric } from "./storage-metric.ts";
+
+/** What all alert rules are told. */
+export interface AlertProps {
+  readonly resourceGroup: ResourceGroupReference;
+  /** What the rules' names begin with; no other rules of the resource group may have it. */
+  readonly name: string;
+  /**
+   * The ids of the action groups that hear of it.
+   * @default - nobody: alerts can be seen in the portal
+   */
+  readonly actionGroupIds?: readonly string[];
+}
+
+/** What one rule over logs looks for. */
+export interface LogRule {
+  readonly what: string;
+  readonly description: string;
+  readonly workspaceId: string;
+  /** In Kusto. Its rows are counted. */
+  readonly query: string;
+  readonly alertIf: { readonly fewerThan: number } | { readonly moreThan: number };
+  /** The time that is looked at, and how often, as ISO 8601 has it. */
+  readonly window: string;
+  readonly every: string;
+  readonly severity: number;
+}
+
+/** Error, by Azure's scale from 0 to 4. */
+export const ERROR = 1;
+export const WARNING = 2;
+
+/** A rule over what is in a workspace of Log Analytics. */
+export function logAlert(scope: Construct, id: string, props: AlertProps, rule: LogRule): LogAlert {
+  const { resourceGroup, name, actionGroupIds = [] } = props;
+  const { alertIf } = rule;
+  const criterion: Pick<LogAlertArguments["criteria"][number], "operator" | "threshold"> =
+    "fewerThan" in alertIf
+      ? { operator: "LessThan", threshold: alertIf.fewerThan }
+      : { operator: "GreaterThan", threshold: alertIf.moreThan };
+  return new LogAlert(scope, id, {
+    name: `${name}-${rule.what}`,
+    resource_group_name: resourceGroup.name,
+    location: resourceGroup.location,
+    description: rule.description,
+    scopes: [rule.workspaceId],
+    severity: rule.severity,
+    evaluation_frequency: rule.every,
+    window_duration: rule.window,
+    auto_mitigation_enabled: true,
+    skip_query_validation: true,
+    criteria: [{ query: rule.query, time_aggregation_method: "Count", ...criterion }],
+    ...(actionGroupIds.length > 0 ? { action: { action_groups: actionGroupIds } } : {}),
+  });
+}
+
+/** A rule that goes off while a metric of the leases' account is below a threshold for a quarter of an hour. */
+export function metricBelow(
+  scope: Construct,
+  id: string,
+  props: AlertProps,
+  rule: { readonly what: string; readonly description: string; readonly metric: StorageMetric; readonly threshold: number },
+): MetricAlert {
+  const { resourceGroup, name, actionGroupIds = [] } = props;
+  const { metric } = rule;
+  return new MetricAlert(scope, id, {
+    name: `${name}-${rule.what}`,
+    resource_group_name: resourceGroup.name,
+    description: rule.description,
+    scopes: [metric.resourceId],
+    severity: WARNING,
+    frequency: "PT5M",
+    window_size: "PT15M",
+    criteria: [
+      {
+        metric_namespace: metric.namespace,
+        metric_name: metric.name,
+        aggregation: metric.aggregation,
+        operator: "LessThan",
+        threshold: rule.threshold,
+      },
+    ],
+    action: actionGroupIds.map((group) => ({ action_group_id: group })),
+  });
+}

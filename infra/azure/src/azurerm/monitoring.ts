@@ -1,0 +1,84 @@
+import { ProviderResource } from "@leasehold/infra-terrain";
+import type { Placed } from "./resource-group.ts";
+
+export interface LogAnalyticsWorkspaceArguments extends Placed {
+  readonly sku: "PerGB2018";
+  readonly retention_in_days: number;
+}
+
+export class LogAnalyticsWorkspace extends ProviderResource<LogAnalyticsWorkspaceArguments> {
+  static override readonly terraformType: string = "azurerm_log_analytics_workspace";
+}
+
+export interface ApplicationInsightsArguments extends Placed {
+  readonly application_type: "web";
+  readonly workspace_id: string;
+  /** Telemetry comes from identities that may send it, and from nobody who has the connection string alone. */
+  readonly local_authentication_disabled: true;
+}
+
+export class ApplicationInsights extends ProviderResource<ApplicationInsightsArguments> {
+  static override readonly terraformType: string = "azurerm_application_insights";
+
+  get connectionString(): string {
+    return this.getStringAttribute("connection_string");
+  }
+}
+
+export interface LogAlertArguments extends Placed {
+  readonly description: string;
+  readonly scopes: readonly string[];
+  /** From 0, critical, to 4. */
+  readonly severity: number;
+  readonly evaluation_frequency: string;
+  readonly window_duration: string;
+  readonly auto_mitigation_enabled: true;
+  /** A table of logs is only there once there is a line in it. */
+  readonly skip_query_validation: true;
+  readonly criteria: readonly {
+    readonly query: string;
+    readonly time_aggregation_method: "Count";
+    readonly operator: "LessThan" | "GreaterThan";
+    readonly threshold: number;
+  }[];
+  readonly action?: { readonly action_groups: readonly string[] };
+}
+
+export class LogAlert extends ProviderResource<LogAlertArguments> {
+  static override readonly terraformType: string = "azurerm_monitor_scheduled_query_rules_alert_v2";
+}
+
+export interface MetricAlertArguments {
+  readonly name: string;
+  readonly resource_group_name: string;
+  readonly description: string;
+  readonly scopes: readonly string[];
+  /** From 0, critical, to 4. */
+  readonly severity: number;
+  readonly frequency: string;
+  readonly window_size: string;
+  readonly criteria: readonly {
+    readonly metric_namespace: string;
+    readonly metric_name: string;
+    readonly aggregation: string;
+    readonly operator: "LessThan" | "GreaterThan";
+    readonly threshold: number;
+  }[];
+  readonly action?: readonly { readonly action_group_id: string }[];
+}
+
+export class MetricAlert extends ProviderResource<MetricAlertArguments> {
+  static override readonly terraformType: string = "azurerm_monitor_metric_alert";
+}
+
+export interface ActionGroupArguments {
+  readonly name: string;
+  readonly resource_group_name: string;
+  /** At most 12 characters, which a text message begins with. */
+  readonly short_name: string;
+  readonly email_receiver: readonly { readonly name: string; readonly email_address: string }[];
+}
+
+export class ActionGroup extends ProviderResource<ActionGroupArguments> {
+  static override readonly terraformType: string = "azurerm_monitor_action_group";
+}

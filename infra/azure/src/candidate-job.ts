@@ -1,0 +1,98 @@
+import { Token } from "cdktn";
+import { Construct } from "constructs";
+import type { ManagedIdentity } from "./azurerm/access.ts";
+import { ContainerAppJob } from "./azurerm/container-apps.ts";
+import { candidateParts } from "./candidate-parts.ts";
+import type { CandidateProps } from "./candidate-props.ts";
+import { linesQuery } from "./log-lines.ts";
+import type { ScheduledRuns } from "./scheduled-runs.ts";
+
+export interface CandidateJobProps extends CandidateProps {
+  /** When, by UTC: five fields, as in `0 3 * * *`. The program finds it in `LEADER_SCHEDULE`. */
+  readonly schedule: string;
+  /**
+   * How long the work of an occurrence may take, which the program finds in `LEADER_TIMEOUT_MS`. A replica gets 75 s more,
+   * in which it waits for the claim of one that has died.
+   * @default 600_000
+   */
+  readonly timeoutMs?: number;
+  /**
+   * How often an execution that fails begins again.
+   * @default 3
+   */
+  readonly retries?: number;
+}
+
+/** The longest lease of a blob: what a replica may have to wait for. */
+const LONGEST_LEASE_SECONDS = 60;
+/** For looking after the end of that lease, for telling that the work is done, and for ending the process. */
+const MARGIN_SECONDS = 15;
+const MAX_TIMEOUT_MS = 86_400_000;
+
+/**
+ * A job of Container Apps that does each occurrence of a schedule once, with `oncePerOccurrence` of @leasehold/core. Make one
+ * in each of two regions, for one election: whichever begins first does the occurrence, the other one waits, and does it where
+ * the first one fails.
+ *
+ * A replica that dies is started again, waits for the dead one's claim to run out, and does the occurrence.
+ */
+export class CandidateJob extends Construct {
+  readonly identity: ManagedIdentity;
+  readonly job: ContainerAppJob;
+  /** For alerts: what its programs print of their occurrences. One that dies without a word is missed, in time, as not done. */
+  readonly runs: ScheduledRuns;
+
+  /** @throws {Error} for a schedule, names, elections or numbers that cannot be. */
+  constructor(scope: Construct, id: string, props: CandidateJobProps) {
+    super(scope, id);
+    const { resourceGroup, name, elections, schedule, timeoutMs = 600_000, retries = 3 } = props;
+    checkSchedule(schedule);
+    checkRetries(retries);
+    const { identity, environment, args, container, rights } = candidateParts(this, props, {
+      LEADER_SCHEDULE: schedule,
+      LEADER_TIMEOUT_MS: String(timeoutMs),
+    });
+    this.identity = identity;
+    const [election = ""] = elections;
+    this.runs = {
+      workspaceId: environment.workspaceId,
+      doneQuery: linesQuery("done", election),
+      failedQuery: linesQuery("failed", election),
+    };
+    this.job = new ContainerAppJob(
+      this,
+      "Job",
+      {
+        ...args,
+        name,
+        resource_group_name: resourceGroup.name,
+        location: resourceGroup.location,
+        replica_timeout_in_seconds: replicaSeconds(timeoutMs),
+        replica_retry_limit: retries,
+        schedule_trigger_config: { cron_expression: schedule, parallelism: 1, replica_completion_count: 1 },
+        template: { container: [container] },
+      },
+      { dependsOn: [...rights] },
+    );
+  }
+}
+
+function checkSchedule(schedule: string): void {
+  if (Token.isUnresolved(schedule) || /^\S+( \S+){4}$/.test(schedule)) return;
+  throw new Error(`schedule is ${JSON.stringify(schedule)}; it must have five fields, as in "0 3 * * *".`);
+}
+
+function checkRetries(retries: number): void {
+  if (Token.isUnresolved(retries) || (Number.isInteger(retries) && retries >= 1 && retries <= 10)) return;
+  throw new Error(
+    `retries is ${retries}; it must be a whole number from 1 to 10: without one, an occurrence whose replica dies is lost.`,
+  );
+}
+
+function replicaSeconds(timeoutMs: number): number {
+  if (Token.isUnresolved(timeoutMs)) throw new Error("timeoutMs is not known when this is synthesized; it must be.");
+  if (timeoutMs >= 1_000 && timeoutMs <= MAX_TIMEOUT_MS) {
+    return Math.ceil(timeoutMs / 1_000) + LONGEST_LEASE_SECONDS + MARGIN_SECONDS;
+  }
+  throw new Error(`timeoutMs is ${timeoutMs}; it must be from 1_000 to ${MAX_TIMEOUT_MS}, in milliseconds.`);
+}

@@ -1,0 +1,34 @@
+import type { ManagedIdentity } from "./azurerm/access.ts";
+import type { LeaseContainer } from "./lease-container.ts";
+
+/**
+ * The variables in which a candidate's code finds its leases:
+ * `new BlobLeaseStore({ accountUrl: process.env.LEASE_ACCOUNT_URL, containerName: process.env.LEASE_CONTAINER })`.
+ * `DefaultAzureCredential` takes the identity from `AZURE_CLIENT_ID`. `ELECTION` is the first of its elections.
+ */
+export function candidateVariables(
+  leases: LeaseContainer,
+  identity: ManagedIdentity,
+  elections: readonly string[],
+): Record<string, string> {
+  const [election = ""] = elections;
+  return {
+    AZURE_CLIENT_ID: identity.clientId,
+    LEASE_ACCOUNT_URL: leases.accountUrl,
+    LEASE_CONTAINER: leases.containerName,
+    ELECTION: election,
+  };
+}
+
+/**
+ * The variables of a construct, and those of its user beside them.
+ * @throws {Error} for one that is both: the program would not find what the construct has granted.
+ */
+export function withOwnVariables(
+  variables: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const taken = Object.keys(own).find((name) => name in variables);
+  if (taken === undefined) return { ...variables, ...own };
+  throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
+}

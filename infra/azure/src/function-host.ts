@@ -1,0 +1,59 @@
+import { Construct } from "constructs";
+import { RoleAssignment, type ManagedIdentity } from "./azurerm/access.ts";
+import { StorageAccount, StorageContainer } from "./azurerm/storage.ts";
+import { CLOSED_ACCOUNT } from "./closed-account.ts";
+import type { ResourceGroupReference } from "./lease-container.ts";
+
+export interface FunctionHostProps {
+  readonly resourceGroup: ResourceGroupReference;
+  /** 3 to 24 lower-case letters and digits. */
+  readonly accountName: string;
+  /** Who the app runs as. */
+  readonly identity: ManagedIdentity;
+}
+
+const CODE_CONTAINER = "code";
+
+/** A storage account for the platform of a function app: the code, and the states of timers. It takes no keys either. */
+export class FunctionHost extends Construct {
+  readonly account: StorageAccount;
+  /** The URL of the container that the code is in. */
+  readonly codeUrl: string;
+  /** The identity may do everything here. */
+  readonly owner: RoleAssignment;
+  readonly #identity: ManagedIdentity;
+
+  constructor(scope: Construct, id: string, { resourceGroup, accountName, identity }: FunctionHostProps) {
+    super(scope, id);
+    this.#identity = identity;
+    this.account = new StorageAccount(this, "Account", {
+      name: accountName,
+      resource_group_name: resourceGroup.name,
+      location: resourceGroup.location,
+      ...CLOSED_ACCOUNT,
+      account_replication_type: "LRS",
+    });
+    new StorageContainer(this, "Container", {
+      name: CODE_CONTAINER,
+      storage_account_id: this.account.id,
+      container_access_type: "private",
+    });
+    this.codeUrl = `${this.account.primaryBlobEndpoint}${CODE_CONTAINER}`;
+    // https://learn.microsoft.com/azure/azure-functions/functions-reference#connecting-to-host-storage-with-an-identity
+    this.owner = new RoleAssignment(this, "Owner", {
+      scope: this.account.id,
+      principal_id: identity.principalId,
+      principal_type: "ServicePrincipal",
+      role_definition_name: "Storage Blob Data Owner",
+    });
+  }
+
+  /** What the platform finds its storage by. `AzureWebJobsStorage` itself must not be there: a connection string wins. */
+  get settings(): Record<string, string> {
+    return {
+      AzureWebJobsStorage__accountName: this.account.name,
+      AzureWebJobsStorage__credential: "managedidentity",
+      AzureWebJobsStorage__clientId: this.#identity.clientId,
+    };
+  }
+}

@@ -1,0 +1,51 @@
+import { Construct } from "constructs";
+import { RoleAssignment, type ManagedIdentity } from "./azurerm/access.ts";
+import { ApplicationInsights } from "./azurerm/monitoring.ts";
+import { logWorkspace } from "./container-environment.ts";
+import type { ResourceGroupReference } from "./lease-container.ts";
+
+export interface FunctionTelemetryProps {
+  readonly resourceGroup: ResourceGroupReference;
+  readonly name: string;
+  /** Who the app runs as. */
+  readonly identity: ManagedIdentity;
+  /** @default - one is made */
+  readonly workspaceId: string | undefined;
+}
+
+/** Application Insights for a function app, which sends its telemetry as its identity. */
+export class FunctionTelemetry extends Construct {
+  readonly workspaceId: string;
+  /** The identity may send telemetry. */
+  readonly publisher: RoleAssignment;
+  readonly #insights: ApplicationInsights;
+  readonly #identity: ManagedIdentity;
+
+  constructor(scope: Construct, id: string, { resourceGroup, name, identity, workspaceId }: FunctionTelemetryProps) {
+    super(scope, id);
+    this.#identity = identity;
+    this.workspaceId = workspaceId ?? logWorkspace(this, name, resourceGroup).id;
+    this.#insights = new ApplicationInsights(this, "Insights", {
+      name: `${name}-insights`,
+      resource_group_name: resourceGroup.name,
+      location: resourceGroup.location,
+      application_type: "web",
+      workspace_id: this.workspaceId,
+      local_authentication_disabled: true,
+    });
+    // https://learn.microsoft.com/azure/azure-monitor/app/azure-ad-authentication
+    this.publisher = new RoleAssignment(this, "Publisher", {
+      scope: this.#insights.id,
+      principal_id: identity.principalId,
+      principal_type: "ServicePrincipal",
+      role_definition_name: "Monitoring Metrics Publisher",
+    });
+  }
+
+  get settings(): Record<string, string> {
+    return {
+      APPLICATIONINSIGHTS_CONNECTION_STRING: this.#insights.connectionString,
+      APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `ClientId=${this.#identity.clientId};Authorization=AAD`,
+    };
+  }
+}

@@ -1,0 +1,56 @@
+import { Construct } from "constructs";
+import { ERROR, logAlert, type AlertProps } from "./alerts.ts";
+import type { LogAlert } from "./azurerm/monitoring.ts";
+import type { ScheduledRuns } from "./scheduled-runs.ts";
+
+export interface RunAlertsProps extends AlertProps {
+  /** A `LeaderScheduledFunction`, or a `CandidateJob`. */
+  readonly of: { readonly runs: ScheduledRuns };
+  /** The longest time between two runs that is still all right, in whole hours: 1 to 48. A schedule's period, and one more. */
+  readonly notRunForHours: number;
+}
+
+/** The windows of more than an hour that a rule can look at. */
+const WINDOWS_HOURS = [1, 2, 3, 4, 5, 6, 24, 48] as const;
+
+/**
+ * Alerts for a schedule: nothing has run for so many hours, or a run has failed. A timer of Functions has no dead-letter
+ * queue; an occurrence that all tries have failed for is seen here, and nowhere else.
+ */
+export class RunAlerts extends Construct {
+  readonly notRun: LogAlert;
+  readonly failed: LogAlert;
+
+  /** @throws {Error} for hours that no rule can look back for. */
+  constructor(scope: Construct, id: string, props: RunAlertsProps) {
+    super(scope, id);
+    const { notRunForHours: hours, of } = props;
+    const window = Number.isInteger(hours) && hours >= 1 ? WINDOWS_HOURS.find((each) => each >= hours) : undefined;
+    if (window === undefined) {
+      throw new Error(
+        `notRunForHours is ${hours}; it must be a whole number from 1 to 48, which is as far as a rule looks back.`,
+      );
+    }
+    const { workspaceId, doneQuery, failedQuery } = of.runs;
+    this.notRun = logAlert(this, "NotRun", props, {
+      what: "not-run",
+      description: `Nothing has been done for ${hours} hours.`,
+      workspaceId,
+      query: `${doneQuery}\n| where TimeGenerated > ago(${hours}h)`,
+      alertIf: { fewerThan: 1 },
+      window: window < 24 ? `PT${window}H` : `P${window / 24}D`,
+      every: "PT1H",
+      severity: ERROR,
+    });
+    this.failed = logAlert(this, "Failed", props, {
+      what: "failed",
+      description: "A run has failed. It may be tried again.",
+      workspaceId,
+      query: failedQuery,
+      alertIf: { moreThan: 0 },
+      window: "PT15M",
+      every: "PT15M",
+      severity: ERROR,
+    });
+  }
+}

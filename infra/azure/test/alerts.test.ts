@@ -1,0 +1,117 @@
+import type { TerraformStack } from "cdktn";
+import { describe, expect, test } from "vitest";
+import { CandidateApp, ElectionAlerts, RunAlerts, type ElectionAlertsProps, type RunAlertsProps } from "@leasehold/infra-azure";
+import { emptyStack, GROUP, leasesIn, synthesized, type Resource } from "./synthesized.ts";
+
+const RULE = "azurerm_monitor_scheduled_query_rules_alert_v2";
+const ACTIONS = { resourceGroup: GROUP, actionGroupIds: ["/page"] };
+
+function electionAlertsIn(stack: TerraformStack, props: Partial<ElectionAlertsProps> = {}): void {
+  const leases = leasesIn(stack);
+  const app = new CandidateApp(stack, "App", {
+    leases,
+    elections: ["billing"],
+    resourceGroup: GROUP,
+    name: "billing",
+    image: "registry.example/billing:1",
+    containerEnvironment: { id: "/environment", workspaceId: "/workspace" },
+  });
+  new ElectionAlerts(stack, "Alerts", { ...ACTIONS, name: "billing", app, election: "billing", leases, ...props });
+}
+
+function runAlertsIn(stack: TerraformStack, props: Partial<RunAlertsProps> = {}): readonly Resource[] {
+  const runs = { workspaceId: "/workspace", doneQuery: "Done", failedQuery: "Failed" };
+  new RunAlerts(stack, "Alerts", { ...ACTIONS, name: "report", of: { runs }, notRunForHours: 25, ...props });
+  return synthesized(stack).of(RULE);
+}
+
+function named(rules: readonly Resource[], name: string): Resource | undefined {
+  return rules.find((rule) => rule["name"] === name);
+}
+
+describe("alerts of an election", () => {
+  const stack = emptyStack();
+  electionAlertsIn(stack);
+  const { of } = synthesized(stack);
+  const rules = of(RULE);
+
+  test("go off when nobody says that it leads, also because nobody is there", () => {
+    expect(named(rules, "billing-no-leader")).toMatchObject({
+      scopes: ["/workspace"],
+      criteria: [
+        {
+          query: expect.stringMatching(/tostring\(line\.leasehold\) == "leader" and tostring\(line\.election\) == "billing"$/),
+          time_aggregation_method: "Count",
+          operator: "LessThan",
+          threshold: 1,
+        },
+      ],
+      action: { action_groups: ["/page"] },
+    });
+  });
+
+  test("go off when there are too many terms, and not for many lines of one", () => {
+    expect(named(rules, "billing-flapping")).toMatchObject({
+      criteria: [
+        { query: expect.stringMatching(/\| summarize by tolong\(line\.term\)$/), operator: "GreaterThan", threshold: 5 },
+      ],
+    });
+  });
+
+  test("go off when the account of the leases does not answer", () => {
+    expect(of("azurerm_monitor_metric_alert")).toMatchObject([
+      {
+        scopes: [expect.stringMatching(/^\$\{azurerm_storage_account\.Leases_\w+\.id\}\/blobServices\/default$/)],
+        criteria: [{ metric_name: "Availability", operator: "LessThan", threshold: 99 }],
+        action: [{ action_group_id: "/page" }],
+      },
+    ]);
+  });
+
+  test("mean the election that they name, whatever its name is", () => {
+    const other = emptyStack();
+    electionAlertsIn(other, { election: 'a"b ${x} %{y} ü' });
+    const rule = named(synthesized(other).of(RULE), "billing-no-leader");
+    const query = 'tostring(line.election) == "a\\u0022b \\u0024\\u007bx\\u007d \\u0025\\u007by\\u007d \\u00fc"';
+    expect(rule).toMatchObject({ criteria: [{ query: expect.stringContaining(query) }] });
+  });
+
+  test.each([
+    ["an empty name", { election: "" }, "is empty"],
+    ["no transitions", { maxTransitions: 0 }, "maxTransitions is 0"],
+  ])("refuse %s", (_, props, message) => {
+    expect(() => electionAlertsIn(emptyStack(), props)).toThrow(message);
+  });
+});
+
+describe("alerts of a schedule", () => {
+  test("go off when nothing was done for so many hours, and when a run failed", () => {
+    const rules = runAlertsIn(emptyStack());
+    expect(named(rules, "report-not-run")).toMatchObject({
+      window_duration: "P2D",
+      criteria: [{ query: "Done\n| where TimeGenerated > ago(25h)", operator: "LessThan", threshold: 1 }],
+    });
+    expect(named(rules, "report-failed")).toMatchObject({
+      window_duration: "PT15M",
+      criteria: [{ query: "Failed", operator: "GreaterThan", threshold: 0 }],
+    });
+  });
+
+  test.each([
+    [1, "PT1H"],
+    [6, "PT6H"],
+    [7, "P1D"],
+    [48, "P2D"],
+  ])("look back for %d hours, in a window that Azure has", (notRunForHours, window) => {
+    const rules = runAlertsIn(emptyStack(), { notRunForHours });
+    expect(named(rules, "report-not-run")).toMatchObject({ window_duration: window });
+  });
+
+  test("tell nobody, unless they are told whom", () => {
+    expect(runAlertsIn(emptyStack(), { actionGroupIds: [] })[0]).not.toHaveProperty("action");
+  });
+
+  test.each([0, 1.5, 49, Number.NaN])("refuse %d hours", (notRunForHours) => {
+    expect(() => runAlertsIn(emptyStack(), { notRunForHours })).toThrow("notRunForHours is");
+  });
+});

@@ -1,0 +1,76 @@
+import * as exported from "@leasehold/infra-azure";
+import { cost, HOURS, SECONDS, type Price } from "@leasehold/test-kit/costs/cost";
+import { testCosts } from "@leasehold/test-kit/costs/page";
+
+const CONTAINERS = "https://azure.microsoft.com/pricing/details/container-apps/";
+const BLOBS = "https://azure.microsoft.com/pricing/details/storage/blobs/";
+const MONITOR = "https://azure.microsoft.com/pricing/details/monitor/";
+
+// Active rates; replicas that count as idle pay an eighth of that for their processor.
+const processor: Price = { of: "a processor of Container Apps", usd: 0.000024, source: CONTAINERS };
+const memory: Price = { of: "memory of Container Apps", usd: 0.000003, source: CONTAINERS };
+/** Leasing, reading properties and writing metadata are all "other operations". */
+const operation: Price = { of: "operations on leases and metadata", usd: 0.005, per: 10_000, source: BLOBS };
+const logs: Price = { of: "logs that come in", usd: 2.76, source: MONITOR };
+const logRule5: Price = { of: "a rule that looks into logs every 5 minutes", usd: 1.5, source: MONITOR };
+const logRule15: Price = { of: "a rule that looks into logs every 15 minutes, or less often", usd: 0.5, source: MONITOR };
+const metricRule: Price = { of: "a rule that looks at a metric", usd: 0.1, source: MONITOR };
+const execution: Price = {
+  of: "a function's memory while it runs, on demand",
+  usd: 0.000026,
+  source: "https://azure.microsoft.com/pricing/details/functions/",
+};
+
+const nights = [30, "nights"] as const;
+const replicas = [2, "replicas"] as const;
+
+testCosts(
+  {
+    folder: "azure",
+    region: "West Europe",
+    seen: "as known on 2026-11-23; Azure's pages could not be read that day",
+    constructs: {
+      LeaseContainer: {
+        makes:
+          "a storage account without keys, in three zones, protected from deletion; a container; a role for each kind of grant",
+        costs: [
+          cost(operation, [720, "renewals an hour"], HOURS),
+          cost(operation, [1, "standby"], [360, "polls an hour"], HOURS),
+        ],
+        rights: "nobody, until granted; a grant is for the blobs of the elections that it names; nobody may delete",
+      },
+      CandidateApp: {
+        makes: "a Container App of 2 replicas without ingress, an identity",
+        costs: [cost(processor, replicas, [0.25, "vCPU"], SECONDS), cost(memory, replicas, [0.5, "GiB"], SECONDS)],
+        rights: "its identity is a candidate in its elections, and may pull from the registry",
+      },
+      CandidateJob: {
+        makes: "a job of Container Apps, an identity; counted with a minute's work an hour",
+        costs: [cost(processor, [730, "runs"], [60, "s"], [0.25, "vCPU"]), cost(memory, [730, "runs"], [60, "s"], [0.5, "GiB"])],
+        rights: "its identity is a candidate in its elections, and may pull from the registry",
+      },
+      ContainerEnvironment: {
+        makes: "an environment for apps and jobs, a workspace that keeps their logs for 30 days",
+        costs: [cost(logs, [60, "lines an hour"], HOURS, [0.000001, "GB a line"])],
+        rights: "nobody",
+      },
+      LeaderScheduledFunction: {
+        makes:
+          "a Function App (Flex Consumption), a storage account for its platform, Application Insights, an identity; counted with a minute's work a night",
+        costs: [cost(execution, nights, [60, "s"], [2, "GB"])],
+        rights: "its identity is a candidate in its elections, may do everything in the platform's account, and sends telemetry",
+      },
+      ElectionAlerts: {
+        makes: "two rules over logs, one over a metric of the leases' account",
+        costs: [cost(logRule5, [1, "rule"]), cost(logRule15, [1, "rule"]), cost(metricRule, [1, "rule"])],
+        rights: "nobody",
+      },
+      RunAlerts: {
+        makes: "two rules over logs",
+        costs: [cost(logRule15, [2, "rules"])],
+        rights: "nobody",
+      },
+    },
+  },
+  exported,
+);

@@ -1,0 +1,141 @@
+import { fileURLToPath } from "node:url";
+import {
+  opensslMissing,
+  startAzuriteWithIdentity,
+  type AzuriteWithIdentity,
+} from "@leasehold/test-kit/backends/azurite-with-identity";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ExampleProcess, type Line } from "@leasehold/test-kit/processes/example-process";
+import { clientIds, containerOf, deployed, settingsOf, written, type Settings } from "./stack-settings.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const NODE = [process.execPath, "--conditions=@leasehold/source"] as const;
+
+/** A program of examples/azure-container-apps, from its source, with these settings; its image has `dist` for `src`. */
+function start(program: string, env: Settings): ExampleProcess {
+  const file = program.replace("dist/", "src/").replace(".js", ".ts");
+  return new ExampleProcess({ folder: `${root}examples/azure-container-apps` }, [...NODE, file], env);
+}
+
+/** Invokes the function of examples/azure-functions once, from its source, with these settings. */
+function invokeReport(env: Settings, ...how: readonly "dies"[]): ExampleProcess {
+  const folder = `${root}examples/azure-functions`;
+  const program = [`${root}test/suites/examples/azure-child.ts`, `${folder}/src/nightly-report.ts`, "nightlyReport"] as const;
+  return new ExampleProcess({ folder }, [...NODE, ...program, ...how], env);
+}
+
+/** Whether an alert rule counts a line: the part of Kusto that these rules are written in. */
+function counts(rule: string, line: Line): boolean {
+  const conditions = [...queryOf(rule).matchAll(/tostring\(line\.(\w+)\) == ("[^"]*")/g)];
+  expect(conditions).toHaveLength(2);
+  return conditions.every(([, field = "", text = ""]) => line[field] === JSON.parse(text));
+}
+
+/** Whether the rule for functions counts a line of `onlyAsLeader`. */
+function countsInvocation(rule: string, logs: readonly string[]): boolean {
+  const query = queryOf(rule);
+  const [, election = ""] = /tostring\(line\.election\) == ("[^"]*")/.exec(query) ?? [];
+  expect(query).toContain('where tostring(line.outcome) == "ran" or tostring(line.reason) == "done"');
+  const lines = logs.filter((text) => text.startsWith("{")).map((text) => JSON.parse(text) as Line);
+  return lines.some(
+    (line) => line["election"] === JSON.parse(election) && (line["outcome"] === "ran" || line["reason"] === "done"),
+  );
+}
+
+function queryOf(rule: string): string {
+  const found = written.of("azurerm_monitor_scheduled_query_rules_alert_v2").find((each) => each["name"] === rule);
+  const [{ query }] = found!["criteria"] as [{ query: string }];
+  return query;
+}
+
+describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, with the settings of the app", () => {
+  const [, jobProgram = ""] = containerOf("azurerm_container_app_job").command ?? [];
+  let azure: AzuriteWithIdentity;
+
+  /** What a program finds once it is deployed: the stack's settings, and the platform's own. */
+  function settings(type: Parameters<typeof settingsOf>[0]): Settings {
+    return { ...deployed(settingsOf(type), azure.accountUrl), ...azure.environment };
+  }
+
+  beforeAll(async () => {
+    azure = await startAzuriteWithIdentity(...clientIds);
+    await azure.createContainer("leases");
+  });
+
+  afterAll(async () => azure[Symbol.asyncDispose]());
+
+  test("a candidate leads, as its identity, says so where an alert counts it, and ends when it is told to", async () => {
+    await using candidate = start("dist/candidate.js", settings("azurerm_container_app"));
+
+    const line = await candidate.said(({ leasehold }) => leasehold === "leader");
+    candidate.signal("SIGTERM");
+
+    expect(line).toMatchObject({ election: "billing", term: 1 });
+    expect(counts("billing-no-leader", line)).toBe(true);
+    expect(await candidate.ended, candidate.history).toBe(0);
+  });
+
+  test("a candidate without an identity of the stack's gets nowhere", async () => {
+    const stranger = { ...settings("azurerm_container_app"), AZURE_CLIENT_ID: "a stranger" };
+    await using candidate = start("dist/candidate.js", stranger);
+
+    expect(await candidate.ended).toBe(1);
+    expect(candidate.history).toContain("STORE_UNAUTHENTICATED");
+  });
+
+  test("a job does an occurrence once, and says each time that it is done where an alert counts it", async () => {
+    const timesRan = new Map<unknown, number>();
+    for (let replica = 0; replica < 2; replica += 1) {
+      await using job = start(jobProgram, settings("azurerm_container_app_job"));
+      expect(await job.ended, job.history).toBe(0);
+      const line = await job.said(({ leasehold }) => leasehold === "done");
+      expect(counts("settlement-not-run", line)).toBe(true);
+      // There are two where an hour ends meanwhile.
+      timesRan.set(line["occurrence"], (timesRan.get(line["occurrence"]) ?? 0) + (line["ran"] === true ? 1 : 0));
+    }
+    expect([...timesRan.values()].every((times) => times === 1)).toBe(true);
+  });
+
+  test("a job that is refused its leases says so where an alert counts it, and fails, to be begun again", async () => {
+    const stranger = { ...settings("azurerm_container_app_job"), AZURE_CLIENT_ID: "a stranger" };
+    await using job = start(jobProgram, stranger);
+
+    expect(await job.ended).toBe(1);
+    const line = await job.said(({ leasehold }) => leasehold === "failed");
+    expect(counts("settlement-failed", line)).toBe(true);
+  });
+
+  test("a function makes its night's report once, and says each time that it is done where an alert counts it", async () => {
+    const invocations: { readonly logs: readonly string[] }[] = [];
+    for (let delivery = 0; delivery < 2; delivery += 1) {
+      await using invoked = invokeReport(settings("azapi_resource"));
+      expect(await invoked.ended, invoked.history).toBe(0);
+      invocations.push(...(invoked.lines as unknown as typeof invocations));
+    }
+    const [first, second] = invocations.map(({ logs }) => logs.filter((text) => text.startsWith("report")));
+    expect(first).toEqual(["report of acme, attempt 1", "report of globex, attempt 1"]);
+    expect(second).toEqual([]);
+    expect(invocations.map(({ logs }) => countsInvocation("nightly-report-not-run", logs))).toEqual([true, true]);
+  });
+
+  test("a function that dies makes its report all the same: the retries fail until its claim is over, and then one does it", async () => {
+    // Of an election of its own, and with less time: enough for a busy machine to see the claim of the one that has died.
+    const own = { ELECTION: "short-report", AzureFunctionsJobHost__functionTimeout: "00:00:30" };
+    const short = { ...settings("azapi_resource"), ...own };
+    await using dying = invokeReport(short, "dies");
+    expect(await dying.ended).toBe("SIGKILL");
+
+    const failures: string[] = [];
+    for (;;) {
+      await using retry = invokeReport(short);
+      if ((await retry.ended) === 0) {
+        expect(retry.history).toContain("report of globex, attempt 2");
+        break;
+      }
+      failures.push(retry.history);
+    }
+    for (const failure of failures) expect(failure).toContain("ALREADY_CLAIMED");
+    expect(failures).not.toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { written } from "./stack-settings.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const readme = await readFile(`${root}infra/azure/README.md`, "utf8");
+const [, deployment = ""] = /## Deploy\n[^]*?```sh\n([^]*?)```/.exec(readme) ?? [];
+
+interface Written {
+  readonly variable: Readonly<Record<string, { readonly default?: string }>>;
+}
+
+/** The resource provider of each type; https://learn.microsoft.com/azure/azure-resource-manager/management/azure-services-resource-providers */
+const NAMESPACES: Readonly<Record<string, string | undefined>> = {
+  azapi_resource: "Web",
+  azurerm_application_insights: "Insights",
+  azurerm_container_app: "App",
+  azurerm_container_app_environment: "App",
+  azurerm_container_app_job: "App",
+  azurerm_log_analytics_workspace: "OperationalInsights",
+  azurerm_monitor_action_group: "Insights",
+  azurerm_monitor_metric_alert: "Insights",
+  azurerm_monitor_scheduled_query_rules_alert_v2: "Insights",
+  azurerm_service_plan: "Web",
+  azurerm_storage_account: "Storage",
+  azurerm_storage_container: "Storage",
+  azurerm_storage_management_policy: "Storage",
+  azurerm_user_assigned_identity: "ManagedIdentity",
+};
+/** These are there in every subscription. */
+const ALWAYS_THERE = ["azurerm_resource_group", "azurerm_role_assignment", "azurerm_role_definition"];
+
+describe("the steps of a deployment", () => {
+  test("give each variable of the stack that has no default, and none that it has not", () => {
+    const { variable } = JSON.parse(written.json) as Written;
+    const needed = Object.keys(variable).filter((name) => variable[name]?.default === undefined);
+    const given = [...deployment.matchAll(/\bTF_VAR_(\w+)=/g)].map(([, name = ""]) => name);
+    expect(given.toSorted()).toEqual(needed.toSorted());
+  });
+
+  test("register what the stack is made of, and a registry", () => {
+    const types = Object.keys(written.resources).filter((type) => !ALWAYS_THERE.includes(type));
+    const needed = new Set(types.map((type) => NAMESPACES[type] ?? `the namespace of ${type}, which this test does not know`));
+    const [, registered = ""] = /for name in (.*); do/.exec(deployment) ?? [];
+    expect(registered.split(" ")).toEqual([...needed, "ContainerRegistry"].toSorted());
+  });
+
+  test("lead to folders that are there", () => {
+    const folders = [...deployment.matchAll(/(?:infra|examples)\/[\w-]+/g)].map(([folder]) => folder);
+    expect(folders.length).toBeGreaterThan(0);
+    expect(folders.filter((folder) => !existsSync(root + folder))).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+import { checkElections } from "@leasehold/infra-terrain";
+import { Token } from "cdktn";
+import { Construct } from "constructs";
+import { countAlert, type AlertProps } from "./alerts.ts";
+import type { CandidateWorker } from "./candidate-worker.ts";
+import { LogMetric, type AlertPolicy } from "./google/monitoring.ts";
+
+export interface ElectionAlertsProps extends AlertProps {
+  /** The candidates, whose leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute, and when it begins. */
+  readonly worker: CandidateWorker;
+  readonly election: string;
+  /**
+   * How many terms may begin within a quarter of an hour.
+   * @default 5
+   */
+  readonly maxTransitions?: number;
+}
+
+const WINDOW_SECONDS = 900;
+
+/** Alerts for an election with standing candidates: nobody leads, or nobody says so; the leadership moves too often. */
+export class ElectionAlerts extends Construct {
+  readonly noLeader: AlertPolicy;
+  readonly flapping: AlertPolicy;
+
+  /** @throws {Error} for an election that nobody could compete for, and a number of transitions that is none. */
+  constructor(scope: Construct, id: string, props: ElectionAlertsProps) {
+    super(scope, id);
+    const { worker, election, maxTransitions = 5 } = props;
+    const { project } = worker;
+    checkElections("ElectionAlerts", [election]);
+    const shown = literal(election);
+    if (!(maxTransitions >= 1)) {
+      throw new Error(`maxTransitions is ${maxTransitions}; a single start is no flapping, so it must be at least 1.`);
+    }
+    this.noLeader = countAlert(this, "NoLeader", props, {
+      project,
+      title: `${shown}: nobody leads`,
+      text: `Nobody has said for 15 minutes that it leads the election \`${shown}\`. Are there instances of \`${worker.name}\`, and what do they log?`,
+      filter: this.#counting("leader", worker, election),
+      raisedIf: { fewerThan: 1 },
+      windowSeconds: WINDOW_SECONDS,
+    });
+    this.flapping = countAlert(this, "Flapping", props, {
+      project,
+      title: `${shown}: the leadership moves too often`,
+      text: `More than ${maxTransitions} terms of the election \`${shown}\` have begun within 15 minutes. Do its leaders end, or do their renewals come too late?`,
+      filter: this.#counting("term", worker, election),
+      raisedIf: { moreThan: maxTransitions },
+      windowSeconds: WINDOW_SECONDS,
+    });
+  }
+
+  /** The filter of a metric that counts lines of one kind about one election. examples/google-cloud prints them. */
+  #counting(kind: "leader" | "term", { project, name, location }: CandidateWorker, election: string): string {
+    const metric = new LogMetric(this, kind === "leader" ? "Leaders" : "Terms", {
+      project,
+      // An election's name may have what a metric's may not.
+      name: `leasehold_${kind}_${name}_${this.node.addr.slice(-8)}`,
+      description: `Lines {"leasehold":"${kind}"} of the candidates ${name} in ${location}`,
+      filter:
+        `resource.type = "cloud_run_worker_pool" AND resource.labels.worker_pool_name = "${name}" AND resource.labels.location = "${location}" ` +
+        `AND jsonPayload.leasehold = "${kind}" AND jsonPayload.election = ${literal(JSON.stringify(election))}`,
+      metric_descriptor: { metric_kind: "DELTA", value_type: "INT64" },
+    });
+    return `metric.type = "logging.googleapis.com/user/${metric.name}" AND resource.type = "cloud_run_worker_pool"`;
+  }
+}
+
+/** Text in which Terraform reads no expression, unless it is one. */
+function literal(text: string): string {
+  return Token.isUnresolved(text) ? text : text.replaceAll(/[$%]\{/g, (opening) => opening.charAt(0) + opening);
+}

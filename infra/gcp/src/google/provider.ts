@@ -1,0 +1,12 @@
+import { ResourceProvider } from "@leasehold/infra-terrain";
+
+/** The arguments that are used here, by the provider's own names: https://registry.terraform.io/providers/hashicorp/google/latest/docs */
+export interface GoogleProviderArguments {
+  readonly project?: string;
+  readonly region?: string;
+}
+
+export class GoogleProvider extends ResourceProvider<GoogleProviderArguments> {
+  static override readonly providerName: string = "google";
+  static override readonly versionConstraint: string = "~> 7.0";
+}

@@ -1,0 +1,60 @@
+import { Token } from "cdktn";
+import type { Construct } from "constructs";
+import { ServiceAccount } from "./google/iam.ts";
+
+export interface OwnAccountProps {
+  readonly project: string;
+  /** 6 to 30 characters, and no other account's in the project. */
+  readonly accountId: string;
+  readonly displayName: string;
+}
+
+/**
+ * A service account for one construct alone.
+ * @throws {Error} if another construct of the app makes one of the same id in the same project: Google has it once, whatever the
+ * region. Two constructs of one name, one in each region, need an `accountId` each.
+ */
+export function ownAccount(scope: Construct, id: string, { project, accountId, displayName }: OwnAccountProps): ServiceAccount {
+  const key = `${project}/${accountId}`;
+  const accounts = accountsOf(scope);
+  const other = accounts.get(key);
+  if (other !== undefined) {
+    throw new Error(
+      `${scope.node.path} and ${other} would both make the service account ${JSON.stringify(accountId)}, which a project can have ` +
+        "once, whatever the region. Give one of them another accountId; the name may stay the same, and has to for oncePerTick.",
+    );
+  }
+  accounts.set(key, scope.node.path);
+  return new ServiceAccount(scope, id, { project, account_id: accountId, display_name: displayName });
+}
+
+/** By app: which construct has made which account. */
+const ACCOUNTS = new WeakMap<object, Map<string, string>>();
+
+function accountsOf({ node: { root } }: Construct): Map<string, string> {
+  const known = ACCOUNTS.get(root) ?? new Map<string, string>();
+  ACCOUNTS.set(root, known);
+  return known;
+}
+
+/** @throws {Error} unless it can name a service account. `most` is what is left of the 30 characters. */
+export function checkAccountId(accountId: string, most: number): void {
+  if (Token.isUnresolved(accountId) || (isName(accountId) && accountId.length >= 6 && accountId.length <= most)) return;
+  throw new Error(
+    `accountId is ${JSON.stringify(accountId)}; it must have 6 to ${most} lower-case letters, digits and hyphens, begin with a letter, ` +
+      "and not end with a hyphen. By default it is the name.",
+  );
+}
+
+/** @throws {Error} unless it can name what Cloud Run runs: 1 to 49 characters. */
+export function checkServiceName(name: string): void {
+  if (Token.isUnresolved(name) || (isName(name) && name.length <= 49)) return;
+  throw new Error(
+    `name is ${JSON.stringify(name)}; it must have 1 to 49 lower-case letters, digits and hyphens, begin with a letter, and not end ` +
+      "with a hyphen.",
+  );
+}
+
+function isName(name: string): boolean {
+  return /^[a-z]([a-z0-9-]*[a-z0-9])?$/.test(name);
+}

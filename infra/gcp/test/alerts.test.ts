@@ -1,0 +1,136 @@
+import type { TerraformStack } from "cdktn";
+import { describe, expect, test } from "vitest";
+import { CandidateJob, CandidateWorker, ElectionAlerts, LeaderScheduledFunction, RunAlerts } from "@leasehold/infra-gcp";
+import { emptyStack, leasesIn, synthesized, type Resource } from "./synthesized.ts";
+
+const location = "europe-west1";
+const image = "registry.example/any:1";
+const channels = { notificationChannels: ["projects/my-project/notificationChannels/1"] };
+
+function workerIn(stack: TerraformStack): CandidateWorker {
+  return new CandidateWorker(stack, "W", { leases: leasesIn(stack), elections: ["b"], name: "billing", location, image });
+}
+
+function functionIn(stack: TerraformStack, timeoutMs = 300_000): LeaderScheduledFunction {
+  const leases = leasesIn(stack);
+  return new LeaderScheduledFunction(stack, "F", {
+    leases,
+    elections: ["r"],
+    name: "report",
+    location,
+    image,
+    schedule: "0 * * * *",
+    timeoutMs,
+  });
+}
+
+/** What is counted, over how long, and when it is alarming, by the name of the policy. */
+function policies(stack: TerraformStack): Record<string, Resource> {
+  const found = synthesized(stack).of("google_monitoring_alert_policy");
+  return Object.fromEntries(
+    found.map((policy) => {
+      const [condition] = policy["conditions"] as [Resource];
+      return [String(policy["display_name"]), condition["condition_threshold"] as Resource];
+    }),
+  );
+}
+
+describe("alerts of an election", () => {
+  test("come where nobody says that it leads, or the leadership moves too often", () => {
+    const stack = emptyStack();
+    new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: "b", maxTransitions: 3, ...channels });
+    const { of } = synthesized(stack);
+    const pool = 'resource.type = "cloud_run_worker_pool" AND resource.labels.worker_pool_name = "billing"';
+    expect(of("google_logging_metric")).toMatchObject([
+      {
+        name: expect.stringMatching(/^leasehold_leader_billing_[0-9a-f]{8}$/),
+        filter: `${pool} AND resource.labels.location = "europe-west1" AND jsonPayload.leasehold = "leader" AND jsonPayload.election = "b"`,
+      },
+      {
+        name: expect.stringMatching(/^leasehold_term_billing_/),
+        filter: expect.stringContaining('jsonPayload.leasehold = "term"'),
+      },
+    ]);
+    expect(policies(stack)).toMatchObject({
+      "b: nobody leads": {
+        comparison: "COMPARISON_LT",
+        threshold_value: 1,
+        // Nothing at all is alarming, too.
+        evaluation_missing_data: "EVALUATION_MISSING_DATA_ACTIVE",
+        duration: "60s",
+        aggregations: [{ alignment_period: "900s", per_series_aligner: "ALIGN_DELTA", cross_series_reducer: "REDUCE_SUM" }],
+      },
+      "b: the leadership moves too often": { comparison: "COMPARISON_GT", threshold_value: 3, duration: "0s" },
+    });
+    for (const policy of of("google_monitoring_alert_policy")) expect(policy["notification_channels"]).toHaveLength(1);
+  });
+
+  test("know a name with quotes and with what Terraform would read", () => {
+    const stack = emptyStack();
+    new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: 'a"b${c}' });
+    const [leaders] = synthesized(stack).of("google_logging_metric");
+    expect(leaders!["filter"]).toContain('jsonPayload.election = "a\\"b$${c}"');
+    expect(Object.keys(policies(stack))).toContain('a"b$${c}: nobody leads');
+  });
+
+  test("need an election, and more than a start", () => {
+    const stack = emptyStack();
+    const worker = workerIn(stack);
+    expect(() => new ElectionAlerts(stack, "A", { worker, election: "" })).toThrow("is empty");
+    expect(() => new ElectionAlerts(stack, "B", { worker, election: "b", maxTransitions: 0 })).toThrow("at least 1");
+  });
+});
+
+describe("alerts of a schedule", () => {
+  test("come where a function has not run, or has failed as often as it is delivered", () => {
+    const stack = emptyStack();
+    new RunAlerts(stack, "Alerts", { of: functionIn(stack), notRunForHours: 3, ...channels });
+    const answers =
+      'metric.type = "run.googleapis.com/request_count" AND resource.type = "cloud_run_revision" AND resource.labels.service_name = "report" ' +
+      'AND resource.labels.location = "europe-west1" AND metric.labels.response_code_class';
+    expect(policies(stack)).toMatchObject({
+      "report in europe-west1: not run for 3 hours": {
+        filter: `${answers} = "2xx"`,
+        comparison: "COMPARISON_LT",
+        threshold_value: 1,
+        aggregations: [{ alignment_period: "10800s" }],
+      },
+      "report in europe-west1: an occurrence has failed": {
+        filter: `${answers} = "5xx"`,
+        // One delivery and five more: only the sixth failure loses it.
+        comparison: "COMPARISON_GT",
+        threshold_value: 5,
+        // Six times 300 s, and five times 79 s between them, in whole minutes.
+        aggregations: [{ alignment_period: "2220s" }],
+      },
+    });
+  });
+
+  test("come where a job has not run, or one execution has failed", () => {
+    const stack = emptyStack();
+    const leases = leasesIn(stack);
+    const job = new CandidateJob(stack, "J", {
+      leases,
+      elections: ["c"],
+      name: "closing",
+      location,
+      image,
+      schedule: "0 3 * * *",
+    });
+    new RunAlerts(stack, "Alerts", { of: job, notRunForHours: 25 });
+    expect(policies(stack)).toMatchObject({
+      "closing in europe-west1: not run for 25 hours": { aggregations: [{ alignment_period: "90000s" }] },
+      "closing in europe-west1: an occurrence has failed": {
+        filter: expect.stringMatching(/job\/completed_execution_count.*metric\.labels\.result = "failed"$/),
+        comparison: "COMPARISON_GT",
+        threshold_value: 0,
+      },
+    });
+  });
+
+  test.each([0, 1.5, 26])("refuse %d hours", (notRunForHours) => {
+    const stack = emptyStack();
+    const run = functionIn(stack);
+    expect(() => new RunAlerts(stack, "Alerts", { of: run, notRunForHours })).toThrow("1 to 25");
+  });
+});

@@ -1,0 +1,62 @@
+import { Command, CommanderError } from "commander";
+import manifest from "../package.json" with { type: "json" };
+import { EXIT, exitCodeOf } from "./exit-codes.ts";
+import { STORE_EXAMPLES } from "./store-url/store-from-url.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { teller } from "./tell.ts";
+import { VERBS } from "./verbs.ts";
+
+const EPILOGUE = `
+The store is --store URL, or LEASEHOLD_STORE, or --store-file PATH:
+${STORE_EXAMPLES.map((example) => `  ${example}`).join("\n")}
+${manifest.homepage}`;
+
+/** Runs the command with the arguments that follow its name. Returns the exit code, and throws nothing. */
+export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  let exitCode: number = EXIT.done;
+  const program = await programFor(args, surroundings, (code) => (exitCode = code));
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Help and the version were printed, and the wish for them was no mistake.
+    if (error instanceof CommanderError && (error.exitCode === 0 || error.code === "commander.help")) {
+      return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    teller(surroundings)(message.replace(/^error: /, ""));
+    return error instanceof CommanderError ? EXIT.usage : exitCodeOf(error);
+  }
+}
+
+async function programFor(
+  args: readonly string[],
+  surroundings: Surroundings,
+  end: (exitCode: number) => void,
+): Promise<Command> {
+  const { stdout, stderr } = surroundings;
+  const program = new Command("leasehold")
+    .description(manifest.description)
+    .version(manifest.version)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      // Said by whoever catches it.
+      outputError: () => {},
+    })
+    .addHelpText("after", EPILOGUE);
+  // Only the verb that is asked for is loaded; the others are names in the help, and near misses.
+  const asked = args.find((argument) => !argument.startsWith("-") && argument !== "help");
+  for (const [name, { summary, load }] of Object.entries(VERBS)) {
+    const command = program.command(name).summary(summary).description(`${summary}.`);
+    if (name !== asked) continue;
+    const { verb } = await load();
+    verb.define(command);
+    command.action(async () => end(await verb.act(command, surroundings)));
+  }
+  return program;
+}

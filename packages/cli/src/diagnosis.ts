@@ -1,0 +1,113 @@
+import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
+import { asSentence } from "@leasehold/core/provider";
+import { formatDuration } from "./duration.ts";
+import { barText, look } from "./standing.ts";
+import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { oneLine, printable, withoutPasswords } from "./text.ts";
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** `store`, `system`, `disk`, `lease`, `access` or `election`. */
+  readonly check: string;
+  readonly outcome: "ok" | "warning" | "failed";
+  /** A sentence: what is so and, where it is not well, what to do. */
+  readonly message: string;
+  /** Commands or statements that may help, a line each. */
+  readonly advice?: readonly string[] | undefined;
+  /** The cause of a failure. */
+  readonly error?: unknown;
+}
+
+/** What is looked at. */
+export interface Patient {
+  readonly url: string;
+  readonly election: string;
+  readonly leaseDurationMs: number | undefined;
+}
+
+/**
+ * Yields what it finds, one thing after the other, and ends at the first failure. What this process can find out by itself comes
+ * before any request.
+ */
+export async function* diagnose(patient: Patient, surroundings: Surroundings): AsyncGenerator<Finding, void, undefined> {
+  const { url, election, leaseDurationMs } = patient;
+  const opened = await tried("store", async () => await surroundings.openStore(url));
+  if ("failure" in opened) return yield opened.failure;
+  await using store = opened.result;
+  yield { check: "store", outcome: "ok", message: `${shownUrl(url)}: the package of ${store.name} is installed.` };
+  if (surroundings.platform === "win32") yield NO_PROCESS_GROUPS;
+  for (const message of await localWarningsOf(url)) yield { check: "disk", outcome: "warning", message };
+
+  const timed = await tried("lease", async () => await Promise.resolve(timing({ leaseDurationMs }, store.capabilities)));
+  if ("failure" in timed) return yield timed.failure;
+  yield { check: "lease", outcome: "ok", message: leaseText(timed.result) };
+
+  const checked = await tried("access", async () => await store.check({ election }));
+  if ("failure" in checked) return yield withAdvice(checked.failure, url, store);
+  yield accessOf(checked.result, timed.result);
+
+  const seen = await tried("election", async () => await look(store, election));
+  yield "failure" in seen ? seen.failure : standingOf(election, seen.result);
+}
+
+const NO_PROCESS_GROUPS: Finding = {
+  check: "system",
+  outcome: "warning",
+  message: "`leasehold run` needs process groups, which Windows has not; the other verbs work here.",
+};
+
+type Tried<Result> = { readonly result: Result } | { readonly failure: Finding };
+
+async function tried<Result>(check: string, act: () => Promise<Result>): Promise<Tried<Result>> {
+  try {
+    return { result: await act() };
+  } catch (error) {
+    const message = oneLine(error instanceof Error ? error.message : String(error));
+    return { failure: { check, outcome: "failed", message: asSentence(withoutPasswords(message)), error } };
+  }
+}
+
+function withAdvice(failure: Finding, url: string, store: LeaseStore): Finding {
+  const { error, message } = failure;
+  if (isLeaseholdError(error, "STORE_MISSING")) return { ...failure, advice: creationOf(url, store) };
+  const isSilent = isLeaseholdError(error, "STORE_UNAVAILABLE") || isLeaseholdError(error, "STORE_TIMEOUT");
+  return isSilent
+    ? { ...failure, message: `${message} Check the host, its port, and the way there: DNS, firewall, proxy.` }
+    : failure;
+}
+
+/** Parameters may hold a password, too. */
+function shownUrl(url: string): string {
+  return withoutPasswords(url.replace(/\?.*/s, ""));
+}
+
+function leaseText({ leaseDurationMs, crashFailoverMs, outageToleratedMs }: TimingReport): string {
+  return `A lease of ${formatDuration(leaseDurationMs)} fits: after a crash another leads within ${formatDuration(crashFailoverMs)}, and an outage of ${formatDuration(outageToleratedMs)} deposes nobody.`;
+}
+
+function accessOf({ readMs, writeMs }: { readonly readMs: number; readonly writeMs: number }, report: TimingReport): Finding {
+  const times = `It answers, and lets this process write: a read took ${formatDuration(readMs)}, a write ${formatDuration(writeMs)}`;
+  const mostMs = report.attemptTimeoutMs / 2;
+  if (Math.max(readMs, writeMs) <= mostMs) return { check: "access", outcome: "ok", message: `${times}.` };
+  const advice = `the times above are kept where it answers within ${formatDuration(mostMs)}. Ask again, from where the candidates are; or take a longer lease.`;
+  return { check: "access", outcome: "warning", message: `${times}, and ${advice}` };
+}
+
+function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Finding {
+  const name = `'${printable(election)}'`;
+  if (snapshot === undefined) {
+    return { check: "election", outcome: "ok", message: `Nobody has ever led ${name}.` };
+  }
+  const { state, term, holder = "" } = snapshot;
+  const standing = {
+    held: `${printable(holder)} leads ${name} in term ${term}.`,
+    ending: `${printable(holder)} is about to end term ${term} of ${name}.`,
+    unknown: `${printable(holder)} led ${name} last, in term ${term}; whether it still does, one look cannot tell.`,
+    expired: `Nobody leads ${name}: ${printable(holder)} has not renewed term ${term}.`,
+    vacant: `Nobody leads ${name}; its last term was ${term}.`,
+  }[state];
+  const bar = barText(snapshot);
+  if (bar === "") return { check: "election", outcome: "ok", message: standing };
+  return { check: "election", outcome: "warning", message: `${standing} It is kept from others (${bar}); break lifts that.` };
+}

@@ -1,0 +1,67 @@
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import type { Command } from "commander";
+import { addElectionOption, electionOf } from "./election-option.ts";
+import { EXIT } from "./exit-codes.ts";
+import { Failure } from "./failure.ts";
+import { ageOf, barText, look } from "./standing.ts";
+import { addStoreOptions, openStore } from "./store-option.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { printable } from "./text.ts";
+
+/** An order to one term of an election, by whom it is to be carried out. */
+export interface Order {
+  readonly store: LeaseStore;
+  readonly election: string;
+  /** The term that was shown, and that alone is to end. */
+  readonly ifTerm: number;
+}
+
+/** What makes one order another. */
+export interface OrderText {
+  /** What is asked: `Break it?` */
+  readonly question: string;
+  /** Refuses what there is no sense in ordering. @throws {Failure} */
+  readonly check: (snapshot: LeaseSnapshot) => void;
+}
+
+/** Adds what every order takes. */
+export function addOrderOptions(command: Command): Command {
+  const withElection = command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)");
+  return addElectionOption(addStoreOptions(withElection)).option("--yes", "do not ask");
+}
+
+/**
+ * How every order begins: it shows the term that is about to end, asks unless it was told `--yes`, and then gives the order
+ * to that very term, so that a successor is spared.
+ * @throws {Failure} if nobody has ever led, nobody is there to ask, or the answer is not yes.
+ */
+export async function giveOrder<Outcome>(
+  command: Command,
+  surroundings: Surroundings,
+  { question, check }: OrderText,
+  give: (order: Order) => Promise<Outcome>,
+): Promise<Outcome> {
+  const [name] = command.processedArgs as [string | undefined];
+  const election = electionOf(command, surroundings, name);
+  const { ask, stderr } = surroundings;
+  const isSure = command.opts<{ readonly yes?: true }>().yes === true;
+  if (!isSure && ask === undefined) {
+    throw new Failure(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
+  }
+  await using store = await openStore(command, surroundings);
+  const snapshot = await look(store, election);
+  if (snapshot === undefined) {
+    throw new Failure(EXIT.nobodyLeads, `nobody has ever led '${election}' in this store; is that its name?`);
+  }
+  check(snapshot);
+  stderr.write(`${shown(snapshot)}\n`);
+  if (!isSure && !(await ask?.(`${question} [yes/no] `))) throw new Failure(EXIT.notElected, "nothing was changed.");
+  return await give({ store, election, ifTerm: snapshot.term });
+}
+
+/** Returns a line on the term that is about to end. */
+function shown(snapshot: LeaseSnapshot): string {
+  const { election, state, term, holder } = snapshot;
+  const facts = [`term ${term}`, state, holder === undefined ? "" : printable(holder), ageOf(snapshot), barText(snapshot)];
+  return `${printable(election)}: ${facts.filter((fact) => fact !== "").join(", ")}`;
+}

@@ -1,0 +1,50 @@
+import { createInterface } from "node:readline/promises";
+import { systemClock } from "@leasehold/core";
+import { storeFromUrl } from "./store-url/store-from-url.ts";
+import type { Output, Surroundings } from "./surroundings.ts";
+
+/** Returns those of this process. */
+export function ownSurroundings(): Surroundings {
+  // Who reads what is said to people may leave, and a leader goes on.
+  process.stderr.on("error", () => {});
+  return {
+    env: process.env,
+    platform: process.platform,
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    clock: systemClock,
+    openStore: (url) => storeFromUrl(url),
+    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+    untilStopped,
+  };
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  return { isTerminal: stream.isTTY, write: (text) => void stream.write(text) };
+}
+
+async function ask(question: string): Promise<boolean> {
+  // Its end is an answer, too: Ctrl-D, or Ctrl-C, which readline takes for itself.
+  const ended = new AbortController();
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  lines.once("close", () => ended.abort());
+  try {
+    return (await lines.question(question, { signal: ended.signal })).trim().toLowerCase() === "yes";
+  } catch {
+    process.stderr.write("\n");
+    return false;
+  } finally {
+    lines.close();
+  }
+}
+
+let stopped: AbortController | undefined;
+
+function untilStopped(): AbortSignal {
+  if (stopped === undefined) {
+    const controller = new AbortController();
+    stopped = controller;
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => controller.abort());
+  }
+  return stopped.signal;
+}

@@ -1,0 +1,31 @@
+import { constants, accessSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+
+/**
+ * Returns the path of a program, found as a shell does.
+ * @throws {Failure} with a shell's exit codes: 127 if there is none, 126 if what there is cannot be executed.
+ */
+export function commandPath(name: string, searched: string | undefined = process.env["PATH"]): string {
+  const folders = (searched ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
+  const paths = name.includes("/") ? [name] : folders.map((folder) => join(folder === "" ? "." : folder, name));
+  let found: string | undefined;
+  for (const path of name === "" ? [] : paths) {
+    const kind = kindOf(path);
+    if (kind === "program") return path.includes("/") ? path : `./${path}`;
+    if (kind === "other") found ??= path;
+  }
+  if (found !== undefined) throw new Failure(EXIT.notExecutable, `${found} cannot be executed.`);
+  throw new Failure(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
+}
+
+function kindOf(path: string): "program" | "other" | "none" {
+  try {
+    if (statSync(path).isDirectory()) return "other";
+    accessSync(path, constants.X_OK);
+    return "program";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "other" : "none";
+  }
+}

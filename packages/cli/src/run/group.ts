@@ -1,0 +1,43 @@
+import { livingMembers, type Mark, type Member } from "./process-table.ts";
+
+/** Reports whether every process of the term is gone; a zombie is, where the system tells one from the living. */
+export function isGone(mark: Mark): boolean {
+  const members = membersSeen(mark);
+  // Who cannot look has not seen that it is gone.
+  if (members === "unseen") return false;
+  if (members) return members.length === 0;
+  return !mark.leader || !send(-mark.leader.pid, 0);
+}
+
+/** Sends a signal to every process of the term. */
+export function signalGroup(mark: Mark, signal: NodeJS.Signals): void {
+  const seen = membersSeen(mark);
+  const members = seen === "unseen" ? undefined : seen;
+  const { leader } = mark;
+  // At once to the whole group, so that none slips away by starting another; to no group of which nobody is left, whose number may be another's.
+  if (leader && (!members || members.some(({ inGroup }) => inGroup))) send(-leader.pid, signal);
+  for (const { pid, inGroup } of members ?? []) if (!inGroup) send(pid, signal);
+}
+
+/** Asks every process of the term to end; one that is stopped hears it, too. */
+export function endGroup(mark: Mark, signal: NodeJS.Signals): void {
+  signalGroup(mark, signal);
+  signalGroup(mark, "SIGCONT");
+}
+
+function membersSeen(mark: Mark): readonly Member[] | "unseen" | undefined {
+  try {
+    return livingMembers(mark);
+  } catch {
+    return "unseen";
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    // Another user's process may not be signalled, and is there.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

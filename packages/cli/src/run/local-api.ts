@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isLeaseholdError, systemClock, type Leadership } from "@leasehold/core";
+import { hasBearerToken } from "../http/bearer-token.ts";
+import { closeServer } from "../http/close-server.ts";
+
+const MAX_VALUE_BYTES = 65_536;
+
+/** What CMD may ask and say of its own term, over HTTP on the loopback address, with the token that it alone is given. */
+export interface LocalApi extends AsyncDisposable {
+  readonly url: string;
+  readonly token: string;
+}
+
+/**
+ * Serves, until it is disposed of: `GET /leadership` (`{ election, term, candidateId, valid, ending, remainingMs }`: count from
+ * before you asked), `POST /checkpoint`, `POST /resign`, and `PUT /value` with the new value as its body.
+ */
+export async function serveLeadership(leadership: Leadership, resign: () => void): Promise<LocalApi> {
+  const token = systemClock.randomUuid();
+  const server = createServer((request, response) => {
+    void answer(request, token, { leadership, resign }).then(({ status, body }) => send(response, status, body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, token, [Symbol.asyncDispose]: async () => closeServer(server) };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+interface Term {
+  readonly leadership: Leadership;
+  readonly resign: () => void;
+}
+
+async function answer(request: IncomingMessage, token: string, { leadership, resign }: Term): Promise<Answer> {
+  const { authorization, origin } = request.headers;
+  // A web page that a browser on this machine shows has no business here, even if it knew the token.
+  if (origin !== undefined) return { status: 403, body: { error: "requests of web pages are refused" } };
+  if (!hasBearerToken(authorization, token)) {
+    return { status: 401, body: { error: "the header 'Authorization: Bearer $LEASEHOLD_TOKEN' is missing or wrong" } };
+  }
+  switch (`${request.method} ${request.url}`) {
+    case "GET /leadership": {
+      const { election, term, candidateId, signal } = leadership;
+      const remainingMs = leadership.remainingMs();
+      const body = { election, term, candidateId, valid: remainingMs > 0, ending: signal.aborted, remainingMs };
+      return { status: 200, body };
+    }
+    case "POST /checkpoint":
+      leadership.checkpoint();
+      return { status: 204 };
+    case "POST /resign":
+      resign();
+      return { status: 202 };
+    case "PUT /value":
+      return await publish(request, leadership);
+    default:
+      return {
+        status: 404,
+        body: { error: "there are GET /leadership, POST /checkpoint, POST /resign and PUT /value" },
+      };
+  }
+}
+
+async function publish(request: IncomingMessage, leadership: Leadership): Promise<Answer> {
+  try {
+    const value = await bodyOf(request);
+    if (value === undefined) return { status: 413, body: { error: `the value is longer than ${MAX_VALUE_BYTES} bytes` } };
+    await leadership.publish(value);
+    return { status: 204 };
+  } catch (error) {
+    const status = isLeaseholdError(error, "CONFIGURATION") ? 400 : 409;
+    return { status, body: { error: error instanceof Error ? error.message : String(error) } };
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_VALUE_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function send(response: ServerResponse, status: number, body: Answer["body"]): void {
+  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
+  response.end(body === undefined ? undefined : `${JSON.stringify(body)}\n`);
+}

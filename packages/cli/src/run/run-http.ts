@@ -1,0 +1,31 @@
+import { systemClock, type Elector } from "@leasehold/core";
+import { Candidate } from "../serve/candidate.ts";
+import { Figures } from "../serve/figures.ts";
+import { parseHttpAddress } from "../serve/http-address.ts";
+import { startHttp } from "../serve/http-server.ts";
+import { pageFiles } from "../serve/page.ts";
+
+/** Answers over HTTP as `serve` does, for the elector of `run`. It changes nothing: CMD has an API of its own. */
+export async function serveElector(
+  elector: Elector,
+  { address, hosts, stopped }: { readonly address: string; readonly hosts: readonly string[]; readonly stopped: AbortSignal },
+): Promise<AsyncDisposable> {
+  const figures = new Figures();
+  const candidate = new Candidate(elector, systemClock);
+  const served = {
+    candidates: [candidate],
+    figures,
+    page: pageFiles(),
+    isStopping: () => stopped.aborted,
+    checkpoint: () => {},
+  };
+  const where = parseHttpAddress(address);
+  const server = await startHttp({ address: where, served, rules: { hosts, token: undefined }, clock: systemClock });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      candidate[Symbol.dispose]();
+      figures[Symbol.dispose]();
+    },
+  };
+}

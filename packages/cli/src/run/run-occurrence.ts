@@ -1,0 +1,78 @@
+import { Elector, isLeaseholdError, systemClock, type OccurrenceLeadership } from "@leasehold/core";
+import { attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf, sleep } from "@leasehold/core/provider";
+import { EXIT } from "../exit-codes.ts";
+import { commandPath } from "./command-path.ts";
+import { checkPlan } from "./plan.ts";
+import { candidacyOf, type RunOptions } from "./run-options.ts";
+import { StopRequest, StopSignals } from "./stop-signals.ts";
+import { runTerm } from "./term.ts";
+import { exitCodeOfStop, tellHowItWent } from "./term-outcome.ts";
+
+/** The first wait for an occurrence that another has claimed; it doubles from there, up to a third of the lease. */
+const FIRST_WAIT_MS = 250;
+
+const clock = systemClock;
+
+/**
+ * Runs a command once for a key, on whichever of many hosts asks first, and returns the exit code: 0 if it is done, here or
+ * elsewhere. It is done once the command has ended with 0; another end leaves it open, for whoever asks next.
+ *
+ * @throws as `run` does. {UnsupportedError} if the store keeps no occurrences.
+ */
+export async function runOccurrence(key: string, options: RunOptions): Promise<number> {
+  const { store, election, tell, waitMs = 0, conflictExitCode } = options;
+  const occurrences = occurrencesOf(store, election, DEFAULT_RETENTION_MS, "run --occurrence");
+  const elector = new Elector({ ...candidacyOf(options), store: occurrences, election: `${election}@${key}` });
+  checkPlan(elector.timing);
+  const path = commandPath(options.command[0]);
+  using signals = new StopSignals();
+  const { stopped } = signals;
+  const overran = Promise.withResolvers<number>();
+  const task = async (leadership: OccurrenceLeadership): Promise<number> => {
+    const outcome = await runTerm(leadership, { elector, path, signals, clock, run: options });
+    const exitCode = tellHowItWent(outcome, options);
+    if (outcome.overran) {
+      overran.resolve(exitCode);
+      // What is still there has not settled: the claim is left to run out.
+      return await new Promise<never>(() => {});
+    }
+    if (exitCode !== EXIT.done) return exitCode;
+    // What was cut short is not done, even if it says so.
+    if (outcome.ended) return outcome.ended instanceof StopRequest ? exitCodeOfStop(stopped) : exitCode;
+    return await complete(leadership, tell);
+  };
+  const { leaseDurationMs, renewIntervalMs } = elector.timing;
+  const endMs = clock.monotonicMs() + waitMs;
+  for (let nextMs = FIRST_WAIT_MS; ; nextMs = Math.min(2 * nextMs, renewIntervalMs)) {
+    const tried = attempt(elector, task, { clock, signal: stopped });
+    const outcome = await Promise.race([tried, overran.promise]).catch((error: unknown) => {
+      if (stopped.aborted) return exitCodeOfStop(stopped);
+      throw error;
+    });
+    if (typeof outcome === "number") return outcome;
+    if (outcome.elected) return outcome.result ?? exitCodeOfStop(stopped);
+    if ("unavailable" in outcome) throw outcome.unavailable;
+    if (outcome.reason === "done") {
+      tell(`'${key}' of '${election}' is done already.`);
+      return EXIT.done;
+    }
+    const leftMs = endMs - clock.monotonicMs();
+    if (leftMs <= 0) {
+      tell(`'${key}' of '${election}' is in progress elsewhere; it is open again ${leaseDurationMs / 1_000} s after a crash.`);
+      return conflictExitCode;
+    }
+    await sleep(clock, Math.min(nextMs, leftMs), stopped).catch(() => undefined);
+    if (stopped.aborted) return exitCodeOfStop(stopped);
+  }
+}
+
+/** Records that it is done, trying for as long as the claim keeps others out. */
+async function complete(leadership: OccurrenceLeadership, tell: (line: string) => void): Promise<number> {
+  try {
+    await completeWhileClaimed(leadership, clock, Infinity);
+    return EXIT.done;
+  } catch (error) {
+    tell((error as Error).message);
+    return isLeaseholdError(error, "LEASE_LOST") ? EXIT.leadershipEnded : EXIT.store;
+  }
+}

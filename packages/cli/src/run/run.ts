@@ -1,0 +1,93 @@
+import { Elector, systemClock, type HeldLeadership, type Leader } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { printable } from "../text.ts";
+import { commandPath } from "./command-path.ts";
+import { checkPlan } from "./plan.ts";
+import { candidacyOf, type RunOptions } from "./run-options.ts";
+import { StopSignals } from "./stop-signals.ts";
+import { runTerm } from "./term.ts";
+import { exitCodeOfStop, isLossOf, tellHowItWent } from "./term-outcome.ts";
+import { TimeUp } from "./time-up.ts";
+
+/** The wait after a command that ended soon after its start; it doubles with each such end in a row. */
+const FIRST_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 30_000;
+
+/**
+ * Runs a command only while this candidate leads, and returns the exit code.
+ *
+ * @throws {Failure} if there is no such command. {ConfigurationError | UnsupportedError} for what cannot work. {StoreError} if
+ *   the store refuses, or could not be reached in the time there was. Nothing was started then.
+ */
+export async function run(options: RunOptions): Promise<number> {
+  const { tell, restart, conflictExitCode } = options;
+  const clock = systemClock;
+  const elector = new Elector({ ...candidacyOf(options), store: options.store, election: options.election });
+  checkPlan(elector.timing);
+  const path = commandPath(options.command[0]);
+  using signals = new StopSignals();
+  await using _server = await options.serve?.(elector, signals.stopped);
+  for (let failures = 0; ;) {
+    const leadership = await elected(elector, options, signals.stopped);
+    if (!leadership) {
+      if (signals.stopped.aborted) return exitCodeOfStop(signals.stopped);
+      tell(notElected(elector));
+      return conflictExitCode;
+    }
+    const startedMs = clock.monotonicMs();
+    const outcome = await runTerm(leadership, { elector, path, signals, clock, run: options });
+    const exitCode = tellHowItWent(outcome, options);
+    if (outcome.overran) return exitCode;
+    await leadership.release();
+    const isOver = signals.stopped.aborted || outcome.exit?.failure !== undefined;
+    if (isOver || restart === "never" || (restart === "on-loss" && !isLossOf(outcome))) return exitCode;
+    failures = clock.monotonicMs() - startedMs < elector.timing.leaseDurationMs ? failures + 1 : 0;
+    const backoffMs = failures === 0 ? 0 : Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), MAX_BACKOFF_MS);
+    await sleep(clock, backoffMs, signals.stopped).catch(() => undefined);
+    if (signals.stopped.aborted) return exitCode;
+  }
+}
+
+/** Returns the leadership, or undefined if it was not won in time, or this process was asked to stop before. */
+async function elected(
+  elector: Elector,
+  { waitMs, tell }: RunOptions,
+  stopped: AbortSignal,
+): Promise<HeldLeadership | undefined> {
+  if (stopped.aborted) return undefined;
+  try {
+    if (waitMs === 0) return await elector.tryCampaign({ signal: stopped });
+    const forgetLeader = tellWhoLeads(elector, tell);
+    const timeUp = new TimeUp(elector, waitMs);
+    try {
+      return await elector.campaign({ signal: AbortSignal.any([stopped, timeUp.signal]) });
+    } catch (error) {
+      if (error === timeUp.signal.reason) return timeUp.end();
+      throw error;
+    } finally {
+      timeUp.cancel();
+      forgetLeader();
+    }
+  } catch (error) {
+    if (stopped.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** Says once whom this candidate waits for. */
+function tellWhoLeads(elector: Elector, tell: (line: string) => void): () => void {
+  const forget = elector.on("newLeader", ({ leader }) => {
+    if (!leader || leader.candidateId === elector.candidateId) return;
+    tell(`waiting to lead '${elector.election}'; ${leads(leader)}.`);
+    forget();
+  });
+  return forget;
+}
+
+function notElected({ election, leader }: Elector): string {
+  return `not elected in '${election}'; ${leader ? leads(leader) : "nobody is known to lead it"}.`;
+}
+
+function leads({ candidateId, term }: Leader): string {
+  return `'${printable(candidateId)}' leads it in term ${term}`;
+}

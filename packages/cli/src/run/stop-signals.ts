@@ -1,0 +1,49 @@
+/** These ask the wrapper to stop; CMD gets the one that came. */
+const STOPPING = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;
+/** These mean nothing to the wrapper, and are passed on. */
+const PASSED_ON = ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
+
+/** A signal asked this process to stop: the reason of an abort. */
+export class StopRequest extends Error {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`${signal} was received.`);
+    this.name = "StopRequest";
+    this.signal = signal;
+  }
+}
+
+/** The signals that this process gets while it has something to run. */
+export class StopSignals implements Disposable {
+  /** Passes a signal on to CMD; false while there is none. */
+  passOn: (signal: NodeJS.Signals) => boolean = () => false;
+  readonly #stop = new AbortController();
+  readonly #listeners: ReadonlyArray<readonly [NodeJS.Signals, () => void]>;
+
+  constructor() {
+    const onStop = (signal: NodeJS.Signals): void => {
+      // The first is passed on by the drain that it begins; a second one may be what CMD waits for.
+      if (this.stopped.aborted) this.passOn(signal);
+      else this.#stop.abort(new StopRequest(signal));
+    };
+    const onOther = (signal: NodeJS.Signals): void => {
+      // A terminal that goes away ends who waits.
+      if (!this.passOn(signal) && signal === "SIGHUP") onStop(signal);
+    };
+    this.#listeners = [
+      ...STOPPING.map((signal) => [signal, () => onStop(signal)] as const),
+      ...PASSED_ON.map((signal) => [signal, () => onOther(signal)] as const),
+    ];
+    for (const [signal, listener] of this.#listeners) process.on(signal, listener);
+  }
+
+  /** Aborts, with a {@link StopRequest}, once this process is asked to stop. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  [Symbol.dispose](): void {
+    for (const [signal, listener] of this.#listeners) process.off(signal, listener);
+  }
+}

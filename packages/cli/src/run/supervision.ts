@@ -1,0 +1,166 @@
+import { LeadershipEndedError, type Clock, type Leadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { Child, type Program } from "./child.ts";
+import { endGroup, isGone, signalGroup } from "./group.ts";
+import { killInstant } from "./guard-order.ts";
+import { GuardProcess } from "./guard-process.ts";
+import { after, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
+import { planOf, type PlanTiming } from "./plan.ts";
+import type { Mark } from "./process-table.ts";
+import { StopRequest, type StopSignals } from "./stop-signals.ts";
+import type { TermOutcome } from "./term-outcome.ts";
+
+/** The waits between two looks at what is left of CMD. */
+const FIRST_LOOK_MS = 10;
+const MAX_LOOK_MS = 50;
+
+export interface SupervisionOptions {
+  readonly leadership: Leadership;
+  readonly timing: PlanTiming;
+  readonly program: Program;
+  /** What CMD gets where no signal of our own began the end. */
+  readonly lossSignal: NodeJS.Signals;
+  readonly signals: StopSignals;
+  readonly clock: Clock;
+  /** Calls a listener after each confirmed renewal; returns what removes it. */
+  readonly onRenewed: (listener: () => void) => () => void;
+  /** Gives the leadership up. */
+  readonly resign: () => void;
+  readonly tell: (line: string) => void;
+}
+
+/** Runs CMD for one term, and settles once nothing of it is left, or nothing more can be done about it. */
+export async function supervise(options: SupervisionOptions): Promise<TermOutcome> {
+  return await new Supervision(options).run();
+}
+
+class Supervision {
+  readonly #options: SupervisionOptions;
+  #guard: GuardProcess | undefined;
+  #child: Child | undefined;
+  #graceEnd: MachineInstant | undefined;
+
+  constructor(options: SupervisionOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<TermOutcome> {
+    const { leadership, onRenewed, signals } = this.#options;
+    // From the first on: a guard that is slow to start is not to act by what was so before it had started.
+    const forgetRenewals = onRenewed(() => this.#order());
+    try {
+      const failure = await this.#startGuard();
+      if (failure) return { exit: undefined, ended: failure, overran: false };
+      // The clocks decide, whatever timers have run or not.
+      if (!leadership.isValid() || leadership.signal.aborted) return this.#notStarted();
+      this.#child = this.#startChild();
+      const exit = await Promise.race([this.#child.exited, leadership.ended.then(() => undefined)]);
+      leadership.isValid();
+      const ended = leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined;
+      const overran = !(await this.#drain(ended));
+      if (!overran) this.#dismissGuard();
+      return { exit: overran ? exit : await this.#child.exited, ended, overran };
+    } finally {
+      signals.passOn = () => false;
+      forgetRenewals();
+    }
+  }
+
+  /** Starts the guard, before CMD. Returns why there is none, if so. */
+  async #startGuard(): Promise<Error | undefined> {
+    const { leadership, resign, tell, timing } = this.#options;
+    const { election, term, termId } = leadership;
+    const failed = (why: string): Error =>
+      new LeadershipEndedError(election, term, "resigned", `the guard ${why}, without which nothing is run.`);
+    try {
+      this.#guard = new GuardProcess(termId, timing.leaseDurationMs / 2);
+    } catch (error) {
+      return failed((error as Error).message);
+    }
+    const guard = this.#guard;
+    this.#order();
+    const lost = await Promise.race([guard.answered, leadership.ended, guard.lost]);
+    if (typeof lost === "string") return failed(lost);
+    void guard.lost.then((why) => {
+      if (!leadership.isValid() || leadership.signal.aborted || this.#guard !== guard) return;
+      tell(`the guard ${why}; without it nothing may run.`);
+      resign();
+    });
+    return undefined;
+  }
+
+  #startChild(): Child {
+    const { program, signals } = this.#options;
+    const child = new Child(program);
+    if (child.leader) {
+      // Its silence counts from here.
+      this.#options.leadership.checkpoint();
+      this.#guard?.learn(child.leader);
+      this.#child = child;
+      this.#order();
+      signals.passOn = (signal) => {
+        signalGroup(this.#mark, signal);
+        return true;
+      };
+    }
+    return child;
+  }
+
+  #notStarted(): TermOutcome {
+    const { leadership } = this.#options;
+    this.#dismissGuard();
+    return { exit: undefined, ended: leadership.signal.reason as Error, overran: false };
+  }
+
+  #dismissGuard(): void {
+    const guard = this.#guard;
+    this.#guard = undefined;
+    guard?.dismiss();
+  }
+
+  /** Asks what is left of CMD to end, and then makes it. Returns false if something of it would not go. */
+  async #drain(ended: Error | undefined): Promise<boolean> {
+    const { clock, lossSignal, timing } = this.#options;
+    const mark = this.#mark;
+    if (isGone(mark)) return true;
+    this.#graceEnd = after(machineNow(), timing.graceMs);
+    endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    this.#order();
+    let giveUpAt: MachineInstant | undefined;
+    for (let waitMs = FIRST_LOOK_MS; !isGone(mark); waitMs = Math.min(2 * waitMs, MAX_LOOK_MS)) {
+      const now = machineNow();
+      const killInMs = untilMs(killInstant(this.#plan, this.#graceEnd), now);
+      if (killInMs <= 0) {
+        giveUpAt ??= after(now, timing.leaseDurationMs);
+        signalGroup(mark, "SIGKILL");
+      }
+      if (giveUpAt && untilMs(giveUpAt, now) <= 0) return false;
+      await sleep(clock, killInMs > 0 ? Math.min(waitMs, killInMs) : FIRST_LOOK_MS);
+    }
+    return true;
+  }
+
+  /** Tells the guard of the instants as they are now. */
+  #order(): void {
+    const { leadership, lossSignal, timing } = this.#options;
+    const { termAt, killAt } = this.#plan;
+    this.#guard?.order({
+      ...this.#mark,
+      termId: leadership.termId,
+      signal: lossSignal,
+      graceMs: timing.graceMs,
+      termAt: this.#graceEnd ? null : termAt,
+      killAt: killInstant({ killAt }, this.#graceEnd),
+    });
+  }
+
+  get #plan(): ReturnType<typeof planOf> {
+    const now = machineNow();
+    return planOf(this.#options.timing, now, this.#options.leadership.remainingMs());
+  }
+
+  get #mark(): Mark {
+    const { termId } = this.#options.leadership;
+    return { termId, leader: this.#child?.leader };
+  }
+}

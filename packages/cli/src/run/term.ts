@@ -1,0 +1,51 @@
+import type { Clock, Elector, Leadership } from "@leasehold/core";
+import type { Program } from "./child.ts";
+import { serveLeadership } from "./local-api.ts";
+import { describePlan, type PlanTiming } from "./plan.ts";
+import type { RunOptions } from "./run-options.ts";
+import type { StopSignals } from "./stop-signals.ts";
+import { supervise } from "./supervision.ts";
+import type { TermOutcome } from "./term-outcome.ts";
+
+export interface TermOptions {
+  readonly elector: Pick<Elector, "on" | "resign" | "timing">;
+  readonly path: string;
+  readonly signals: StopSignals;
+  readonly clock: Clock;
+  readonly run: Pick<RunOptions, "command" | "graceMs" | "lossSignal" | "tell">;
+}
+
+/** Runs CMD for one term, with what it is told of that in its environment. The lease is still to be given up. */
+export async function runTerm(leadership: Leadership, options: TermOptions): Promise<TermOutcome> {
+  const { elector, path, signals, clock, run } = options;
+  const { command, graceMs, lossSignal, tell } = run;
+  const resign = (): void => void elector.resign();
+  const api = await serveLeadership(leadership, resign).catch((error: unknown) => error as Error);
+  if (api instanceof Error) return { exit: undefined, ended: api, overran: false };
+  await using _closed = api;
+  const { leaseDurationMs, renewDeadlineMs, validForMs } = elector.timing;
+  const timing: PlanTiming = { leaseDurationMs, renewDeadlineMs, validForMs, graceMs };
+  const { election, term } = leadership;
+  tell(`leading '${election}' in term ${term}, running ${command[0]}; ${describePlan(timing, lossSignal)}.`);
+  const own = { LEASEHOLD_URL: api.url, LEASEHOLD_TOKEN: api.token };
+  const program: Program = { path, command, env: { ...process.env, ...environmentOf(leadership, process.env), ...own } };
+  const onRenewed = (listener: () => void): (() => void) => elector.on("renewed", listener);
+  return await supervise({ leadership, timing, program, lossSignal, signals, clock, onRenewed, resign, tell });
+}
+
+/**
+ * Returns what tells a command of its term. One that runs in another's command belongs to that term as well: whoever ends that one
+ * finds it by the ids of the outer terms.
+ */
+export function environmentOf(leadership: Leadership, outer: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const { election, term, termId, candidateId } = leadership;
+  const { LEASEHOLD_TERM_ID: outerId, LEASEHOLD_OUTER_TERM_IDS: outerIds } = outer;
+  const ids = [outerId, outerIds].filter((id) => id !== undefined && id !== "");
+  return {
+    LEASEHOLD_ELECTION: election,
+    LEASEHOLD_TERM: String(term),
+    LEASEHOLD_TERM_ID: termId,
+    LEASEHOLD_CANDIDATE_ID: candidateId,
+    ...(ids.length > 0 ? { LEASEHOLD_OUTER_TERM_IDS: ids.join(",") } : {}),
+  };
+}

@@ -1,0 +1,75 @@
+import { BlockList, isIP } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
+import { hasBearerToken } from "../http/bearer-token.ts";
+
+/** What a request says of where it comes from. */
+export interface Asking {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The other end's address; undefined on a Unix socket. */
+  readonly remoteAddress: string | undefined;
+}
+
+/** Who may ask, and who may change something. */
+export interface AccessRules {
+  /** The names by which others reach this server, beside addresses and `localhost`. */
+  readonly hosts: readonly string[];
+  /** Undefined: nothing can be changed. */
+  readonly token: string | undefined;
+}
+
+/** What a request is refused with. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly error: string;
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+/**
+ * Returns why a request is refused, or undefined where it may be answered.
+ *
+ * A page that a browser shows may send requests here, from inside of a network that is closed to its author. It cannot read the
+ * answers of another origin, unless it has its own name resolve to this address (rebinding): then the Host header says that name.
+ */
+export function refusal(asking: Asking, rules: AccessRules): Refusal | undefined {
+  const { method, headers } = asking;
+  if (!isKnownHost(headers.host, rules.hosts)) {
+    return { status: 403, error: "the Host header names a host that is not served here; allow it with --http-host NAME" };
+  }
+  if (isForeign(headers)) return { status: 403, error: "requests of other sites' pages are refused" };
+  return method === "POST" ? changeRefusal(asking, rules.token) : undefined;
+}
+
+function isKnownHost(header: string | undefined, hosts: readonly string[]): boolean {
+  // HAProxy's checks send none, and every browser does.
+  if (header === undefined || header === "") return true;
+  const [, bracketed, plain = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? [];
+  if (bracketed !== undefined) return isIP(bracketed) === 6;
+  const name = plain.toLowerCase().replace(/\.$/, "");
+  return name === "localhost" || isIP(name) === 4 || hosts.some((host) => host.toLowerCase() === name);
+}
+
+/** Following a link from elsewhere is no harm: nobody but the person who did sees the answer. */
+function isForeign(headers: IncomingHttpHeaders): boolean {
+  const { origin, host } = headers;
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true;
+  const { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination } = headers;
+  return (site === "cross-site" || site === "same-site") && !(mode === "navigate" && destination === "document");
+}
+
+function changeRefusal({ headers, remoteAddress }: Asking, token: string | undefined): Refusal | undefined {
+  if (!isLocal(remoteAddress)) return { status: 403, error: "changes are taken from this machine only" };
+  if (token === undefined) return { status: 403, error: "nothing can be changed: no token was set, see --token-file" };
+  if (hasBearerToken(headers.authorization, token)) return undefined;
+  return { status: 401, error: "the header 'Authorization: Bearer TOKEN' is missing or wrong" };
+}
+
+function isLocal(remoteAddress: string | undefined): boolean {
+  if (remoteAddress === undefined) return true;
+  const address = remoteAddress.replace(/^::ffff:/, "");
+  const family = isIP(address);
+  return family !== 0 && LOOPBACK.check(address, family === 6 ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,67 @@
+import type { ServerResponse } from "node:http";
+import type { Clock, Timer } from "@leasehold/core";
+import type { Candidate, Happening } from "./candidate.ts";
+
+/** A proxy between may end what is silent for longer. */
+const HEARTBEAT_MS = 15_000;
+/** A reader that leaves so much unread is gone, or too slow to be told of changes. */
+const MOST_UNREAD_BYTES = 1_000_000;
+
+/** The readers of `GET /events`: each is sent every election at once, and an election again when something happens to it. */
+export class EventStreams implements Disposable {
+  readonly #candidates: readonly Candidate[];
+  readonly #clock: Clock;
+  readonly #readers = new Set<ServerResponse>();
+  readonly #stops: ReadonlyArray<() => void>;
+  #heartbeat: Timer | undefined;
+
+  constructor(candidates: readonly Candidate[], clock: Clock) {
+    this.#candidates = candidates;
+    this.#clock = clock;
+    this.#stops = candidates.map((candidate) =>
+      candidate.onHappening((happening) => {
+        if (this.#readers.size > 0) this.#send(messageOf(happening, candidate), this.#readers);
+      }),
+    );
+  }
+
+  get size(): number {
+    return this.#readers.size;
+  }
+
+  /** Sends events to a response whose head is written, until its other end is gone. */
+  add(response: ServerResponse): void {
+    this.#readers.add(response);
+    response.once("close", () => {
+      this.#readers.delete(response);
+      if (this.#readers.size === 0) this.#heartbeat?.cancel();
+    });
+    for (const candidate of this.#candidates) this.#send(messageOf("change", candidate), [response]);
+    if (this.#readers.size === 1) this.#beat();
+  }
+
+  [Symbol.dispose](): void {
+    for (const stop of this.#stops) stop();
+    this.#heartbeat?.cancel();
+    for (const reader of this.#readers) reader.end();
+  }
+
+  #beat(): void {
+    this.#heartbeat?.cancel();
+    this.#heartbeat = this.#clock.setTimer(() => {
+      this.#send(":\n\n", this.#readers);
+      this.#beat();
+    }, HEARTBEAT_MS);
+  }
+
+  #send(message: string, readers: Iterable<ServerResponse>): void {
+    for (const reader of readers) {
+      if (reader.writableLength > MOST_UNREAD_BYTES) reader.destroy();
+      else reader.write(message);
+    }
+  }
+}
+
+function messageOf(happening: Happening, candidate: Candidate): string {
+  return `event: ${happening}\ndata: ${JSON.stringify(candidate.view())}\n\n`;
+}

@@ -1,0 +1,92 @@
+import {
+  measureElections,
+  REQUEST_BOUNDS,
+  TAKEOVER_BOUNDS,
+  type ElectionMeters,
+  type MeasuredElection,
+  type StoreRequest,
+} from "@leasehold/core";
+import { Histogram } from "./histogram.ts";
+import { Family, familyText, histogramText } from "./metric-family.ts";
+
+/** The lease of an election, as it is configured here. */
+export interface ConfiguredLease {
+  readonly election: string;
+  readonly leaseDurationMs: number;
+}
+
+/** What `GET /metrics` answers, in Prometheus' text. */
+export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** The figures of every elector of this process, from when this is made until it is disposed of. */
+export class Figures implements ElectionMeters, Disposable {
+  readonly #transitions = new Family(() => 0);
+  readonly #overruns = new Family(() => 0);
+  readonly #renewals = new Family(() => new Histogram(REQUEST_BOUNDS));
+  readonly #takeovers = new Family(() => new Histogram(TAKEOVER_BOUNDS));
+  readonly #requests = new Family(() => new Histogram(REQUEST_BOUNDS));
+  readonly #measurement = measureElections(this);
+
+  [Symbol.dispose](): void {
+    this.#measurement.stop();
+  }
+
+  transition(election: string, reason: string): void {
+    this.#transitions.of({ election, reason }).value += 1;
+  }
+
+  renewal(election: string, durationMs: number, outcome: string): void {
+    this.#renewals.of({ election, outcome }).value.observe(durationMs / 1_000);
+  }
+
+  takeover(election: string, durationMs: number): void {
+    this.#takeovers.of({ election }).value.observe(durationMs / 1_000);
+  }
+
+  overrun(election: string): void {
+    this.#overruns.of({ election }).value += 1;
+  }
+
+  request({ store, operation, outcome, durationMs }: StoreRequest): void {
+    this.#requests.of({ store, operation, outcome }).value.observe(durationMs / 1_000);
+  }
+
+  /** Returns everything; the gauges are computed now. */
+  text(leases: readonly ConfiguredLease[]): string {
+    const elections = this.#measurement.elections();
+    const leads = ({ isLeader }: MeasuredElection): number => (isLeader ? 1 : 0);
+    const perElection = (value: (election: MeasuredElection) => number) =>
+      elections.map((each) => ({ labels: { election: each.election }, value: value(each) }));
+    return [
+      familyText("leasehold_leader", "gauge", "1 where this process leads the election.", perElection(leads)),
+      familyText(
+        "leader_election_master_status",
+        "gauge",
+        "The same, as client-go names it.",
+        elections.map((each) => ({ labels: { name: each.election }, value: leads(each) })),
+      ),
+      familyText(
+        "leasehold_lease_remaining_seconds",
+        "gauge",
+        "For how much longer this process may lead without another renewal.",
+        perElection(({ remainingMs }) => remainingMs / 1_000),
+      ),
+      familyText(
+        "leasehold_lease_duration_seconds",
+        "gauge",
+        "How long rivals wait after the last renewal.",
+        leases.map(({ election, leaseDurationMs }) => ({ labels: { election }, value: leaseDurationMs / 1_000 })),
+      ),
+      familyText(
+        "leasehold_transitions_total",
+        "counter",
+        "Terms of this process that began (reason elected) or ended, and why.",
+        this.#transitions,
+      ),
+      familyText("leasehold_overruns_total", "counter", "Tasks that outlasted their time.", this.#overruns),
+      histogramText("leasehold_renewal_duration_seconds", "How long renewals took.", this.#renewals),
+      histogramText("leasehold_takeover_duration_seconds", "How long nobody led before this process took over.", this.#takeovers),
+      histogramText("leasehold_store_request_duration_seconds", "How long requests to the store took.", this.#requests),
+    ].join("");
+  }
+}

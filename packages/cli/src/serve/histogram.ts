@@ -1,0 +1,32 @@
+/** How many of some durations were within each bound, as Prometheus counts them. */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** One more than there are bounds, for what exceeds them all. */
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  observe(seconds: number): void {
+    const at = this.#bounds.findIndex((bound) => seconds <= bound);
+    const slot = at < 0 ? this.#bounds.length : at;
+    this.#counts[slot] = (this.#counts[slot] ?? 0) + 1;
+    this.#sum += seconds;
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  /** Each bound with how many did not exceed it; the last one is `+Inf`. */
+  *buckets(): Generator<readonly [bound: string, count: number]> {
+    let count = 0;
+    for (const [at, own] of this.#counts.entries()) {
+      count += own;
+      yield [String(this.#bounds[at] ?? "+Inf"), count];
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { json, mistake, type Answer } from "./answer.ts";
+import type { Candidate } from "./candidate.ts";
+import { METRICS_TYPE, type Figures } from "./figures.ts";
+import type { PageFile } from "./page.ts";
+
+/** What this process has to tell of. */
+export interface Served {
+  readonly candidates: readonly Candidate[];
+  readonly figures: Figures;
+  readonly page: ReadonlyMap<string, PageFile>;
+  /** It has begun to stop, and gives its leaderships up. */
+  readonly isStopping: () => boolean;
+  /** Says that the work of an election is alive. */
+  readonly checkpoint: (election: string) => void;
+}
+
+/** What was asked, once it is known that it may be. */
+export interface Question {
+  /** GET also stands for HEAD and OPTIONS, which get the same without a body. */
+  readonly method: "GET" | "POST";
+  /** Without the query. */
+  readonly path: string;
+  readonly wantsHtml: boolean;
+}
+
+/** The paths of one election, below `/elections/NAME`; the bare ones where there is only one. */
+type About = (candidate: Candidate, served: Served) => Answer | Promise<Answer>;
+
+const READ: Readonly<Record<string, About>> = {
+  "/leader": (candidate) => json(candidate.leads ? 200 : 503, { leading: candidate.leads }),
+  "/standby": (candidate) => json(candidate.standsBy ? 200 : 503, { standby: candidate.standsBy }),
+};
+
+const CHANGE: Readonly<Record<string, About>> = {
+  "/resign": async ({ elector }) => {
+    const { term } = elector.health();
+    if (term === undefined) return mistake(409, "this candidate does not lead");
+    await elector.resign();
+    return json(200, { resigned: term });
+  },
+  "/checkpoint": ({ election, leads }, served) => {
+    if (!leads) return mistake(409, "this candidate does not lead");
+    served.checkpoint(election);
+    return { status: 204, type: "text/plain", body: "" };
+  },
+};
+
+/** Returns the answer to a question. Nothing of it waits for the store but a resignation. */
+export async function answerTo({ method, path, wantsHtml }: Question, served: Served): Promise<Answer> {
+  const { candidates, page } = served;
+  const [only] = candidates;
+  if (method === "GET") {
+    const file = page.get(path === "/" && wantsHtml ? "/dashboard.html" : path);
+    if (file) return { status: 200, ...file };
+    const whole = wholeAnswer(path, served);
+    if (whole) return whole;
+  }
+  const { name, rest } = electionIn(path);
+  const candidate = name === undefined ? only : candidates.find(({ election }) => election === name);
+  if (name === undefined && candidates.length > 1) {
+    return mistake(404, "there are several elections here: ask below /elections/NAME");
+  }
+  if (!candidate) return mistake(404, "there is no such election here");
+  if (method === "GET" && rest === "" && name !== undefined) return json(200, candidate.view());
+  if (method === "GET" && rest === "/" && name === undefined) return leaderName(candidate);
+  const about = (method === "GET" ? READ : CHANGE)[rest];
+  if (about) return await about(candidate, served);
+  const other = method === "GET" ? CHANGE : READ;
+  if (other[rest]) return { ...mistake(405, `this takes ${method === "GET" ? "POST" : "GET"}`), allow: allowed(method) };
+  return mistake(404, "there is nothing at this path");
+}
+
+/** Returns what is asked of the process as a whole; undefined for a path of one election. */
+function wholeAnswer(path: string, { candidates, figures, isStopping }: Served): Answer | undefined {
+  const isAlive = candidates.every((candidate) => candidate.isAlive);
+  switch (path) {
+    case "/livez":
+      return json(isAlive ? 200 : 503, { alive: isAlive });
+    case "/readyz": {
+      const isReady = isAlive && !isStopping();
+      return json(isReady ? 200 : 503, { ready: isReady });
+    }
+    case "/elections":
+      return json(200, { elections: candidates.map((candidate) => candidate.view()) });
+    case "/metrics": {
+      const leases = candidates.map(({ election, elector }) => ({ election, leaseDurationMs: elector.timing.leaseDurationMs }));
+      return { status: 200, type: METRICS_TYPE, body: figures.text(leases) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The answer of the Kubernetes leader-elector, whose clients compare the name with their own; but never an old name. */
+function leaderName({ leader }: Candidate): Answer {
+  if (leader === undefined) return mistake(503, "who leads is not known here");
+  return json(200, { name: leader?.candidateId ?? "" });
+}
+
+function electionIn(path: string): { readonly name: string | undefined; readonly rest: string } {
+  const [, encoded, rest = ""] = /^\/elections\/([^/]+)(\/.*)?$/.exec(path) ?? [];
+  if (encoded === undefined) return { name: undefined, rest: path };
+  try {
+    return { name: decodeURIComponent(encoded), rest };
+  } catch {
+    // No election has a name that is no text.
+    return { name: "", rest };
+  }
+}
+
+function allowed(method: Question["method"]): string {
+  return method === "GET" ? "POST" : "GET, HEAD, OPTIONS";
+}

@@ -1,0 +1,42 @@
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import { formatDuration } from "./duration.ts";
+import { printable } from "./text.ts";
+
+/** Reads an election as one look can show it, by the store's own clock where it has one. */
+export async function look(store: LeaseStore, election: string, signal?: AbortSignal): Promise<LeaseSnapshot | undefined> {
+  const expiry = store.capabilities.storeClock ? "store-clock" : "observed";
+  return await store.read(election, { expiry, signal });
+}
+
+/** Returns the age of a lease against its duration: `3.2 s of 15 s`. */
+export function ageOf({ ageMs, leaseDurationMs }: LeaseSnapshot): string {
+  if (!ageMs) return "";
+  const [min, max] = ageMs;
+  const least = formatDuration(min);
+  const age =
+    formatDuration(max) === least ? least : Number.isFinite(max) ? `${least} to ${formatDuration(max)}` : `${least} or more`;
+  return leaseDurationMs === undefined ? age : `${age} of ${formatDuration(leaseDurationMs)}`;
+}
+
+/** Returns what keeps candidates out, in words; empty where it is a lease, or nothing. */
+export function barText({ bar, endingReason }: LeaseSnapshot): string {
+  const words: string[] = [];
+  if (endingReason !== undefined) words.push(`broken: ${printable(endingReason)}`);
+  switch (bar?.kind) {
+    case "done":
+      words.push("done");
+      break;
+    case "hold":
+      words.push(`held free for ${formatDuration(bar.leftMs)} more`);
+      break;
+    case "transfer":
+      words.push(`for ${printable(bar.candidateId)} alone`);
+      break;
+    case "reservation":
+      words.push(`for the group ${printable(bar.group)} alone`);
+      break;
+    case "lease":
+    case undefined:
+  }
+  return words.join(", ");
+}

@@ -1,0 +1,71 @@
+import { dirname } from "node:path";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import type { SqlLeaseStore, SqlLeaseStoreOptions } from "@leasehold/sql";
+import { oneLine } from "../text.ts";
+import { networkFileSystemOf } from "./network-file-system.ts";
+import { loadProvider } from "./provider.ts";
+import type { StoreKind, StorePlace } from "./store-kind.ts";
+import type { StoreUrl } from "./store-url.ts";
+
+type SqlModule = typeof import("@leasehold/sql");
+
+/** A file on a local disk. Its folder has to be there; the file is made. */
+export const sqlite: StoreKind = {
+  example: "sqlite:///var/lib/app/app.db",
+  parameters: [],
+  check({ authority, path }) {
+    if (authority === "" && path !== "") return;
+    throw new ConfigurationError("a URL of sqlite: has three slashes and an absolute path: sqlite:///var/lib/app/app.db.");
+  },
+  open: async ({ path }, place) => await openSql({ sqlite: fileOf(path) }, place),
+  async localWarnings({ path }) {
+    const name = await networkFileSystemOf(dirname(fileOf(path)));
+    if (name === undefined) return [];
+    return [`The file is on ${name}; leases need a local disk, whose locks hold and whose writes last.`];
+  },
+};
+
+/** A server, by the URL as `pg` takes it. */
+export const postgres: StoreKind = {
+  example: "postgres://host/db",
+  parameters: undefined,
+  check: ({ authority }) => checkHost("postgres", authority),
+  open: async ({ text }, place) => await openSql({ postgres: text }, place, ["pg"]),
+  creation,
+};
+
+/** A server, by the URL as `mysql2` takes it. */
+export const mysql: StoreKind = {
+  example: "mysql://host/db",
+  parameters: undefined,
+  check: ({ authority }) => checkHost("mysql", authority),
+  open: async ({ text }, place) => await openSql({ mysql: text }, place, ["mysql2"]),
+  creation,
+};
+
+function fileOf(path: string): string {
+  return process.platform === "win32" ? path : `/${path}`;
+}
+
+function creation(_: StoreUrl, store: LeaseStore): readonly string[] {
+  const { migration = [] } = store as Partial<Pick<SqlLeaseStore, "migration">>;
+  return migration.map((statement) => `${oneLine(statement).replace(/;$/, "")};`);
+}
+
+async function openSql(
+  options: SqlLeaseStoreOptions,
+  place: StorePlace,
+  drivers: readonly string[] = [],
+): ReturnType<StoreKind["open"]> {
+  const { module } = await loadProvider<SqlModule>("@leasehold/sql", place, drivers);
+  return new module.SqlLeaseStore(options);
+}
+
+/** One host: leases assume one primary. */
+function checkHost(scheme: string, authority: string): void {
+  if (authority.includes(",")) {
+    throw new ConfigurationError(`a URL of ${scheme}: names one host, the primary; this one names several.`);
+  }
+  if (authority !== "") return;
+  throw new ConfigurationError(`a URL of ${scheme}: names a host and a database: ${scheme}://host/db.`);
+}

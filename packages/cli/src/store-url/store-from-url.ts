@@ -1,0 +1,93 @@
+import { ConfigurationError, MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
+import { azureBlob } from "./azure-blob.ts";
+import { dynamodb } from "./dynamodb.ts";
+import { firestore } from "./firestore.ts";
+import { mysql, postgres, sqlite } from "./sql.ts";
+import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
+import { parseStoreUrl, schemeOf, type StoreUrl } from "./store-url.ts";
+
+/** The schemes there are. */
+const KINDS: Readonly<Record<string, StoreKind>> = {
+  "azure-blob": azureBlob,
+  dynamodb,
+  firestore,
+  sqlite,
+  postgres,
+  postgresql: postgres,
+  mysql,
+};
+
+/** @internal A URL of each store, for the help. */
+export const STORE_EXAMPLES: readonly string[] = [...new Set(Object.values(KINDS).map(({ example }) => example))];
+
+/**
+ * Returns the store that a URL names: `sqlite:///var/lib/app/app.db`, `dynamodb://TABLE?region=eu-west-1` and so on, as the
+ * README lists them. `memory:` is a new store in this process alone, for tests. Nothing has been sent; a mistyped name
+ * is found by `store.check({ election })`. Credentials come from each SDK's own default chain.
+ *
+ * The store's package has to be installed beside this one, or where this program was started. Dispose of the store to close
+ * its connections.
+ * @throws {ConfigurationError} for a URL that cannot work, and for a package that is not installed. It shows no password.
+ */
+export async function storeFromUrl(url: string): Promise<LeaseStore & AsyncDisposable> {
+  if (url === "memory:") return disposable(new MemoryLeaseStore(), () => {});
+  return await openStoreUrl(url, { env: process.env, workingDirectory: process.cwd() });
+}
+
+/** @internal Opens it from a given place. */
+export async function openStoreUrl(text: string, place: StorePlace): Promise<LeaseStore & AsyncDisposable> {
+  const { kind, url } = read(text);
+  return await kind.open(url, place);
+}
+
+/** @internal Returns the commands or statements that create what a URL names, for people. */
+export function creationOf(text: string, store: LeaseStore): readonly string[] | undefined {
+  const { kind, url } = read(text);
+  return kind.creation?.(url, store);
+}
+
+/** @internal Returns what a look at this machine alone makes doubtful. */
+export async function localWarningsOf(text: string): Promise<readonly string[]> {
+  const { kind, url } = read(text);
+  return (await kind.localWarnings?.(url)) ?? [];
+}
+
+/**
+ * Checks a URL as far as it can be without its provider, and returns it.
+ * @throws {ConfigurationError} if it cannot work, or shows a password where every user of the machine can read it.
+ */
+export function checkStoreUrl(text: string, { isArgument = false }: { readonly isArgument?: boolean } = {}): string {
+  if (text.startsWith("memory:")) {
+    throw new ConfigurationError(
+      "memory: lives in one process, and is for programs; sqlite:///tmp/leasehold.db is shared on one host.",
+    );
+  }
+  const { url } = read(text);
+  if (isArgument && hasPassword(url)) {
+    throw new ConfigurationError(
+      "the store's URL has a password, and arguments can be read by everybody on this machine; put the URL into LEASEHOLD_STORE, or into a file for --store-file.",
+    );
+  }
+  return text;
+}
+
+function read(text: string): { readonly kind: StoreKind; readonly url: StoreUrl } {
+  const scheme = schemeOf(text);
+  const kind = scheme !== undefined && Object.hasOwn(KINDS, scheme) ? KINDS[scheme] : undefined;
+  if (kind === undefined) {
+    const found = scheme === undefined ? "the store's URL has no scheme" : `no store has the scheme '${scheme}:'`;
+    throw new ConfigurationError(`${found}; there are ${Object.keys(KINDS).join(", ")}.`);
+  }
+  const url = parseStoreUrl(text);
+  const unknown = [...url.parameters.keys()].find((name) => kind.parameters?.includes(name) === false);
+  if (unknown !== undefined) {
+    const known = kind.parameters?.length ? `there are ${kind.parameters.join(", ")}` : "it has none";
+    throw new ConfigurationError(`a URL of ${scheme}: has no parameter '${unknown}'; ${known}.`);
+  }
+  kind.check(url);
+  return { kind, url };
+}
+
+function hasPassword({ password, parameters }: StoreUrl): boolean {
+  return Boolean(password) || [...parameters.keys()].some((name) => /^(ssl)?passw(or)?d$/i.test(name));
+}

@@ -1,0 +1,43 @@
+import type { Verb } from "./verb.ts";
+
+/** A verb that is known by its name, and loaded when it is asked for: `run` is to start fast, and to stay small. */
+interface VerbEntry {
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly verb: Verb }>;
+}
+
+/** Every verb, in the order of the help. */
+export const VERBS: Readonly<Record<string, VerbEntry>> = {
+  run: {
+    summary: "Run a command only while this candidate leads",
+    load: async () => await import("./verbs/run.ts"),
+  },
+  serve: {
+    summary: "The sidecar: campaign for a program that asks over HTTP who leads",
+    load: async () => await import("./verbs/serve.ts"),
+  },
+  status: {
+    summary: "Who leads, and how old the lease is",
+    load: async () => await import("./verbs/status.ts"),
+  },
+  watch: {
+    summary: "A line for each change of who leads",
+    load: async () => await import("./verbs/watch.ts"),
+  },
+  transfer: {
+    summary: "Hand an election over to one candidate",
+    load: async () => await import("./verbs/transfer.ts"),
+  },
+  break: {
+    summary: "Force a re-election",
+    load: async () => await import("./verbs/break.ts"),
+  },
+  timing: {
+    summary: "The worst cases of a lease, before anything is deployed",
+    load: async () => await import("./verbs/timing.ts"),
+  },
+  doctor: {
+    summary: "What a configuration lacks, and what to do about it",
+    load: async () => await import("./verbs/doctor.ts"),
+  },
+};

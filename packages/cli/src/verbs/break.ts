@@ -1,0 +1,44 @@
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { addOrderOptions, giveOrder } from "../order.ts";
+import { teller } from "../tell.ts";
+import type { Verb } from "../verb.ts";
+
+interface Options {
+  readonly reason: string;
+  readonly immediate?: true;
+}
+
+/** Forces a re-election, and lifts whatever else keeps candidates out. */
+export const verb: Verb = {
+  define(command) {
+    addOrderOptions(command)
+      .requiredOption("--reason <text>", "why, for who asks later")
+      .option("--immediate", "do not wait for the lease to run out; then only fencing protects from the old leader");
+  },
+  async act(command, surroundings) {
+    const { reason, immediate } = command.opts<Options>();
+    const question = immediate ? "Break it at once, although its leader may go on for a while?" : "Break it?";
+    const outcome = await giveOrder(
+      command,
+      surroundings,
+      {
+        question,
+        check({ election, state, bar }) {
+          if (state !== "vacant" || bar !== undefined) return;
+          throw new Failure(
+            EXIT.nobodyLeads,
+            `nobody leads '${election}', and nothing keeps candidates out: there is nothing to break.`,
+          );
+        },
+      },
+      async ({ store, election, ifTerm }) => await store.break(election, { reason, ifTerm, immediate }),
+    );
+    if (!outcome.broken) {
+      throw new Failure(EXIT.notElected, "that term is over by itself: nothing was broken. Look again with status.");
+    }
+    const next = immediate ? "anyone may lead now" : "anyone may lead once its lease has run out";
+    teller(surroundings)(`term ${outcome.term} is broken; ${next}.`);
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,48 @@
+import { diagnose, type Finding } from "../diagnosis.ts";
+import { painter, type Colour } from "../colour.ts";
+import { parseDuration } from "../duration.ts";
+import { addElectionOption, electionOf, namesElection } from "../election-option.ts";
+import { EXIT, exitCodeOf } from "../exit-codes.ts";
+import { addStoreOptions, storeUrl } from "../store-option.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { Verb } from "../verb.ts";
+
+/** The election that is looked at where none is named. It is read, and never led. */
+const ANY_ELECTION = "leasehold-doctor";
+const COLOURS: Readonly<Record<Finding["outcome"], Colour>> = { ok: "green", warning: "yellow", failed: "red" };
+
+interface Options {
+  readonly lease?: number;
+  readonly json?: true;
+}
+
+/** What a configuration lacks: first what this process can tell by itself, then by two requests that change nothing. */
+export const verb: Verb = {
+  define(command) {
+    addElectionOption(addStoreOptions(command))
+      .option("--lease <duration>", "the lease that candidates are to have (default: 15s)", parseDuration)
+      .option("--json", "print JSON");
+  },
+  async act(command, surroundings) {
+    const { lease: leaseDurationMs, json } = command.opts<Options>();
+    const election = namesElection(command, surroundings) ? electionOf(command, surroundings) : ANY_ELECTION;
+    const url = await storeUrl(command, surroundings);
+    const findings: Finding[] = [];
+    for await (const finding of diagnose({ url, election, leaseDurationMs }, surroundings)) {
+      findings.push(finding);
+      if (!json) surroundings.stdout.write(linesOf(finding, surroundings));
+    }
+    if (json) surroundings.stdout.write(`${JSON.stringify(findings.map(({ error: _, ...rest }) => rest))}\n`);
+    const failed = findings.find(({ outcome }) => outcome === "failed");
+    return failed === undefined ? EXIT.done : exitCodeOf(failed.error);
+  },
+};
+
+function linesOf({ check, outcome, message, advice = [] }: Finding, surroundings: Surroundings): string {
+  const paint = painter(surroundings, surroundings.stdout);
+  const [first, ...rest] = [`${check.padEnd(8)}  ${message}`, ...advice];
+  const margin = " ".repeat("warning".length);
+  return [`${paint(COLOURS[outcome], outcome.padEnd(margin.length))}  ${first}`, ...rest.map((line) => `${margin}  ${line}`)]
+    .map((line) => `${line}\n`)
+    .join("");
+}

@@ -1,0 +1,114 @@
+import { constants } from "node:os";
+import { InvalidArgumentError, Option } from "commander";
+import { parseDuration } from "../duration.ts";
+import { addElectionOption, electionOf } from "../election-option.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { loggerTo } from "../line-logger.ts";
+import { run } from "../run/run.ts";
+import type { RunOptions } from "../run/run-options.ts";
+import { addStoreOptions, openStore } from "../store-option.ts";
+import { teller } from "../tell.ts";
+import type { Verb } from "../verb.ts";
+
+interface Options {
+  readonly wait?: number;
+  readonly once?: true;
+  readonly grace: number;
+  readonly signal: NodeJS.Signals;
+  readonly restart: RunOptions["restart"];
+  readonly lease?: number;
+  readonly id?: string;
+  readonly value?: string;
+  readonly stall?: number;
+  readonly minimumHold?: number;
+  readonly lostExitCode: number;
+  readonly conflictExitCode: number;
+  readonly occurrence?: string;
+  readonly http?: string;
+  readonly httpHost: readonly string[];
+}
+
+/** Runs a command only while this candidate leads. */
+export const verb: Verb = {
+  define(command) {
+    addElectionOption(addStoreOptions(command))
+      .addOption(new Option("--wait <duration>", "give up if not elected by then").argParser(parseDuration).conflicts("once"))
+      .option("--once", "try once, without waiting")
+      .option("--grace <duration>", "the longest that the command may take to end", parseDuration, 8_000)
+      .option("--signal <name>", "what the command gets when leadership is lost", parseSignal, "SIGTERM")
+      .addOption(new Option("--restart <when>", "campaign again").choices(["never", "on-loss", "always"]).default("never"))
+      .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
+      .option("--id <name>", "this candidate, for people (default: <host>-<pid>-<random>)")
+      .option("--value <text>", "what others read while this candidate leads")
+      .option("--stall <duration>", "give up if POST /checkpoint stays away for so long", parseDuration)
+      .option("--minimum-hold <duration>", "nobody else leads sooner than this after an acquisition", parseDuration)
+      .option("--lost-exit-code <code>", "when leadership ends", parseExitCode, EXIT.leadershipEnded)
+      .option("--conflict-exit-code <code>", "when not elected", parseExitCode, EXIT.notElected)
+      .addOption(
+        new Option("--occurrence <key>", "run the command once for this key, on whichever host asks first").conflicts([
+          "once",
+          "restart",
+          "http",
+        ]),
+      )
+      .option("--http <address>", "answer over HTTP who leads, as serve does")
+      .option("--http-host <name>", "a host name under which it is asked, once for each", collect, [])
+      .argument("<command...>", "the command and its arguments, after --")
+      .passThroughOptions();
+  },
+  async act(command, surroundings) {
+    if (process.platform === "win32") {
+      throw new Failure(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
+    }
+    const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, http, httpHost, ...rest } =
+      command.opts<Options>();
+    const election = electionOf(command, surroundings);
+    if (occurrence === "") throw new Failure(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
+    const tell = teller(surroundings);
+    await using store = await openStore(command, surroundings);
+    const options: RunOptions = {
+      ...rest,
+      store,
+      election,
+      command: command.args as [string, ...string[]],
+      waitMs: once ? 0 : wait,
+      graceMs: grace,
+      lossSignal: signal,
+      leaseDurationMs: lease,
+      candidateId: id,
+      stallTimeoutMs: stall,
+      minimumHoldMs: minimumHold,
+      tell,
+      logger: loggerTo(tell),
+      serve: http === undefined ? undefined : serveAt(http, httpHost),
+    };
+    if (occurrence === undefined) return await run(options);
+    const { runOccurrence } = await import("../run/run-occurrence.ts");
+    return await runOccurrence(occurrence, options);
+  },
+};
+
+/** Loads the server only where one is asked for. */
+function serveAt(address: string, hosts: readonly string[]): NonNullable<RunOptions["serve"]> {
+  return async (elector, stopped) => {
+    const { serveElector } = await import("../run/run-http.ts");
+    return await serveElector(elector, { address, hosts, stopped });
+  };
+}
+
+function collect(name: string, others: readonly string[]): readonly string[] {
+  return [...others, name];
+}
+
+function parseSignal(text: string): NodeJS.Signals {
+  const name = /^SIG/i.test(text) ? text.toUpperCase() : `SIG${text.toUpperCase()}`;
+  if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals;
+  throw new InvalidArgumentError("It must be the name of a signal, such as TERM or INT.");
+}
+
+function parseExitCode(text: string): number {
+  const code = Number(text);
+  if (/^\d+$/.test(text) && code <= 255) return code;
+  throw new InvalidArgumentError("It must be a whole number from 0 to 255.");
+}

@@ -1,0 +1,116 @@
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { ConfigurationError, Elector, type Leadership } from "@leasehold/core";
+import { parseDuration } from "../duration.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { loggerTo } from "../line-logger.ts";
+import { Candidate } from "../serve/candidate.ts";
+import { Figures } from "../serve/figures.ts";
+import { DEFAULT_ADDRESS, parseHttpAddress } from "../serve/http-address.ts";
+import { startHttp } from "../serve/http-server.ts";
+import { pageFiles } from "../serve/page.ts";
+import { addStoreOptions, openStore } from "../store-option.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { teller } from "../tell.ts";
+import type { Verb } from "../verb.ts";
+
+interface Options {
+  readonly election?: readonly string[];
+  readonly http: string;
+  readonly httpHost: readonly string[];
+  readonly id?: string;
+  readonly value?: string;
+  readonly lease?: number;
+  readonly stall?: number;
+  readonly tokenFile?: string;
+}
+
+/** The sidecar: it campaigns on behalf of a program that asks it over HTTP who leads. */
+export const verb: Verb = {
+  define(command) {
+    addStoreOptions(command)
+      .option("--election <name>", "the election, once for each (default: LEASEHOLD_ELECTION)", collect)
+      .option("--http <address>", "where to listen, or unix:/path", DEFAULT_ADDRESS)
+      .option("--http-host <name>", "a host name under which it is asked, once for each", collect, [])
+      .option("--id <id>", "this candidate's name (default: the host's name)")
+      .option("--value <text>", "what others can read of the leader, such as its URL")
+      .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
+      .option("--stall <duration>", "give the lease up unless POST /checkpoint comes so often", parseDuration)
+      .option("--token-file <path>", "a file with the token for POST (default: LEASEHOLD_TOKEN)");
+  },
+  async act(command, surroundings) {
+    const options = command.opts<Options>();
+    const { clock } = surroundings;
+    const address = parseHttpAddress(options.http);
+    const token = await tokenOf(options, surroundings);
+    const elections = electionsOf(options, surroundings);
+    await using store = await openStore(command, surroundings);
+    const tell = teller(surroundings);
+    const common = {
+      store,
+      clock,
+      candidateId: options.id ?? hostname(),
+      value: options.value,
+      leaseDurationMs: options.lease,
+      stallTimeoutMs: options.stall,
+      logger: loggerTo(tell),
+    };
+    const held = new Map<string, Leadership>();
+    const ended = new AbortController();
+    const signal = AbortSignal.any([surroundings.untilStopped(), ended.signal]);
+    using figures = new Figures();
+    const candidates = elections.map((election) => new Candidate(new Elector({ ...common, election }), clock));
+    const served = {
+      candidates,
+      figures,
+      page: pageFiles(),
+      isStopping: () => signal.aborted,
+      checkpoint: (election: string) => held.get(election)?.checkpoint(),
+    };
+    await using server = await startHttp({ address, served, rules: { hosts: options.httpHost, token }, clock });
+    tell(`serving ${elections.map((election) => `'${election}'`).join(", ")} as '${common.candidateId}' on ${server.url}`);
+    const lead = async (leadership: Leadership): Promise<void> => {
+      held.set(leadership.election, leadership);
+      await leadership.ended;
+    };
+    const runs = candidates.map(async ({ elector }) => {
+      // Where one can go on no more, none does: a supervisor is to see it.
+      await elector.run(lead, { signal }).finally(() => ended.abort());
+    });
+    const failure = (await Promise.allSettled(runs)).find((run) => run.status === "rejected");
+    for (const candidate of candidates) candidate[Symbol.dispose]();
+    if (failure) throw failure.reason as Error;
+    return EXIT.done;
+  },
+};
+
+function collect(name: string, others: readonly string[] | undefined): readonly string[] {
+  return [...(others ?? []), name];
+}
+
+function electionsOf({ election }: Options, { env }: Surroundings): readonly string[] {
+  const { LEASEHOLD_ELECTION: fromEnvironment } = env;
+  const elections = [...new Set(election ?? (fromEnvironment ? [fromEnvironment] : []))];
+  if (elections.length > 0) return elections;
+  throw new Failure(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
+}
+
+/** Returns the token that changes need. It is no option: every user of a machine can read a process's arguments. */
+async function tokenOf({ tokenFile, stall }: Options, { env }: Surroundings): Promise<string | undefined> {
+  const token = (tokenFile === undefined ? env["LEASEHOLD_TOKEN"] : await contentOf(tokenFile))?.trim();
+  if (token && !/\s/.test(token)) return token;
+  if (token) throw new Failure(EXIT.configuration, "the token has white space inside, which no header can carry; make another.");
+  if (stall === undefined && tokenFile === undefined) return undefined;
+  const why = tokenFile === undefined ? "--stall needs a token for POST /checkpoint" : `--token-file ${tokenFile} is empty`;
+  throw new Failure(EXIT.configuration, `${why}; put one into a file for --token-file, or into LEASEHOLD_TOKEN.`);
+}
+
+async function contentOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    const { code = "unknown" } = cause as NodeJS.ErrnoException;
+    throw new ConfigurationError(`--token-file ${path} cannot be read (${code}).`, { cause });
+  }
+}

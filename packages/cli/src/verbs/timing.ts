@@ -1,0 +1,33 @@
+import { timing, type LeaseStoreCapabilities } from "@leasehold/core";
+import type { Command } from "commander";
+import { parseDuration } from "../duration.ts";
+import { EXIT } from "../exit-codes.ts";
+import { addStoreOptions, namesStore, openStore } from "../store-option.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { Verb } from "../verb.ts";
+
+interface Options {
+  readonly lease?: number;
+  readonly json?: true;
+}
+
+/** The worst cases of a lease. With a store, those of that store; nothing is sent to it. */
+export const verb: Verb = {
+  define(command) {
+    addStoreOptions(command)
+      .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
+      .option("--json", "print JSON, in milliseconds");
+  },
+  async act(command, surroundings) {
+    const { lease: leaseDurationMs, json } = command.opts<Options>();
+    const report = timing({ leaseDurationMs }, await capabilitiesOf(command, surroundings));
+    surroundings.stdout.write(`${json ? JSON.stringify(report) : String(report)}\n`);
+    return EXIT.done;
+  },
+};
+
+async function capabilitiesOf(command: Command, surroundings: Surroundings): Promise<LeaseStoreCapabilities | undefined> {
+  if (!namesStore(command, surroundings)) return undefined;
+  await using store = await openStore(command, surroundings);
+  return store.capabilities;
+}

@@ -1,0 +1,53 @@
+import { checkName } from "@leasehold/core/provider";
+import type { TransferOutcome } from "@leasehold/core";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { addOrderOptions, giveOrder, type Order } from "../order.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { teller } from "../tell.ts";
+import { printable } from "../text.ts";
+import type { Verb } from "../verb.ts";
+
+/** Asks the leader to drain, and to hand over to one candidate. */
+export const verb: Verb = {
+  define(command) {
+    addOrderOptions(command).requiredOption("--to <id>", "the candidate that is to lead: its candidateId");
+  },
+  async act(command, surroundings) {
+    const { to } = command.opts<{ readonly to: string }>();
+    checkName("candidateId", to);
+    const outcome = await giveOrder(
+      command,
+      surroundings,
+      {
+        question: `Hand it over to ${printable(to)}?`,
+        check({ election, state, holder }) {
+          if (state === "vacant" || state === "expired") {
+            throw new Failure(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to hand over.`);
+          }
+          if (holder === to) throw new Failure(EXIT.usage, `'${to}' leads '${election}' already.`);
+        },
+      },
+      async (order) => await handOver(order, to, surroundings),
+    );
+    if (outcome !== "accepted") throw new Failure(EXIT.notElected, FAILURES[outcome](printable(to)));
+    teller(surroundings)(`${printable(to)} leads.`);
+    return EXIT.done;
+  },
+};
+
+const FAILURES: Readonly<Record<Exclude<TransferOutcome, "accepted">, (to: string) => string>> = {
+  expired: (to) => `${to} did not take it in time; anyone may lead now. Is it running, and is that its candidateId?`,
+  lost: (to) => `the term was over, or somebody other than ${to} leads. Look again with status.`,
+};
+
+async function handOver({ store, election, ifTerm }: Order, to: string, surroundings: Surroundings): Promise<TransferOutcome> {
+  const signal = surroundings.untilStopped();
+  teller(surroundings)("the leader is asked to drain and to hand over; waiting for it.");
+  try {
+    return await store.transfer(election, to, { ifTerm, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new Failure(EXIT.notElected, "no longer waiting; the hand-over goes on without this command.");
+  }
+}

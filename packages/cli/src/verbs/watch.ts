@@ -1,0 +1,43 @@
+import { Observer, type Leader } from "@leasehold/core";
+import { addElectionOption, electionOf } from "../election-option.ts";
+import { EXIT } from "../exit-codes.ts";
+import { loggerTo } from "../line-logger.ts";
+import { addStoreOptions, openStore } from "../store-option.ts";
+import { teller } from "../tell.ts";
+import { printable } from "../text.ts";
+import type { Verb } from "../verb.ts";
+
+/** A line for each change of an election, until it is told to end. It outlives outages of the store. */
+export const verb: Verb = {
+  define(command) {
+    addElectionOption(addStoreOptions(command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)"))).option(
+      "--json",
+      "print JSON, an object a line",
+    );
+  },
+  async act(command, surroundings) {
+    const [name] = command.processedArgs as [string | undefined];
+    const { json } = command.opts<{ readonly json?: true }>();
+    const election = electionOf(command, surroundings, name);
+    await using store = await openStore(command, surroundings);
+    const { clock, stdout } = surroundings;
+    const observer = new Observer({ store, election, clock, logger: loggerTo(teller(surroundings)) });
+    for await (const leader of observer.observe({ signal: surroundings.untilStopped() })) {
+      const at = timeOf(clock.wallMs());
+      stdout.write(`${json ? JSON.stringify({ at, election, leader: leader ?? null }) : `${at}  ${lineOf(leader)}`}\n`);
+    }
+    return EXIT.done;
+  },
+};
+
+function lineOf(leader: Leader | undefined): string {
+  if (leader === undefined) return "nobody leads";
+  const { candidateId, term, state, value } = leader;
+  const leads = { held: "leads", ending: "is ending", unknown: "has led last, and may lead" }[state];
+  return `${printable(candidateId)} ${leads}, term ${term}${value === undefined ? "" : `, value ${printable(value)}`}`;
+}
+
+function timeOf(wallMs: number): string {
+  // oxlint-disable-next-line eslint/no-restricted-globals -- writes a time that the clock has told
+  return new Date(wallMs).toISOString();
+}

@@ -1,0 +1,181 @@
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { CHROMIUM, programMissing } from "@leasehold/test-kit/backends/programs";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Browser, type Tab } from "./browser.ts";
+import { RealSidecar } from "./real-sidecar.ts";
+
+/** Screenshots, for people to look at. */
+const PICTURES = fileURLToPath(new URL("../../../.results/dashboard/", import.meta.url));
+/** A name that would do harm if it were taken for markup. */
+const MARKUP = `<img src=x onerror="document.title='taken'"><b>a</b>`;
+const TOKEN = "the-right-token";
+
+describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chromium", () => {
+  let browser: Browser;
+  let axe: string;
+
+  beforeAll(async () => {
+    await mkdir(PICTURES, { recursive: true });
+    axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+    browser = await Browser.start();
+  });
+  afterAll(async () => await browser[Symbol.asyncDispose]());
+
+  async function freshStore(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), "leasehold-dashboard-"));
+    onTestFinished(async () => await rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+    return `sqlite://${folder}/app.db`;
+  }
+
+  async function sidecar(
+    store: string,
+    id: string,
+    elections: readonly string[],
+    ...more: readonly string[]
+  ): Promise<RealSidecar> {
+    const args = elections.flatMap((election) => ["--election", election]);
+    const env = { LEASEHOLD_STORE: store, LEASEHOLD_TOKEN: TOKEN };
+    const started = await RealSidecar.start(["--http", "127.0.0.1:0", "--id", id, ...args, ...more], env);
+    onTestFinished(async () => await started[Symbol.asyncDispose]());
+    return started;
+  }
+
+  async function open(url: string): Promise<Tab> {
+    const tab = await browser.page();
+    onTestFinished(async () => await tab[Symbol.asyncDispose]());
+    await tab.page.goto(url);
+    return tab;
+  }
+
+  /** What axe finds wrong. The page's policy lets in no script but its own; what a debugger evaluates is no part of it. */
+  async function faults(tab: Tab): Promise<unknown> {
+    await tab.value(axe);
+    return await tab.value(
+      "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))",
+    );
+  }
+
+  test("shows a takeover within a second, and asks nobody but its own server", async () => {
+    const store = await freshStore();
+    const a = await sidecar(store, "a", ["e"], "--lease", "3s");
+    await a.leads();
+    const b = await sidecar(store, "b", ["e"], "--lease", "3s");
+    const tab = await open(b.url);
+    const asked: string[] = [];
+    tab.page.on("request", (request) => void asked.push(request.url()));
+    await tab.page.reload();
+    await tab.untilText(".leader", "a");
+
+    a.kill("SIGKILL");
+    await b.leads();
+    const ledMs = performance.now();
+    await tab.untilText(".leader", "b");
+
+    expect(performance.now() - ledMs).toBeLessThan(1_000);
+    expect(await tab.text("#news")).toBe("e: b");
+    expect(asked.length).toBeGreaterThan(2);
+    expect(asked.filter((request) => !request.startsWith(`${b.url}/`) && !request.startsWith("data:"))).toEqual([]);
+  });
+
+  test("says that its server is gone, and goes on when that is back", async () => {
+    const store = await freshStore();
+    const a = await sidecar(store, "a", ["e"], "--lease", "3s");
+    await a.leads();
+    const tab = await open(a.url);
+    await tab.untilText(".leader", "a");
+    await a[Symbol.asyncDispose]();
+    await tab.until("/lost/.test(document.querySelector('#connection').textContent)");
+    await sidecar(store, "again", ["e"], "--lease", "3s", "--http", new URL(a.url).host);
+
+    await tab.untilText(".leader", "again");
+    expect(await tab.text("#connection")).toBe("Live");
+  });
+
+  test("shows names as they are, never as markup", async () => {
+    const a = await sidecar(await freshStore(), MARKUP, [MARKUP], "--value", MARKUP);
+    await a.leads();
+    const tab = await open(a.url);
+    await tab.untilText(".leader", MARKUP);
+
+    expect(await tab.text("h2")).toBe(MARKUP);
+    expect(await tab.value("document.querySelectorAll('article :is(img, b, script)').length")).toBe(0);
+    expect(await tab.page.title()).toBe("Leasehold");
+    await tab.page.screenshot({ path: join(PICTURES, "markup.png") });
+  });
+
+  test("is refused to a name that somebody else had resolved to here", async () => {
+    const a = await sidecar(await freshStore(), "a", ["e"]);
+    const tab = await open("about:blank");
+    const response = await tab.page.goto(`http://rebound.example:${new URL(a.url).port}/`);
+    expect(response?.status()).toBe(403);
+    expect(await response?.text()).not.toContain("<h1>");
+  });
+
+  test("gives another site's page nothing: no answer, no frame, no change", async () => {
+    const a = await sidecar(await freshStore(), "a", ["e"]);
+    await a.leads();
+    const attacker = createServer((_, response) => void response.setHeader("content-type", "text/html").end("<p>evil</p>"));
+    await new Promise((resolve) => void attacker.listen(0, "127.0.0.1", () => resolve(undefined)));
+    onTestFinished(() => void attacker.close());
+    const tab = await open(`http://attacker.example:${(attacker.address() as AddressInfo).port}/`);
+    const outcome = async (path: string, init: object): Promise<unknown> =>
+      await tab.value(
+        `fetch(${JSON.stringify(a.url + path)}, ${JSON.stringify(init)}).then(({ type }) => type, () => "refused")`,
+      );
+
+    expect(await outcome("/elections", {})).toBe("refused");
+    expect(await outcome("/resign", { method: "POST", headers: { authorization: `Bearer ${TOKEN}` } })).toBe("refused");
+    // These are sent, and the answers are hidden.
+    await outcome("/elections", { mode: "no-cors" });
+    await outcome("/resign", { method: "POST", mode: "no-cors" });
+    const frame = `const frame = document.createElement("iframe"); frame.src = ${JSON.stringify(a.url)}; document.body.append(frame);`;
+    await tab.value(`new Promise((resolve) => { ${frame} frame.addEventListener("load", () => resolve(true)); })`);
+    const shown = await Promise.all(tab.page.frames().map(async (each) => await each.evaluate("document.body.textContent")));
+    expect(shown).toHaveLength(2);
+    expect(shown.join(" ")).not.toContain("Leasehold");
+
+    expect(await (await fetch(`${a.url}/elections/e`)).json()).toMatchObject({ leading: true, leader: { term: 1 } });
+  });
+
+  describe.each([
+    ["light", 1_100],
+    ["dark", 1_100],
+    ["light", 320],
+    ["dark", 320],
+  ] as const)("%s, %i pixels wide", (scheme, width) => {
+    test("has no fault that axe finds, needs no sideways scrolling, and works by keyboard", async () => {
+      const store = await freshStore();
+      const long = "a-candidate-with-a-name-that-is-much-longer-than-anything-on-a-telephone-is-wide-0123456789";
+      const first = await sidecar(store, "web-1", ["nightly-billing"], "--value", "http://10.0.0.7:8080");
+      await first.leads();
+      const second = await sidecar(store, long, ["nightly-billing", "search-index"]);
+      const tab = await open("about:blank");
+      await tab.page.setViewport({ width, height: 900 });
+      await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      await tab.page.goto(second.url);
+      await tab.untilText(".leader", "web-1");
+      first.kill("SIGTERM");
+      await tab.untilText(".leader", long);
+      await tab.until("document.querySelectorAll('.strip button').length === 3");
+
+      expect(await faults(tab)).toEqual([]);
+      expect(await tab.value("document.documentElement.scrollWidth <= window.innerWidth")).toBe(true);
+      const ground = scheme === "dark" ? "rgb(20, 23, 28)" : "rgb(246, 247, 249)";
+      expect(await tab.value("getComputedStyle(document.body).backgroundColor")).toBe(ground);
+
+      await tab.page.keyboard.press("Tab");
+      expect(await tab.text(".told")).toMatch(/^Term 1: web-1, for [\d.]+ s, until [\d.]+ s ago$/);
+      await tab.page.keyboard.press("Tab");
+      expect(await tab.text(".told")).toMatch(new RegExp(`^Term 2: ${long}, for [\\d.]+ s so far$`));
+      expect(await faults(tab)).toEqual([]);
+      await tab.page.screenshot({ path: join(PICTURES, `${scheme}-${width}.png`) });
+    });
+  });
+});

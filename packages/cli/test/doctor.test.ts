@@ -1,0 +1,123 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ConfigurationError, StoreError } from "@leasehold/core";
+import { expect, test, vi } from "vitest";
+import { networkFileSystem, networkFileSystemOf } from "../src/store-url/network-file-system.ts";
+import { creationOf, openStoreUrl } from "../src/store-url/store-from-url.ts";
+import { CapturedCommand } from "./captured-command.ts";
+
+const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+const DETAILS = { store: "memory", operation: "put", mayHaveBeenApplied: false };
+
+test("doctor tells that all is well, and changes nothing", async () => {
+  const command = new CapturedCommand();
+  const ran = await command.run("doctor", "--election", "billing");
+  expect(ran).toEqual({
+    exitCode: 0,
+    stderr: "",
+    stdout: [
+      "ok       store     sqlite:///never/opened.db: the package of memory is installed.",
+      "ok       lease     A lease of 15 s fits: after a crash another leads within 21.7 s, and an outage of 2.5 s deposes nobody.",
+      "ok       access    It answers, and lets this process write: a read took 0 ms, a write 0 ms.",
+      "ok       election  Nobody has ever led 'billing'.",
+      "",
+    ].join("\n"),
+  });
+  expect(await command.store.read("billing")).toBeUndefined();
+});
+
+test("what this process can tell by itself comes before any request", async () => {
+  const command = new CapturedCommand();
+  const check = vi.spyOn(command.store, "check");
+  expect(await command.run("doctor", "--lease", "30ms")).toMatchObject({ exitCode: 78 });
+  expect(command.stdout).toContain("failed   lease     leaseDurationMs is 30, in milliseconds; the shortest lease is 100.");
+  command.refusal = new ConfigurationError("the package @leasehold/sql is not installed.");
+  expect(await command.run("doctor")).toEqual({
+    exitCode: 78,
+    stderr: "",
+    stdout: "failed   store     the package @leasehold/sql is not installed.\n",
+  });
+  expect(check).not.toHaveBeenCalled();
+});
+
+test("a store that refuses is a failure with its own advice, and nothing comes after it", async () => {
+  const command = new CapturedCommand();
+  vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_DENIED", "No right to write. Ask for it.", DETAILS));
+  const { exitCode, stdout } = await command.run("doctor", "--json");
+  expect(exitCode).toBe(69);
+  expect((JSON.parse(stdout) as object[]).at(-1)).toEqual({
+    check: "access",
+    outcome: "failed",
+    message: "No right to write. Ask for it.",
+  });
+});
+
+test("where nothing answers it says what to look at", async () => {
+  const command = new CapturedCommand();
+  vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_UNAVAILABLE", "connect ECONNREFUSED", DETAILS));
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 69 });
+  expect(command.stdout).toContain("connect ECONNREFUSED. Check the host, its port, and the way there: DNS, firewall, proxy.\n");
+});
+
+test("a store that is slow against the lease is a warning, and no failure", async () => {
+  const command = new CapturedCommand();
+  vi.spyOn(command.store, "check").mockResolvedValue({ readMs: 20, writeMs: 900 });
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toContain(
+    "warning  access    It answers, and lets this process write: a read took 20 ms, a write 900 ms",
+  );
+  await command.run("doctor", "--lease", "30s");
+  expect(command.stdout).toContain("ok       access");
+});
+
+test("it shows who leads, and what keeps others out", async () => {
+  const command = new CapturedCommand();
+  command.env["LEASEHOLD_ELECTION"] = "billing";
+  const { store } = command;
+  await store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  await command.run("doctor");
+  expect(command.stdout).toContain("ok       election  one leads 'billing' in term 1.\n");
+  await store.break("billing", { reason: "it hangs" });
+  await command.run("doctor");
+  expect(command.stdout).toContain(
+    "warning  election  one is about to end term 1 of 'billing'. It is kept from others (broken: it hangs)",
+  );
+});
+
+test("on Windows it says which verb does not work", async () => {
+  const command = new CapturedCommand();
+  command.platform = "win32";
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toContain("warning  system    `leasehold run` needs process groups");
+});
+
+test("a password in the URL is not shown", async () => {
+  const command = new CapturedCommand();
+  command.env["LEASEHOLD_STORE"] = "postgres://me:pa55@host/db?password=pa55";
+  await command.run("doctor");
+  expect(command.stdout).toContain("ok       store     postgres://…@host/db: ");
+  expect(command.stdout).not.toContain("pa55");
+});
+
+test.for([
+  ["postgres://me@127.0.0.1:1/db", /^CREATE TABLE IF NOT EXISTS leasehold_leases .*;$/],
+  ["dynamodb://leases?region=eu-west-1", /^aws dynamodb create-table --table-name leases .* --region eu-west-1 /],
+  ["azure-blob://acc/leases", /^az storage container create --account-name acc --name leases /],
+] as const)("what is missing at %s can be made as it says", async ([url, line]) => {
+  await using store = await openStoreUrl(url, { env: {}, workingDirectory: "/" });
+  expect(creationOf(url, store)?.[0]).toMatch(line);
+});
+
+test("a file system of another machine is known by its number", async () => {
+  const numbers = [0x6969, 0x517b, 0xfe534d42, 0x00c36400, 0x01021997, 0x0bd00bd0, 0x47504653];
+  expect(numbers.map(networkFileSystem)).toEqual(["NFS", "SMB", "SMB", "Ceph", "9P", "Lustre", "GPFS"]);
+  // CIFS, as a signed number.
+  expect(networkFileSystem(0xff534d42 | 0)).toBe("SMB");
+  // ext4.
+  expect(networkFileSystem(0xef53)).toBeUndefined();
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-cli-"));
+  expect(await networkFileSystemOf(folder)).toBeUndefined();
+  await rm(folder, { recursive: true });
+  expect(await networkFileSystemOf(folder)).toBeUndefined();
+});

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+// Each is one line on stderr, and opens no store.
+const MISTAKES: ReadonlyArray<readonly [args: string, exitCode: number, line: string]> = [
+  ["timng", 64, "unknown command 'timng' (Did you mean timing?)"],
+  ["timing --laese 3s", 64, "unknown option '--laese' (Did you mean --lease?)"],
+  ["timing --lease", 64, "option '--lease <duration>' argument missing"],
+  ["timing --lease 15", 64, "option '--lease <duration>' argument '15' is invalid. Say 15s or 15ms."],
+  [
+    "timing --lease 1.5sec",
+    64,
+    "option '--lease <duration>' argument '1.5sec' is invalid. Write it as 15s, 500ms, 2m or 1h, in whole milliseconds.",
+  ],
+  ["timing --lease 0.3ms", 64, "option '--lease <duration>' argument '0.3ms' is invalid. Write it as"],
+  ["timing --lease 50ms", 78, "leaseDurationMs is 50, in milliseconds; the shortest lease is 100."],
+  ["timing more", 64, "too many arguments for 'timing'. Expected 0 arguments but got 1: more."],
+  ["timing --store sqlite:///a --store-file /b", 64, "--store and --store-file both name a store; give one of them."],
+  ["timing --store-file /nowhere/url", 78, "--store-file /nowhere/url cannot be read (ENOENT)."],
+  ["timing --store mysql://me:pa55@host/db", 78, "the store's URL has a password, and arguments can be read by everybody"],
+  ["timing --store postgres://host/db?password=pa55", 78, "the store's URL has a password"],
+  [
+    "timing postgres://me:pa55@host/db",
+    64,
+    "too many arguments for 'timing'. Expected 0 arguments but got 1: postgres://…@host/db.",
+  ],
+  ["break e --yes", 64, "required option '--reason <text>' not specified"],
+  ["transfer e --yes", 64, "required option '--to <id>' not specified"],
+  ["transfer e --to x --yes", 64, "no store is named; give --store URL, --store-file PATH or the variable LEASEHOLD_STORE."],
+  ["transfer e --to a\u0007b --yes", 78, "candidateId has the control character U+0007 at index 1"],
+  ["watch e e", 64, "too many arguments for 'watch'. Expected 1 argument but got 2: e, e."],
+  ["status --store sqlite:///a --wait 5 e", 64, "option '--wait <duration>' argument '5' is invalid. Say 5s or 5ms."],
+  ["status --store sqlite:///a", 64, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION."],
+  ["timing --store memory:", 78, "memory: lives in one process, and is for programs"],
+];
+
+test.for(MISTAKES)("leasehold %s: exit code %i", async ([args, exitCode, line]) => {
+  const command = new CapturedCommand();
+  command.env["LEASEHOLD_STORE"] = undefined;
+  const ran = await command.run(...args.split(" "));
+  expect(ran).toMatchObject({ exitCode, stdout: "" });
+  expect(ran.stderr).toContain(`leasehold: ${line}`);
+  expect(ran.stderr).toMatch(/^.*\n$/);
+  expect(ran.stderr).not.toContain("pa55");
+  expect(command.opened).toEqual([]);
+});
+
+test("without a verb it shows the help, as a mistake; when asked for the help it is none", async () => {
+  const command = new CapturedCommand();
+  expect(await command.run()).toMatchObject({ exitCode: 64, stdout: "" });
+  expect(command.stderr).toContain("Usage: leasehold");
+  expect(await command.run("--help")).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(command.stdout).toContain("timing");
+  for (const scheme of ["azure-blob", "dynamodb", "firestore", "sqlite", "postgres", "mysql"]) {
+    expect(command.stdout).toContain(`\n  ${scheme}://`);
+  }
+});
+
+test("help names a verb's options", async () => {
+  const ran = await new CapturedCommand().run("help", "timing");
+  expect(ran).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(ran.stdout).toContain("--store-file <path>");
+});

@@ -1,0 +1,143 @@
+import { Elector } from "@leasehold/core";
+import { describe, expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+
+async function led(): Promise<CapturedCommand> {
+  const command = new CapturedCommand();
+  await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  return command;
+}
+
+const ORDERS = [
+  { verb: "break", args: ["--reason", "it hangs"], question: "Break it? [yes/no] " },
+  { verb: "transfer", args: ["--to", "two"], question: "Hand it over to two? [yes/no] " },
+] as const;
+
+describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
+  test("shows the term that is about to end, and asks", async () => {
+    const command = await led();
+    command.answer = false;
+    await command.clock.advance(2_000);
+    const ran = await command.run(verb, "billing", ...args);
+    expect(command.questions).toEqual([question]);
+    expect(ran).toEqual({
+      exitCode: 75,
+      stdout: "",
+      stderr: "billing: term 1, held, one, 2 s of 15 s\nleasehold: nothing was changed.\n",
+    });
+    expect(await command.store.read("billing")).toMatchObject({ state: "held" });
+  });
+
+  test("where nobody can be asked it wants --yes, and opens no store", async () => {
+    const command = await led();
+    const ran = await command.run(verb, "billing", ...args);
+    expect(ran).toMatchObject({
+      exitCode: 64,
+      stderr: "leasehold: nobody is here to ask; give --yes if it is to be done without a question.\n",
+    });
+    expect(command.opened).toEqual([]);
+  });
+
+  test("spares the successor that came while it asked", async () => {
+    const command = await led();
+    command.answer = true;
+    command.whileAsking = async () => {
+      await command.clock.advance(15_000);
+      await command.store.acquire({ election: "billing", candidateId: "successor", ...REQUEST });
+    };
+    expect(await command.run(verb, "billing", ...args)).toMatchObject({ exitCode: 75 });
+    expect(await command.store.read("billing")).toMatchObject({ state: "held", term: 2, holder: "successor" });
+  });
+
+  test("says that nobody has ever led, since the name may be mistyped", async () => {
+    const ran = await (await led()).run(verb, "biling", "--yes", ...args);
+    expect(ran).toMatchObject({
+      exitCode: 3,
+      stderr: "leasehold: nobody has ever led 'biling' in this store; is that its name?\n",
+    });
+  });
+
+  test("has nothing to do where nobody leads", async () => {
+    const command = new CapturedCommand();
+    const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+    if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
+    expect(await command.run(verb, "billing", "--yes", ...args)).toMatchObject({ exitCode: 3 });
+    expect(command.stderr).toContain("nobody leads 'billing'");
+  });
+});
+
+test("break closes the term, and says who may lead when", async () => {
+  const command = await led();
+  command.answer = true;
+  const ran = await command.run("break", "billing", "--reason", "it hangs");
+  expect(ran).toMatchObject({ exitCode: 0, stdout: "" });
+  expect(ran.stderr).toContain("leasehold: term 1 is broken; anyone may lead once its lease has run out.\n");
+  expect(await command.store.read("billing")).toMatchObject({ state: "ending", endingReason: "it hangs" });
+});
+
+test("break closes a term that has expired, too, and a hand-over that nobody takes", async () => {
+  const command = await led();
+  await command.clock.advance(20_000);
+  expect(await command.run("break", "billing", "--reason", "its writes go on", "--yes")).toMatchObject({ exitCode: 0 });
+  expect(await command.store.read("billing")).toMatchObject({ endingReason: "its writes go on" });
+
+  const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  void command.store.transfer("billing", "two", {});
+  await command.clock.advance(1_000);
+  if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
+  expect(await command.store.read("billing")).toMatchObject({ state: "vacant", bar: { kind: "transfer" } });
+  expect(await command.run("break", "billing", "--reason", "two is gone", "--yes")).toMatchObject({ exitCode: 0 });
+  expect(command.stderr).toContain("billing: term 2, vacant, ");
+  expect(await command.store.read("billing")).not.toHaveProperty("bar");
+});
+
+test("break --immediate says in its question what that risks", async () => {
+  const command = await led();
+  command.answer = true;
+  await command.run("break", "billing", "--reason", "it hangs", "--immediate");
+  expect(command.questions).toEqual(["Break it at once, although its leader may go on for a while? [yes/no] "]);
+  expect(command.stderr).toContain("term 1 is broken; anyone may lead now.");
+  expect(await command.store.read("billing")).toMatchObject({ state: "vacant" });
+});
+
+test("transfer waits until the candidate leads", async () => {
+  const command = new CapturedCommand();
+  const { store, clock } = command;
+  const stop = new AbortController();
+  const electors = ["one", "two"].map(
+    (candidateId) => new Elector({ store, clock, election: "billing", candidateId, logger: false }),
+  );
+  const runs: Array<Promise<void>> = [];
+  for (const elector of electors) {
+    runs.push(
+      elector.run(async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      }, stop),
+    );
+    await clock.advance(1_000);
+  }
+  const ran = await command.run("transfer", "billing", "--to", "two", "--yes");
+  expect(ran).toMatchObject({ exitCode: 0, stdout: "" });
+  expect(ran.stderr).toMatch(/billing: term 1, held, one, .*\n.*waiting for it\.\nleasehold: two leads\.\n$/);
+  expect(await store.read("billing")).toMatchObject({ holder: "two", term: 2 });
+  stop.abort();
+  await clock.runUntil(Promise.all(runs));
+});
+
+test("transfer to nobody expires, and to the leader itself is refused", async () => {
+  const command = await led();
+  expect(await command.run("transfer", "billing", "--to", "one", "--yes")).toMatchObject({ exitCode: 64 });
+  expect(command.stderr).toContain("'one' leads 'billing' already.");
+  expect(await command.run("transfer", "billing", "--to", "nobody", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(command.stderr).toContain("nobody did not take it in time; anyone may lead now.");
+});
+
+test("a stop ends transfer's wait, and says that the hand-over goes on", async () => {
+  const command = await led();
+  command.clock.setTimer(() => command.stop.abort(), 3_000);
+  expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(command.stderr).toContain("leasehold: no longer waiting; the hand-over goes on without this command.\n");
+  expect(await command.store.read("billing")).toMatchObject({ state: "ending" });
+});

@@ -1,0 +1,45 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Failure } from "../../src/failure.ts";
+import { commandPath } from "../../src/run/command-path.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "leasehold-path-"));
+  for (const name of ["first", "second"]) mkdirSync(join(folder, name));
+  mkdirSync(join(folder, "first/tool"));
+  for (const name of ["first/plain", "second/tool", "second/plain", "second/other"]) writeFileSync(join(folder, name), "");
+  chmodSync(join(folder, "second/tool"), 0o755);
+  chmodSync(join(folder, "second/plain"), 0o755);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const searched = (): string => `${folder}/first:${folder}/second`;
+
+function exitCodeFor(name: string): number | undefined {
+  try {
+    commandPath(name, searched());
+    return undefined;
+  } catch (error) {
+    return (error as Failure).exitCode;
+  }
+}
+
+test("a command is the first on the path that can be executed; a folder or a plain file is passed over", () => {
+  expect(commandPath("tool", searched())).toBe(`${folder}/second/tool`);
+  expect(commandPath("plain", searched())).toBe(`${folder}/second/plain`);
+});
+
+test("a name with a slash is a path, and is searched nowhere", () => {
+  expect(commandPath(`${folder}/second/tool`, "")).toBe(`${folder}/second/tool`);
+  expect(exitCodeFor("./tool")).toBe(127);
+});
+
+test("what is not there is 127, what cannot be executed 126", () => {
+  expect(exitCodeFor("missing")).toBe(127);
+  expect(exitCodeFor("")).toBe(127);
+  expect(exitCodeFor("other")).toBe(126);
+  expect(exitCodeFor(`${folder}/first`)).toBe(126);
+});

@@ -1,0 +1,18 @@
+import type { Leadership } from "@leasehold/core";
+import { expect, test } from "vitest";
+import { environmentOf } from "../../src/run/term.ts";
+
+const LEADERSHIP = { election: "e", term: 7, termId: "own", candidateId: "me" } as Leadership;
+
+test("a command is told of its term, and of those that its wrapper runs in", () => {
+  const own = {
+    LEASEHOLD_ELECTION: "e",
+    LEASEHOLD_TERM: "7",
+    LEASEHOLD_TERM_ID: "own",
+    LEASEHOLD_CANDIDATE_ID: "me",
+  };
+  expect(environmentOf(LEADERSHIP, {})).toEqual(own);
+  expect(environmentOf(LEADERSHIP, { LEASEHOLD_TERM_ID: "b" })).toEqual({ ...own, LEASEHOLD_OUTER_TERM_IDS: "b" });
+  const outer = { LEASEHOLD_TERM_ID: "b", LEASEHOLD_OUTER_TERM_IDS: "a" };
+  expect(environmentOf(LEADERSHIP, outer)).toEqual({ ...own, LEASEHOLD_OUTER_TERM_IDS: "b,a" });
+});

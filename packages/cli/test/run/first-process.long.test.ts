@@ -1,0 +1,39 @@
+/** `leasehold run` as the first process of a PID namespace, as in a container: whatever is orphaned is its own, and nobody reaps it. */
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { Stage } from "./wrapper.ts";
+
+const NAMESPACE = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+
+function missing(): string | undefined {
+  if (process.platform !== "linux") return "PID namespaces are Linux's";
+  const tried = spawnSync("unshare", [...NAMESPACE, "true"]);
+  return tried.status === 0 ? undefined : "no PID namespace can be made here: run as root, with unshare of util-linux";
+}
+
+const isSkipped = await isMissing(Promise.resolve(missing()));
+
+test.skipIf(isSkipped)("releases its lease with zombies in the group, and ends with the command's code", async () => {
+  await using stage = new Stage();
+  // The grandchildren become zombies of the wrapper's: one of the group, one that has left it.
+  const orphan = '(sh -c "exit 0" & setsid sh -c "exit 0" &) ; sleep 0.3; ps -o stat=,comm= > "$TABLE"; exit 6';
+  const script = `unshare ${NAMESPACE.join(" ")} "$@"`;
+  const env = { TABLE: stage.path("table") };
+  const first = await stage.run({ command: ["sh", "-c", orphan], args: ["--lease", "60s"], env, script });
+  expect([first.code, first.stderr]).toEqual([6, expect.stringContaining("in term 1")]);
+  expect(stage.read("table")).toMatch(/^Z/m);
+  // It would have to wait for a minute, were the lease not released.
+  const second = await stage.run({ command: ["true"], args: ["--lease", "60s", "--wait", "30s"] });
+  expect(second.code).toBe(0);
+});
+
+test.skipIf(isSkipped)("passes TERM on, and ends what is left behind", async () => {
+  await using stage = new Stage();
+  const script = `unshare ${NAMESPACE.join(" ")} "$@" & child=$!; trap 'pkill -TERM -P $child; wait $child; exit $?' TERM; wait $child`;
+  const command = ["sh", "-c", 'trap "exit 5" TERM; setsid sleep 1000 & echo up; while :; do sleep 0.05; done'];
+  const wrapper = stage.start({ command, args: ["--lease", "60s"], script });
+  await wrapper.wrote(/up/);
+  wrapper.signal("SIGTERM");
+  expect(await wrapper.exited).toBe(5);
+});

@@ -1,0 +1,153 @@
+/** What else befalls a wrapper and its command. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { processState } from "@leasehold/test-kit/processes/process-state";
+import { afterAll, describe, expect, test } from "vitest";
+import { nodeArguments, Stage, wrapperEnvironment } from "./wrapper.ts";
+
+const stage = new Stage();
+afterAll(async () => stage[Symbol.asyncDispose]());
+
+const ASK = 'ask() { curl -sf -H "Authorization: Bearer $LEASEHOLD_TOKEN" "$@"; }';
+
+/** Runs another verb to its end. */
+function leasehold(...args: readonly string[]): string {
+  const env = wrapperEnvironment({ LEASEHOLD_STORE: stage.store });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeArguments(), ...args], { env, encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, expect.any(String)]);
+  return stdout;
+}
+
+describe.concurrent("a wrapper", () => {
+  test("without a guard runs nothing, releases its lease, and says why", async () => {
+    const env = { FAULT: "guardless" };
+    const command = ["sh", "-c", `echo > ${stage.path("ran")}`];
+    const first = await stage.run({ election: "guardless", command, env, watched: true });
+    expect([first.code, stage.read("ran")]).toEqual([70, ""]);
+    expect(first.stderr).toContain("the guard cannot be started (ENOENT)");
+    expect((await stage.run({ election: "guardless", command: ["true"], args: ["--once"] })).code).toBe(0);
+  });
+
+  test("whose guard takes longer than a lease to start leads on, and its command runs to its end", async () => {
+    const node = stage.write("node", `#!/bin/sh\nsleep 5\nexec "${process.execPath}" "$@"\n`);
+    chmodSync(node, 0o755);
+    const env = { FAULT: "slow-guard", SLOW_NODE: node };
+    const args = ["--lease", "4s", "--grace", "500ms"];
+    const { code } = await stage.run({
+      election: "slow-guard",
+      command: ["sh", "-c", "sleep 2; exit 6"],
+      args,
+      env,
+      watched: true,
+    });
+    expect(code).toBe(6);
+  });
+
+  test("goes on leading when who reads what it says has left", async () => {
+    const file = stage.path("unread");
+    const script = `{ "$@" 2>&1 >&3; echo "code $?" > ${file}; } 3>/dev/null | head -n 1`;
+    const command = ["sh", "-c", `echo >> ${file}.runs; [ $LEASEHOLD_TERM -lt 3 ] && exit 1; kill -TERM $PPID; sleep 1000`];
+    await stage.run({ election: "unread", command, args: ["--restart", "always"], script });
+    while (stage.read("unread") === "") await delay(20);
+    expect([stage.read("unread"), stage.read("unread.runs")]).toEqual(["code 143\n", "\n\n\n"]);
+  });
+
+  test("lets a command take its time to end, and keeps others out meanwhile, for longer than a lease", async () => {
+    const log = stage.path("slow");
+    const slow = `trap 'sleep 5; echo ended >> ${log}; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
+    const args = ["--lease", "3s", "--grace", "20s"];
+    const first = stage.start({ election: "slow", command: ["sh", "-c", slow], args });
+    await first.wrote(/up/);
+    const second = stage.start({ election: "slow", command: ["sh", "-c", `echo next >> ${log}`], args });
+    await second.said(/waiting/);
+    first.signal("SIGTERM");
+    expect([await first.exited, await second.exited]).toEqual([0, 0]);
+    expect(stage.read("slow")).toBe("ended\nnext\n");
+  });
+
+  test("kills what has had its grace", async () => {
+    const deaf = stage.start({
+      election: "deaf",
+      command: ["sh", "-c", 'trap "" TERM; echo up; while :; do sleep 0.05; done'],
+      args: ["--grace", "1s"],
+    });
+    await deaf.wrote(/up/);
+    deaf.signal("SIGTERM");
+    expect(await deaf.exited).toBe(137);
+  });
+
+  test("asks its command once to end when its store answers no more", async () => {
+    await using store = new Stage();
+    const command = [
+      process.execPath,
+      "-e",
+      'setInterval(() => {}, 1_000); process.on("SIGTERM", () => console.log("asked")); console.log("up")',
+    ];
+    const wrapper = store.start({ command, args: ["--lease", "20s"] });
+    await wrapper.wrote(/up/);
+    using locked = new DatabaseSync(store.path("leases.db-leasehold"), { timeout: 5_000 });
+    locked.exec("BEGIN EXCLUSIVE");
+    expect(await wrapper.exited).toBe(70);
+    expect(wrapper.stdout).toBe("up\nasked\n");
+  });
+
+  test("has a stopped command hear what it is asked", async () => {
+    const command = ["sh", "-c", 'trap "exit 7" TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done'];
+    const wrapper = stage.start({ election: "stopped", command, args: ["--grace", "60s"] });
+    await wrapper.wrote(/up/);
+    wrapper.signal("SIGTERM");
+    expect(await wrapper.exited).toBe(7);
+  });
+
+  test("ends its command when an administrator breaks its term, with 70", async () => {
+    const wrapper = stage.start({
+      election: "broken",
+      command: ["sh", "-c", 'trap "exit 0" TERM; echo up; while :; do sleep 0.05; done'],
+    });
+    await wrapper.wrote(/up/);
+    leasehold("break", "broken", "--reason", "a test", "--yes");
+    expect(await wrapper.exited).toBe(70);
+  });
+
+  test("in the command of another one is ended with all that it has started", async () => {
+    const pid = stage.path("innermost.pid");
+    const inner = [process.execPath, ...nodeArguments(), "run", "--election", "inner", "--", "sh", "-c"];
+    const deaf = `trap "" TERM; echo $$ > ${pid}; echo up; while :; do sleep 0.05; done`;
+    const outer = stage.start({ election: "outer", command: [...inner, deaf], args: ["--grace", "1s"] });
+    await outer.wrote(/up/);
+    outer.signal("SIGTERM");
+    expect(await outer.exited).toBe(137);
+    expect(await processState(Number(readFileSync(pid, "utf8")))).toBe("gone");
+  });
+});
+
+describe.concurrent("the local API", () => {
+  test("publishes values as fast as they come, and refuses who has no token", async () => {
+    const answers = stage.path("answers");
+    const script = `${ASK}
+for value in 1 2 3 4 5 6 7 8 9; do ask -X PUT --data "v$value" $LEASEHOLD_URL/value || exit 1; done
+ask -H "Origin: http://elsewhere" $LEASEHOLD_URL/leadership && exit 2
+ask $LEASEHOLD_URL/nothing && exit 3
+curl -s -o /dev/null -w '%{http_code}' $LEASEHOLD_URL/leadership > ${answers}
+echo up; while :; do sleep 0.05; done`;
+    const wrapper = stage.start({ election: "values", command: ["sh", "-c", script] });
+    await wrapper.wrote(/up/);
+    expect(stage.read("answers")).toBe("401");
+    expect(JSON.parse(leasehold("status", "values", "--json"))).toMatchObject([{ value: "v9" }]);
+    wrapper.signal("SIGTERM");
+    expect(await wrapper.exited).toBe(143);
+  });
+
+  test("a checkpoint keeps leadership from stalling", async () => {
+    const script = `${ASK}; for again in 1 2 3 4; do sleep 2; ask -X POST $LEASEHOLD_URL/checkpoint; done; exit 4`;
+    expect((await stage.run({ election: "alive", command: ["sh", "-c", script], args: ["--stall", "6s"] })).code).toBe(4);
+  });
+});
+
+test("--http answers who leads beside the command", async () => {
+  const socket = stage.path("http.sock");
+  const script = `curl -sf --unix-socket ${socket} http://localhost/leader && exit 8`;
+  expect((await stage.run({ election: "http", command: ["sh", "-c", script], args: ["--http", `unix:${socket}`] })).code).toBe(8);
+});

@@ -1,0 +1,130 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { livingMembers, parseStat, startTicksOf } from "../../src/run/process-table.ts";
+
+const TERM = "5f0e8c1a";
+const LEADER = { pid: 100, startTicks: 5_000 };
+
+let proc = "";
+beforeEach(() => {
+  proc = mkdtempSync(join(tmpdir(), "leasehold-proc-"));
+});
+afterEach(() => rmSync(proc, { recursive: true }));
+
+interface Made {
+  readonly name?: string;
+  readonly state?: string;
+  readonly group?: number;
+  readonly session?: number;
+  readonly started?: number;
+  readonly env?: string;
+  readonly tasks?: readonly string[];
+}
+
+function make(
+  pid: number,
+  { name = "sh", state = "S", group = pid, session = pid, started = 5_001, env, tasks = [] }: Made,
+): void {
+  mkdirSync(join(proc, `${pid}/task`), { recursive: true });
+  const stat = (letter: string): string =>
+    `${pid} (${name}) ${letter} 1 ${group} ${session} 0 -1 4194304 ${"0 ".repeat(12)}${started} 0 0\n`;
+  writeFileSync(join(proc, `${pid}/stat`), stat(state));
+  if (env !== undefined) writeFileSync(join(proc, `${pid}/environ`), env);
+  for (const [index, letter] of [state, ...tasks].entries()) {
+    mkdirSync(join(proc, `${pid}/task/${pid + index}`));
+    writeFileSync(join(proc, `${pid}/task/${pid + index}/stat`), stat(letter));
+  }
+}
+
+const members = (mark: { termId: string; leader?: typeof LEADER } = { termId: TERM, leader: LEADER }): readonly number[] =>
+  livingMembers(mark, proc)!
+    .map(({ pid }) => pid)
+    .toSorted((one, other) => one - other);
+
+describe("the processes of a term", () => {
+  test("are those of the command's group, of its session, and those that carry the term's id", () => {
+    make(100, { started: 5_000 });
+    make(101, { group: 100, session: 100 });
+    make(102, { group: 102, session: 100 });
+    make(103, { env: `PATH=/bin\0LEASEHOLD_TERM_ID=${TERM}\0HOME=/` });
+    make(104, { env: `LEASEHOLD_TERM_ID=${TERM}0\0OTHER=LEASEHOLD_TERM_ID=${TERM}` });
+    make(105, {});
+    expect(members()).toEqual([100, 101, 102, 103]);
+    expect(
+      livingMembers({ termId: TERM, leader: LEADER }, proc)!
+        .filter(({ inGroup }) => inGroup)
+        .map(({ pid }) => pid)
+        .toSorted((one, other) => one - other),
+    ).toEqual([100, 101]);
+  });
+
+  test("are those of a wrapper in the command, too", () => {
+    make(100, { started: 5_000, env: `LEASEHOLD_TERM_ID=inner\0LEASEHOLD_OUTER_TERM_IDS=other,${TERM}` });
+    make(101, { env: `LEASEHOLD_TERM_ID=inner\0LEASEHOLD_OUTER_TERM_IDS=other` });
+    expect(members({ termId: TERM })).toEqual([100]);
+  });
+
+  test("before the command is known, those that carry the id", () => {
+    make(100, { env: `LEASEHOLD_TERM_ID=${TERM}` });
+    expect(members({ termId: TERM })).toEqual([100]);
+  });
+
+  test("a zombie is none, unless others of its threads still run", () => {
+    make(100, { state: "Z", started: 5_000 });
+    make(101, { state: "X", group: 100 });
+    make(110, { state: "Z", group: 100, tasks: ["S"] });
+    make(120, { state: "Z", group: 100, tasks: ["Z"] });
+    expect(members()).toEqual([110]);
+  });
+
+  test("a number that a later process has is not the command's", () => {
+    make(100, { started: 9_000 });
+    make(101, { group: 100, session: 100, started: 9_001 });
+    make(102, { started: 9_000, env: `LEASEHOLD_TERM_ID=${TERM}` });
+    expect(members()).toEqual([102]);
+  });
+
+  test("who is older than the command does not descend from it, whatever it carries", () => {
+    make(90, { started: 4_999, env: `LEASEHOLD_TERM_ID=${TERM}` });
+    expect(members()).toEqual([]);
+  });
+
+  test("a name may hold brackets and blanks", () => {
+    make(100, { name: "a) R 7 (b", started: 5_000 });
+    expect(members()).toEqual([100]);
+    expect(startTicksOf(100, proc)).toBe(5_000);
+  });
+
+  test("who is born while they are looked at is one of them, though its parent ends before it is looked at", async () => {
+    const env = `LEASEHOLD_TERM_ID=${TERM}`;
+    make(101, { group: 100, session: 100 });
+    make(102, { env });
+    renameSync(join(proc, "102"), join(proc, "unborn"));
+    const stat = join(proc, "101/stat");
+    rmSync(stat);
+    // Whoever reads of 101 waits until that has forked, and has ended.
+    execFileSync("mkfifo", [stat]);
+    const script = "exec 3> 101/stat; mv unborn 102; mv 101 ended; exec 3>&-";
+    const forking = spawn("sh", ["-c", script], { cwd: proc, stdio: "ignore" });
+    expect(members()).toEqual([102]);
+    await once(forking, "exit");
+  });
+
+  test("a system without such a table tells nothing", () => {
+    expect(livingMembers({ termId: TERM }, join(proc, "missing"))).toBeUndefined();
+    expect(livingMembers({ termId: TERM }, proc)).toBeUndefined();
+    expect(startTicksOf(1, proc)).toBeUndefined();
+    expect(() => parseStat("")).toThrow("cannot be read");
+  });
+
+  test.runIf(process.platform === "linux")("this very process is read as it is", () => {
+    const started = startTicksOf(process.pid);
+    expect(started).toBeGreaterThan(0);
+    const mark = { termId: TERM, leader: { pid: process.pid, startTicks: started! + 1 } };
+    expect(livingMembers(mark)!.map(({ pid }) => pid)).not.toContain(process.pid);
+  });
+});

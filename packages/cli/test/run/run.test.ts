@@ -1,0 +1,15 @@
+/** `leasehold run` as a process, once: that all its pieces are there. The rest takes minutes, and is in the long tests. */
+import { expect, test } from "vitest";
+import { Stage } from "./wrapper.ts";
+
+test("a command runs with the words of its term, and its exit code is the wrapper's", async () => {
+  await using stage = new Stage();
+  const { code, stdout, stderr } = await stage.run({
+    command: ["sh", "-c", 'echo "$LEASEHOLD_ELECTION:$LEASEHOLD_TERM:$LEASEHOLD_CANDIDATE_ID:$1"; exit 42', "sh", "a  b"],
+    args: ["--id", "one"],
+  });
+  expect([code, stdout]).toEqual([42, "e:1:one:a  b\n"]);
+  expect(stderr).toBe(
+    "leasehold: leading 'e' in term 1, running sh; without a renewal it gets SIGTERM after 10.0 s and SIGKILL after 13.2 s.\n",
+  );
+});

@@ -1,0 +1,196 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
+import { livingMembers } from "../../src/run/process-table.ts";
+import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { reachesState } from "@leasehold/test-kit/processes/process-state";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const WATCHED = fileURLToPath(new URL("./watched-wrapper.ts", import.meta.url));
+const COMPILE_CACHE = fileURLToPath(new URL("../../../../node_modules/.cache/compiled", import.meta.url));
+
+/** Where Linux keeps files in memory: a wrapper that is frozen while it waits for its disk keeps SQLite's file locked. */
+const IN_MEMORY = "/dev/shm";
+
+/** The arguments with which Node runs `leasehold` from the sources; watched, it writes down how long it leads, and has faults. */
+export function nodeArguments({ watched = false } = {}): readonly string[] {
+  return [
+    ...["--conditions=@leasehold/source", "--disable-warning=ExperimentalWarning"],
+    ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
+    ...(watched ? ["--import", WATCHED] : []),
+    MAIN,
+  ];
+}
+
+/** The environment of a wrapper: this process's, without what reconfigures Node or the command. */
+export function wrapperEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(LEASEHOLD_|NODE_OPTIONS$|VITEST)/.test(name));
+  return { ...Object.fromEntries(own), NODE_COMPILE_CACHE: COMPILE_CACHE, ...extra };
+}
+
+export interface WrapperOptions {
+  /** The URL of the store. */
+  readonly store: string;
+  readonly election?: string;
+  /** The arguments of `run` before `--`. */
+  readonly args?: readonly string[];
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is written to its standard input, which then ends. @defaultValue nothing: it has none */
+  readonly input?: string | Buffer;
+  readonly watched?: boolean;
+  readonly nodeOptions?: readonly string[];
+  /** A shell's script that runs it as `"$@"`. */
+  readonly script?: string;
+}
+
+/** `leasehold run` as a process of its own, which does not outlive this one. */
+export class Wrapper {
+  /** Resolves with its exit code, or the signal that killed it. */
+  readonly exited: Promise<number | NodeJS.Signals>;
+  stdout = "";
+  stderr = "";
+  readonly #child: ChildProcess;
+  readonly #keeper: ChildProcess;
+
+  constructor(options: WrapperOptions) {
+    const { store, election = "e", args = [], command, env, input, watched = false, nodeOptions = [], script } = options;
+    const given = ["run", "--election", election, ...args, "--", ...command];
+    const line = [process.execPath, ...nodeOptions, ...nodeArguments({ watched }), ...given];
+    const [file, ...rest] = script === undefined ? line : ["/bin/sh", "-c", script, "sh", ...line];
+    this.#child = spawn(file!, rest, {
+      env: wrapperEnvironment({ LEASEHOLD_STORE: store, ...env }),
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    });
+    this.#child.stdin?.on("error", () => undefined);
+    this.#child.stdin?.end(input);
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.#keeper = guardFrozen(this.pid);
+    const { promise, resolve } = Promise.withResolvers<number | NodeJS.Signals>();
+    this.exited = promise;
+    this.#child.once("close", (code: number | null, signal: NodeJS.Signals | null) => resolve(code ?? signal ?? 0));
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    signalAll([this.pid], signal);
+  }
+
+  /** Stops it where it stands; resolves once it does not run. */
+  async freeze(): Promise<void> {
+    this.signal("SIGSTOP");
+    await reachesState(this.pid, "stopped");
+  }
+
+  /** The guard's process. */
+  async guardPid(): Promise<number> {
+    return await this.#childWith("guard.ts");
+  }
+
+  /** The last guard's. */
+  async lastGuardPid(): Promise<number> {
+    return await this.#childWith("leasehold-last-guard");
+  }
+
+  /** Resolves once it has written what matches to its standard error. */
+  async said(pattern: RegExp): Promise<void> {
+    await this.#until(() => pattern.test(this.stderr), String(pattern));
+  }
+
+  /** Resolves once its command has written what matches to its standard output. */
+  async wrote(pattern: RegExp): Promise<void> {
+    await this.#until(() => pattern.test(this.stdout), String(pattern));
+  }
+
+  /** Kills it, if it still is there. */
+  async end(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.exited;
+    this.#keeper.kill("SIGKILL");
+  }
+
+  async #until(isSo: () => boolean, what: string): Promise<void> {
+    let isOver = false;
+    void this.exited.then(() => (isOver = true));
+    while (!isSo()) {
+      if (isOver) throw new Error(`it ended without ${what}: ${this.stderr}`);
+      await delay(10);
+    }
+  }
+
+  async #childWith(word: string): Promise<number> {
+    for (;;) {
+      const children = await childrenOf([this.pid]);
+      const found = children.find((pid) => commandLineOf(pid).includes(word));
+      if (found !== undefined) return found;
+      await delay(10);
+    }
+  }
+}
+
+/** A folder with a store in SQLite, and the files of witnesses. */
+export class Stage implements AsyncDisposable {
+  readonly folder: string = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), "leasehold-run-"));
+  readonly #wrappers: Wrapper[] = [];
+
+  get store(): string {
+    return `sqlite://${this.folder}/leases.db`;
+  }
+
+  /** A file that commands write to. */
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  read(name: string): string {
+    return existsSync(this.path(name)) ? readFileSync(this.path(name), "utf8") : "";
+  }
+
+  write(name: string, text: string): string {
+    appendFileSync(this.path(name), text);
+    return this.path(name);
+  }
+
+  start(options: Omit<WrapperOptions, "store"> & { readonly store?: string }): Wrapper {
+    const wrapper = new Wrapper({ store: this.store, ...options });
+    this.#wrappers.push(wrapper);
+    return wrapper;
+  }
+
+  /** Runs one to its end. */
+  async run(options: Omit<WrapperOptions, "store"> & { readonly store?: string }): Promise<Wrapper & { code: number | string }> {
+    const wrapper = this.start(options);
+    return Object.assign(wrapper, { code: await wrapper.exited });
+  }
+
+  /** Runs a shell's script, in which it is `"$@"`. */
+  async shell(script: string, options: Omit<WrapperOptions, "store">): Promise<Wrapper & { code: number | string }> {
+    return await this.run({ ...options, script });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#wrappers.map(async (wrapper) => wrapper.end()));
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Resolves once nothing with the mark of that term lives. */
+export async function nothingLeftOf(termId: string): Promise<void> {
+  while ((livingMembers({ termId }) ?? []).length > 0) await delay(20);
+}
+
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,33 @@
+import type { Leader } from "@leasehold/core";
+import { expect, test } from "vitest";
+import { SeenTerms } from "../src/serve/seen-terms.ts";
+
+function leader(candidateId: string, term: number): Leader {
+  return { candidateId, term, state: "held" };
+}
+
+test("a term lasts until nobody leads, or the next one begins", () => {
+  const terms = new SeenTerms();
+  terms.saw(undefined, 0);
+  terms.saw(leader("a", 1), 1_000);
+  terms.saw(undefined, 5_000);
+  terms.saw(undefined, 6_000);
+  terms.saw(leader("b", 2), 7_000);
+  terms.saw(leader("c", 3), 9_000);
+  expect(terms.at(10_000)).toEqual([
+    { term: 1, candidateId: "a", sinceMs: 9_000, endedMs: 5_000 },
+    { term: 2, candidateId: "b", sinceMs: 3_000, endedMs: 1_000 },
+    { term: 3, candidateId: "c", sinceMs: 1_000 },
+  ]);
+});
+
+test("a term that is seen again goes on, and the oldest of many are dropped", () => {
+  const terms = new SeenTerms();
+  terms.saw(leader("a", 1), 0);
+  terms.saw(undefined, 1_000);
+  terms.saw(leader("a", 1), 2_000);
+  expect(terms.at(3_000)).toEqual([{ term: 1, candidateId: "a", sinceMs: 3_000 }]);
+
+  for (let term = 2; term <= 60; term += 1) terms.saw(leader("a", term), term * 1_000);
+  expect(terms.at(60_000).map(({ term }) => term)).toEqual(Array.from({ length: 50 }, (_, at) => at + 11));
+});

@@ -1,0 +1,194 @@
+import { chmodSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { createServer } from "node:net";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { StoreError } from "@leasehold/core";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+let command: CapturedCommand;
+let folder: string;
+
+beforeEach(() => {
+  command = new CapturedCommand();
+  folder = mkdtempSync(join(tmpdir(), "leasehold-serve-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Starts the sidecar, and returns where it says that it listens. */
+async function started(...args: string[]): Promise<AsyncDisposable & { readonly url: string; readonly said: string }> {
+  const running = command.start("serve", ...args);
+  running.catch(() => undefined);
+  while (!/ on \S+\n/.test(command.stderr)) {
+    await new Promise(setImmediate);
+    await command.clock.step(command.clock.monotonicMs());
+  }
+  await command.clock.advance(100);
+  const said = command.stderr;
+  const [, url = ""] = / on (\S+)\n/.exec(said) ?? [];
+  return {
+    url,
+    said,
+    [Symbol.asyncDispose]: async () => {
+      command.stop.abort();
+      expect(await command.clock.runUntil(running)).toMatchObject({ exitCode: 0, stdout: "" });
+    },
+  };
+}
+
+async function status(url: string, path: string, { token, method }: { token?: string; method?: string } = {}): Promise<number> {
+  const target = url.startsWith("unix:") ? { socketPath: url.slice("unix:".length) } : { ...hostAndPort(url) };
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return await new Promise((resolve, reject) => {
+    request({ ...target, path, agent: false, headers, ...(method === undefined ? {} : { method }) }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .once("error", reject)
+      .end();
+  });
+}
+
+function hostAndPort(url: string): { readonly host: string; readonly port: string } {
+  const { hostname: host, port } = new URL(url);
+  return { host, port };
+}
+
+describe("serve", () => {
+  test("campaigns, says where it listens, and releases when it is told to stop", async () => {
+    {
+      await using sidecar = await started("--election", "e", "--http", "127.0.0.1:0");
+      expect(sidecar.said).toBe(`leasehold: serving 'e' as '${hostname()}' on ${sidecar.url}\n`);
+      expect(await status(sidecar.url, "/leader")).toBe(200);
+      expect(await command.store.read("e")).toMatchObject({ state: "held", holder: hostname(), leaseDurationMs: 15_000 });
+    }
+    expect(await command.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
+  });
+
+  test("takes several elections, an id, a value and a lease", async () => {
+    const args = [
+      "--election",
+      "e",
+      "--election",
+      "f",
+      "--election",
+      "e",
+      "--id",
+      "web-1",
+      "--value",
+      "http://web-1",
+      "--lease",
+      "20s",
+    ];
+    await using sidecar = await started(...args, "--http", "127.0.0.1:0");
+    expect(sidecar.said).toContain("serving 'e', 'f' as 'web-1'");
+    expect(await command.store.read("f")).toMatchObject({ holder: "web-1", value: "http://web-1", leaseDurationMs: 20_000 });
+  });
+
+  test("gives the lease up when checkpoints stay away, which need the token of a file or of the environment", async () => {
+    const file = join(folder, "token");
+    writeFileSync(file, "secret\n");
+    await using sidecar = await started("--election", "e", "--stall", "10s", "--token-file", file, "--http", "127.0.0.1:0");
+    for (let times = 0; times < 3; times += 1) {
+      await command.clock.advance(8_000);
+      expect(await status(sidecar.url, "/checkpoint", { method: "POST", token: "secret" })).toBe(204);
+    }
+    expect(await command.store.read("e")).toMatchObject({ state: "held", term: 1 });
+    await command.clock.advance(10_500);
+    expect(await command.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
+    expect(await status(sidecar.url, "/leader")).toBe(503);
+    expect(command.stderr).not.toContain("secret");
+  });
+
+  test("ends where the store refuses for a lease, so that a supervisor sees it", async () => {
+    const refused = new StoreError("STORE_DENIED", "The table may not be read.", {
+      store: "memory",
+      operation: "get",
+      mayHaveBeenApplied: false,
+    });
+    const read = command.store.read.bind(command.store);
+    // The other election, which is led, ends with it.
+    command.store.read = async (election, options) => {
+      if (election === "e") throw refused;
+      return await read(election, options);
+    };
+    const ran = await command.run("serve", "--election", "e", "--election", "f", "--http", "127.0.0.1:0");
+    expect(ran.exitCode).toBe(69);
+    expect(ran.stderr.trim().split("\n").at(-1)).toBe("leasehold: The table may not be read.");
+  });
+});
+
+describe("a Unix socket", () => {
+  test("is made in a folder that only its owner may enter, and is gone in the end", async () => {
+    const path = join(folder, "new", "leasehold.sock");
+    {
+      await using sidecar = await started("--election", "e", "--http", `unix:${path}`);
+      expect(sidecar.url).toBe(`unix:${path}`);
+      expect(statSync(join(folder, "new")).mode & 0o777).toBe(0o700);
+      expect(await status(sidecar.url, "/leader")).toBe(200);
+    }
+    expect(() => statSync(path)).toThrow("ENOENT");
+  });
+
+  test("that a crash has left behind is replaced, and one that somebody listens on is not", async () => {
+    const path = join(folder, "leasehold.sock");
+    const other = createServer().listen(path);
+    await new Promise((resolve) => void other.once("listening", resolve));
+    const ran = await command.run("serve", "--election", "e", "--http", `unix:${path}`);
+    expect(ran).toMatchObject({ exitCode: 78, stderr: expect.stringContaining(`cannot listen on ${path} (EADDRINUSE)`) });
+    // A link to the file keeps it when its server closes.
+    linkSync(path, `${path}.left`);
+    await new Promise((resolve) => void other.close(resolve));
+    renameSync(`${path}.left`, path);
+
+    await using sidecar = await started("--election", "e", "--http", `unix:${path}`);
+    expect(await status(sidecar.url, "/livez")).toBe(200);
+  });
+
+  test("is refused in a folder that others may enter", async () => {
+    const open = join(folder, "open");
+    mkdirSync(open);
+    chmodSync(open, 0o755);
+    const ran = await command.run("serve", "--election", "e", "--http", `unix:${open}/s`);
+    expect(ran).toMatchObject({ exitCode: 78, stderr: expect.stringContaining(`others may enter ${open} (mode 755)`) });
+  });
+});
+
+describe("mistakes", () => {
+  test.each([
+    [64, "no election is named", []],
+    [64, "error: unknown option '--elections'", ["--elections", "e"]],
+    [64, "Say 15s or 15ms.", ["--election", "e", "--lease", "15"]],
+    [78, "--http is '4040', which is no address", ["--election", "e", "--http", "4040"]],
+    [78, "--stall needs a token", ["--election", "e", "--stall", "1m"]],
+    [78, "cannot be read (ENOENT)", ["--election", "e", "--token-file", "/nowhere/token"]],
+    [78, "leaseDurationMs is 5", ["--election", "e", "--lease", "5ms"]],
+    [78, "election has the control character", ["--election", "a\nb"]],
+  ])("end with %i and one line: %s", async (exitCode, line, args) => {
+    const ran = await command.run("serve", ...args);
+    expect(ran.exitCode).toBe(exitCode);
+    expect(ran.stderr).toContain(line.replace(/^error: /, ""));
+    expect(ran.stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("an address that is taken is said", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => void other.once("listening", resolve));
+    const { port } = other.address() as { port: number };
+    const ran = await command.run("serve", "--election", "e", "--http", `127.0.0.1:${port}`);
+    expect(ran).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining(`cannot listen on 127.0.0.1:${port} (EADDRINUSE)`),
+    });
+    await new Promise((resolve) => void other.close(resolve));
+  });
+
+  test("a token with white space inside is none", async () => {
+    command.env["LEASEHOLD_TOKEN"] = "two words";
+    expect(await command.run("serve", "--election", "e")).toMatchObject({
+      exitCode: 78,
+      stderr: expect.not.stringContaining("two words"),
+    });
+  });
+});

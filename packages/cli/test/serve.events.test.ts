@@ -1,0 +1,96 @@
+import { get, type IncomingMessage } from "node:http";
+import { MemoryLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { ELECTION, Sidecar } from "./sidecar.ts";
+
+interface Sent {
+  readonly event: string;
+  readonly state: string;
+  readonly leader: string | undefined;
+}
+
+/** A reader of the events. */
+class Reader {
+  readonly #response: IncomingMessage;
+  #text = "";
+  #wake: () => void = () => {};
+
+  private constructor(response: IncomingMessage) {
+    this.#response = response;
+    response.setEncoding("utf8");
+    response.on("data", (chunk: string) => {
+      this.#text += chunk;
+      this.#wake();
+    });
+    // The server ends it.
+    response.on("error", () => {});
+  }
+
+  static async of(sidecar: Sidecar): Promise<Reader> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(`${sidecar.url}/events`, { agent: false }, resolve).once("error", reject);
+    });
+    expect(response.headers["content-type"]).toBe("text/event-stream");
+    return new Reader(response);
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** Waits until what has come matches. */
+  async until(pattern: RegExp): Promise<readonly Sent[]> {
+    while (!pattern.test(this.#text)) await new Promise<void>((resolve) => (this.#wake = resolve));
+    return this.#text
+      .split("\n\n")
+      .slice(0, -1)
+      .filter((message) => message.startsWith("event:"))
+      .map((message) => {
+        const [, event = "", data = ""] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
+        const { state, leader } = JSON.parse(data) as { state: string; leader: { candidateId: string } | null };
+        return { event, state, leader: leader?.candidateId };
+      });
+  }
+
+  leave(): void {
+    this.#response.destroy();
+  }
+}
+
+test("everything that happens is sent: first how things are, then each change, and each look", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  await using a = await new Sidecar("a", store, clock).start();
+  await using b = await new Sidecar("b", store, clock).start();
+  const reader = await Reader.of(b);
+  expect(await reader.until(/event: /)).toEqual([{ event: "change", state: "standby", leader: expect.anything() }]);
+
+  await clock.advance(6_000);
+  expect((await reader.until(/event: look/)).at(-1)).toEqual({ event: "look", state: "standby", leader: "a" });
+  a.stop();
+  await clock.advance(2_000);
+
+  const sent = await reader.until(/"state":"leading"/);
+  expect(sent.filter(({ event }) => event === "change").map(({ state, leader }) => `${state} ${leader ?? "nobody"}`)).toEqual([
+    "standby a",
+    "standby nobody",
+    "leading b",
+    "leading b",
+  ]);
+  reader.leave();
+});
+
+test("a silent election is not mistaken for a dead connection", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  await using a = await new Sidecar("a", store, clock, [ELECTION]).start();
+  const reader = await Reader.of(a);
+  await reader.until(/event: /);
+
+  await clock.advance(15_000);
+  await reader.until(/^:\n\n/m);
+
+  // Nothing is left to wake the process for once nobody reads.
+  reader.leave();
+});

@@ -1,0 +1,251 @@
+import { MemoryLeaseStore } from "@leasehold/core";
+import { MemoryRecordStore } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Connection } from "./polled-store.ts";
+import { ELECTION, Sidecar, TOKEN } from "./sidecar.ts";
+
+const LEASE_MS = 15_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+/** A leader and a standby, which each have a connection of their own. */
+async function pair(): Promise<
+  AsyncDisposable & { readonly a: Sidecar; readonly b: Sidecar; readonly toB: Connection; readonly toA: Connection }
+> {
+  const service = new MemoryRecordStore(clock);
+  const [toA, toB] = [new Connection(service), new Connection(service)];
+  const a = await new Sidecar("a", toA.store(clock), clock).start();
+  const b = await new Sidecar("b", toB.store(clock), clock).start();
+  // It has seen a renewal.
+  await clock.advance(LEASE_MS / 2);
+  return {
+    a,
+    b,
+    toA,
+    toB,
+    [Symbol.asyncDispose]: async () => {
+      await b[Symbol.asyncDispose]();
+      await a[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a load balancer's paths", () => {
+  test("are 200 on one side and 503 on the other", async () => {
+    await using world = await pair();
+    expect(await world.a.statuses("/leader", "/standby")).toEqual([200, 503]);
+    expect(await world.b.statuses("/leader", "/standby")).toEqual([503, 200]);
+  });
+
+  test.each(["GET", "HEAD", "OPTIONS"])("answer %s alike, without a Host header, too", async (method) => {
+    await using a = await new Sidecar("a", store, clock).start();
+    for (const setHost of [true, false]) {
+      const { status, body, headers } = await a.ask("/leader", { method, setHost });
+      expect([status, body !== ""]).toEqual([200, method === "GET"]);
+      expect((await a.ask("/standby", { method, setHost })).status).toBe(503);
+      expect(headers["allow"]).toBe(method === "OPTIONS" ? "GET, HEAD, OPTIONS" : undefined);
+    }
+  });
+
+  test("say at once that a leader is none which thaws after its lease", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    expect(await a.statuses("/leader", "/")).toEqual([200, 200]);
+    clock.freeze(LEASE_MS);
+    // No timer has run since.
+    expect(await a.statuses("/leader", "/")).toEqual([503, 503]);
+    expect((await a.ask("/metrics")).body).toContain(`leasehold_leader{election="${ELECTION}"} 0\n`);
+  });
+
+  test("send nobody to a leader that is ending", async () => {
+    const work = Promise.withResolvers<void>();
+    await using a = await new Sidecar("a", store, clock).start(undefined, () => work.promise);
+    a.stop();
+    expect(await a.statuses("/leader", "/readyz", "/livez")).toEqual([503, 503, 200]);
+    work.resolve();
+  });
+
+  test("and the name do not go on once a lease is over whose work goes on", async () => {
+    const work = Promise.withResolvers<void>();
+    const connection = new Connection(new MemoryRecordStore(clock));
+    await using a = await new Sidecar("a", connection.store(clock), clock).start(undefined, () => work.promise);
+    connection.isCut = true;
+    // The last look was less than a lease ago.
+    await clock.advance(14_000);
+    expect(await a.statuses("/leader", "/standby", "/")).toEqual([503, 503, 503]);
+    work.resolve();
+  });
+
+  test("send nobody to a standby that has not looked for a lease", async () => {
+    await using world = await pair();
+    world.toB.isCut = true;
+    await clock.advance(LEASE_MS - 2_500);
+    expect(await world.b.statuses("/standby")).toEqual([200]);
+    await clock.advance(5_000);
+    expect(await world.b.statuses("/standby", "/leader")).toEqual([503, 503]);
+  });
+});
+
+describe("GET /", () => {
+  test("is the name of the leader, as the leader-elector of Kubernetes answers", async () => {
+    await using world = await pair();
+    expect((await world.a.ask("/")).body).toBe('{"name":"a"}\n');
+    expect((await world.b.ask("/")).body).toBe('{"name":"a"}\n');
+  });
+
+  test("is empty where nobody leads, and 503 where nobody here can tell", async () => {
+    await using world = await pair();
+    const standingBack = world.a.candidates[0]?.elector.resign();
+    await clock.runUntil(standingBack ?? Promise.resolve());
+    expect((await world.a.ask("/")).body).toBe('{"name":""}\n');
+    // It knows of a leader, and not yet whether that still leads.
+    await using c = await new Sidecar("c", world.toB.store(clock), clock).start();
+    await clock.advance(LEASE_MS);
+    world.toA.isCut = true;
+    world.toB.isCut = true;
+    await clock.advance(2 * LEASE_MS);
+    expect([...(await world.a.statuses("/")), ...(await world.b.statuses("/")), ...(await c.statuses("/"))]).toEqual([
+      503, 503, 503,
+    ]);
+  });
+
+  test("does not repeat an old name: a leader whom a newcomer finds may be dead", async () => {
+    await using world = await pair();
+    world.toA.isCut = true;
+    await using c = await new Sidecar("c", world.toB.store(clock), clock).start();
+    expect((await c.ask("/")).status).toBe(503);
+  });
+});
+
+describe("probes", () => {
+  test("do not mind the store's being away, nor that another leads", async () => {
+    await using world = await pair();
+    expect(await world.b.statuses("/livez", "/readyz")).toEqual([200, 200]);
+    world.toB.isCut = true;
+    await clock.advance(10 * LEASE_MS);
+    expect(await world.b.statuses("/livez", "/readyz")).toEqual([200, 200]);
+  });
+
+  test("say that a campaign is dead whose looks neither end nor fail", async () => {
+    const hanging = new Connection(new MemoryRecordStore(clock)).store(clock);
+    hanging.read = () => new Promise(() => {});
+    const a = await new Sidecar("a", hanging, clock).start();
+    await clock.advance(10_000);
+    expect(await a.statuses("/livez")).toEqual([200]);
+    await clock.advance(10_000);
+    expect(await a.statuses("/livez", "/readyz")).toEqual([503, 503]);
+  });
+
+  test("say that an overrun stands, until it is over", async () => {
+    const work = Promise.withResolvers<void>();
+    await using a = await new Sidecar("a", store, clock, [ELECTION], { drainTimeoutMs: 1_000 }).start(
+      undefined,
+      () => work.promise,
+    );
+    void a.candidates[0]?.elector.resign();
+    await clock.advance(500);
+    expect(await a.statuses("/livez")).toEqual([200]);
+    await clock.advance(1_000);
+    expect(await a.statuses("/livez")).toEqual([503]);
+    work.resolve();
+    await clock.advance(100);
+    expect(await a.statuses("/livez")).toEqual([200]);
+  });
+});
+
+describe("several elections", () => {
+  test("have paths of their own, and the bare ones are gone", async () => {
+    await using a = await new Sidecar("a", store, clock, ["one", "né/ß <b>"]).start();
+    expect(await a.statuses("/", "/leader", "/standby", "/livez", "/readyz", "/metrics", "/elections")).toEqual([
+      404, 404, 404, 200, 200, 200, 200,
+    ]);
+    const odd = `/elections/${encodeURIComponent("né/ß <b>")}`;
+    expect(await a.statuses("/elections/one/leader", `${odd}/leader`, `${odd}/standby`)).toEqual([200, 200, 503]);
+    expect((await a.ask(odd)).json).toMatchObject({ election: "né/ß <b>", leading: true });
+    expect(await a.statuses("/elections/two", "/elections/%ff", "/elections/one/other", "/elections/")).toEqual([
+      404, 404, 404, 404,
+    ]);
+    expect((await a.post("/resign")).status).toBe(404);
+    expect((await a.post("/elections/one/checkpoint")).status).toBe(204);
+    expect(a.checkpoints).toEqual(["one"]);
+  });
+
+  test("and one alone are described", async () => {
+    await using world = await pair();
+    expect((await world.b.ask("/elections")).json).toEqual({
+      elections: [
+        {
+          election: ELECTION,
+          candidateId: "b",
+          state: "standby",
+          leading: false,
+          leader: { candidateId: "a", term: 1 },
+          known: true,
+          validForMs: 0,
+          leaseAgeMs: expect.any(Number),
+          leaseDurationMs: LEASE_MS,
+          changedMs: LEASE_MS / 2 + 100,
+          terms: [{ term: 1, candidateId: "a", sinceMs: LEASE_MS / 2 + 100 }],
+          alive: true,
+          store: { lastContactAgeMs: expect.any(Number) },
+        },
+      ],
+    });
+  });
+});
+
+describe("changes", () => {
+  test("are made with the token alone", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    expect((await a.ask("/resign", { method: "POST" })).status).toBe(401);
+    expect((await a.post("/resign", { origin: "http://evil.example" })).status).toBe(403);
+    expect(await a.statuses("/leader")).toEqual([200]);
+
+    expect((await a.post("/checkpoint")).status).toBe(204);
+    const resigned = a.post("/resign");
+    await clock.runUntil(resigned);
+    expect(await resigned).toMatchObject({ status: 200, json: { resigned: 1 } });
+    expect(await a.statuses("/leader")).toEqual([503]);
+    expect((await a.post("/resign")).status).toBe(409);
+    expect((await a.post("/checkpoint")).status).toBe(409);
+  });
+
+  test("take POST, and no other method or path", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    expect((await a.ask("/resign")).headers["allow"]).toBe("POST");
+    expect((await a.ask("/resign")).status).toBe(405);
+    expect((await a.post("/leader")).headers["allow"]).toBe("GET, HEAD, OPTIONS");
+    expect((await a.ask("/leader", { method: "DELETE", headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(405);
+    expect((await a.post("/elsewhere")).status).toBe(404);
+  });
+});
+
+describe("every answer", () => {
+  test("says what a browser may do with it, and allows no other site anything", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    for (const path of ["/", "/leader", "/elections", "/metrics", "/dashboard.js", "/nothing"]) {
+      const { headers } = await a.ask(path, { headers: { origin: a.url } });
+      expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/);
+      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cache-control": "no-store" });
+      expect(Object.keys(headers).filter((name) => /^access-control|cookie/.test(name))).toEqual([]);
+    }
+  });
+
+  test("is refused to a host that is not served here", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    expect((await a.ask("/elections", { headers: { host: "evil.example" } })).status).toBe(403);
+  });
+
+  test("is the page where the root is asked for HTML", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    const { headers, body } = await a.ask("/", { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+    expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(body).toContain("<!doctype html>");
+  });
+});

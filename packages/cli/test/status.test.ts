@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+/** A leader that has renewed for the last time just now. */
+async function lead(
+  { store }: Pick<CapturedCommand, "store">,
+  election: string,
+  candidateId: string,
+  value?: string,
+): Promise<void> {
+  const request = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+  const { acquired } = await store.acquire({ election, candidateId, value, ...request });
+  expect(acquired).toBe(true);
+}
+
+test("status shows who leads, for how long the lease has not been renewed, and what keeps candidates out", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "billing", "worker-1", "http://one\u001b[2J");
+  await lead(command, "mail", "worker-2");
+  await command.clock.advance(3_200);
+  await command.store.break("mail", { reason: "it hangs" });
+  const { stdout, stderr, exitCode } = await command.run("status", "billing", "mail");
+  expect(stdout).toBe(
+    [
+      "ELECTION  STATE   TERM  LEADER    VALUE                AGE            NOTE",
+      "billing   held    1     worker-1  http://one\\u{1b}[2J  3.2 s of 15 s",
+      "mail      ending  1     worker-2                       3.2 s of 15 s  broken: it hangs",
+      "",
+    ].join("\n"),
+  );
+  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+});
+
+test("its exit code tells a script whether every election is led", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "led", "worker-1");
+  await lead(command, "dead", "worker-2");
+  expect((await command.run("status", "led", "dead")).exitCode).toBe(0);
+  await command.clock.advance(10_000);
+  await command.store.break("led", { reason: "no", immediate: true });
+  await lead(command, "led", "worker-3");
+  await command.clock.advance(10_000);
+  expect((await command.run("status", "led", "dead")).exitCode).toBe(3);
+  expect((await command.run("status", "led")).exitCode).toBe(0);
+});
+
+test("of a name that nobody has ever led it says so, since it may be mistyped", async () => {
+  const ran = await new CapturedCommand().run("status", "biling");
+  expect(ran).toMatchObject({
+    exitCode: 3,
+    stderr: "leasehold: nobody has ever led 'biling' in this store; is that its name?\n",
+  });
+  expect(ran.stdout).toContain("vacant  0");
+});
+
+test("the election may come from the environment or an option, and is needed", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "billing", "worker-1");
+  expect(await command.run("status")).toMatchObject({
+    exitCode: 64,
+    stderr: "leasehold: no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.\n",
+  });
+  expect((await command.run("status", "--election", "billing")).exitCode).toBe(0);
+  command.env["LEASEHOLD_ELECTION"] = "billing";
+  expect((await command.run("status")).exitCode).toBe(0);
+  expect((await command.run("status", "a\u0000b")).exitCode).toBe(78);
+  expect((await command.run("status", "one", "--election", "other")).exitCode).toBe(64);
+});
+
+test("programs get JSON, in milliseconds", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "billing", "worker-1");
+  await command.clock.advance(3_200);
+  const { stdout } = await command.run("status", "billing", "mail", "--json");
+  expect(JSON.parse(stdout)).toEqual([
+    {
+      election: "billing",
+      state: "held",
+      term: 1,
+      holder: "worker-1",
+      ageMs: [3_200, 3_200],
+      leaseDurationMs: 15_000,
+      bar: { kind: "lease" },
+    },
+    { election: "mail", state: "vacant", term: 0 },
+  ]);
+});
+
+test("colours are for terminals, where nobody has said NO_COLOR", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "billing", "worker-1");
+  const isColoured = async (): Promise<boolean> => (await command.run("status", "billing")).stdout.includes("\u001b[32mbilling");
+  expect(await isColoured()).toBe(false);
+  command.isTerminal = true;
+  expect(await isColoured()).toBe(true);
+  command.env["NO_COLOR"] = "1";
+  expect(await isColoured()).toBe(false);
+  command.env["NO_COLOR"] = "";
+  command.env["TERM"] = "dumb";
+  expect(await isColoured()).toBe(false);
+});
+
+test("where one look cannot tell, --wait goes on looking until it can", async () => {
+  const command = new CapturedCommand();
+  await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
+  expect(await command.run("status", "billing")).toMatchObject({ exitCode: 4 });
+  expect(command.stdout).toContain("unknown");
+  expect(await command.run("status", "billing", "--wait", "5s")).toMatchObject({ exitCode: 4 });
+  const begunMs = command.clock.monotonicMs();
+  expect(await command.run("status", "billing", "--wait", "1m")).toMatchObject({ exitCode: 3 });
+  expect(command.clock.monotonicMs() - begunMs).toBeLessThan(16_000);
+});
+
+test("a stop ends the wait with what is known", async () => {
+  const command = new CapturedCommand();
+  await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
+  const begunMs = command.clock.monotonicMs();
+  command.clock.setTimer(() => command.stop.abort(), 3_000);
+  expect(await command.run("status", "billing", "--wait", "1m")).toMatchObject({ exitCode: 4 });
+  expect(command.clock.monotonicMs() - begunMs).toBe(3_000);
+});
+
+test("a store that fails is exit code 69, and says what to do", async () => {
+  const command = new CapturedCommand();
+  command.failsWith("STORE_DENIED");
+  expect(await command.run("status", "billing")).toMatchObject({
+    exitCode: 69,
+    stdout: "",
+    stderr: "leasehold: STORE_DENIED of old.\n",
+  });
+});

@@ -1,0 +1,77 @@
+import { MemoryLeaseStore } from "@leasehold/core";
+import { expect, test } from "vitest";
+import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
+
+const PLACE = {
+  env: { AZURE: "AccountName=acc;AccountKey=a2V5;EndpointSuffix=core.windows.net;DefaultEndpointsProtocol=https" },
+  workingDirectory: "/",
+};
+
+test.for([
+  ["sqlite:///tmp/leasehold-never-written.db", "sqlite"],
+  ["postgres://me:p%40ss@127.0.0.1:1/db?sslmode=disable", "postgres"],
+  ["mysql://me:p%40ss@127.0.0.1:1/db", "mysql"],
+  ["dynamodb://Table_1.x?region=eu-west-1&endpoint=http://127.0.0.1:1", "dynamodb"],
+  ["firestore://project/leases?database=other&endpoint=http://127.0.0.1:1", "firestore"],
+  ["azure-blob://acc/container", "azure-blob"],
+  ["azure-blob://acc/container?endpoint=https://acc.blob.core.chinacloudapi.cn", "azure-blob"],
+  ["azure-blob://acc/container?connection-string-env=AZURE", "azure-blob"],
+] as const)("%s opens a store of %s, and asks it nothing", async ([url, name]) => {
+  await using store = await openStoreUrl(url, PLACE);
+  expect(store.name).toBe(name);
+});
+
+test.for([
+  ["nonsense", "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, sqlite, postgres, postgresql, mysql."],
+  ["etcd://host:2379", "no store has the scheme 'etcd:'; there are azure-blob, dynamodb,"],
+  ["constructor://x", "no store has the scheme 'constructor:'"],
+  ["sqlite:app.db", "the store's URL cannot be read."],
+  ["sqlite://app.db", "a URL of sqlite: has three slashes and an absolute path"],
+  ["sqlite:///", "a URL of sqlite: has three slashes and an absolute path"],
+  ["sqlite:///a.db?mode=ro", "a URL of sqlite: has no parameter 'mode'; it has none."],
+  ["dynamodb://", "a URL of dynamodb: names a table"],
+  ["dynamodb://table/other", "a URL of dynamodb: names a table"],
+  ["dynamodb://table?regoin=x", "a URL of dynamodb: has no parameter 'regoin'; there are region, endpoint."],
+  ["dynamodb://table?region=a&region=b", "the store's URL (dynamodb) has the parameter 'region' twice."],
+  ["firestore://project", "a URL of firestore: names a project and a collection"],
+  ["firestore://project/leases?endpoint=127.0.0.1:8080", "endpoint is the URL of a server"],
+  ["azure-blob://acc", "a URL of azure-blob: names an account and a container"],
+  ["azure-blob://acc/a/b", "a URL of azure-blob: names an account and a container"],
+  ["azure-blob://acc/c?endpoint=https://x&connection-string-env=Y", "has endpoint or connection-string-env, and not both."],
+  ["postgres:///db", "a URL of postgres: names a host and a database"],
+  ["postgres://one,two/db", "a URL of postgres: names one host, the primary; this one names several."],
+  ["mysql://me:pa55/word@host/db", "the store's URL cannot be read."],
+  ["mysql://me:pa55?word@host/db", "the store's URL cannot be read."],
+  ["mysql://me:pa55#word@host/db", "the store's URL cannot be read."],
+  ["mysql://me:pa55%zz@host/db", "the store's URL has a % that is not followed by two hexadecimal digits"],
+] as const)("%s is refused before its package is loaded", ([url, message]) => {
+  expect(() => checkStoreUrl(url)).toThrow(message);
+  expect(() => checkStoreUrl(url)).not.toThrow("pa55");
+});
+
+test.for([
+  ["azure-blob://acc/container?connection-string-env=NOT_SET", "names the variable NOT_SET, which is not set"],
+  [
+    "azure-blob://other/container?connection-string-env=AZURE",
+    "names the account other, and the connection string in AZURE is for acc",
+  ],
+  ["dynamodb://t?region=eu-west-1", "tableName"],
+] as const)("%s is refused by what the environment or its package says", async ([url, message]) => {
+  await expect(openStoreUrl(url, PLACE)).rejects.toThrow(message);
+});
+
+test("a password is for a variable or a file, and never for an argument", () => {
+  for (const url of ["mysql://me:pa55@host/db", "postgres://me:pa55@host/db", "postgres://host/db?password=pa55"]) {
+    expect(checkStoreUrl(url)).toBe(url);
+    expect(() => checkStoreUrl(url, { isArgument: true })).toThrow(/^the store's URL has a password/);
+  }
+  expect(checkStoreUrl("mysql://me@host/db", { isArgument: true })).toBe("mysql://me@host/db");
+});
+
+test("memory: is for programs, a store of its own each time", async () => {
+  await using one = await storeFromUrl("memory:");
+  await using other = await storeFromUrl("memory:");
+  expect(one).toBeInstanceOf(MemoryLeaseStore);
+  expect(one).not.toBe(other);
+  expect(() => checkStoreUrl("memory:")).toThrow("is for programs");
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+
+/** Lets one candidate lead and release, and another one lead and die. */
+async function twoTerms({ clock, store, stop }: CapturedCommand): Promise<void> {
+  const first = await store.acquire({ election: "billing", candidateId: "one", value: "http://one", ...REQUEST });
+  await clock.advance(1_000);
+  if (first.acquired) await store.release(first.lease, { timeoutMs: 1_000 });
+  await clock.advance(1_000);
+  await store.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+  await clock.advance(20_000);
+  stop.abort();
+}
+
+test("watch prints a line for each change, until it is told to end", async () => {
+  const command = new CapturedCommand();
+  const watching = command.start("watch", "billing");
+  await command.untilLoaded();
+  await twoTerms(command);
+  const { exitCode, stdout, stderr } = await watching;
+  const lines = stdout.trim().split("\n");
+  expect(lines.map((line) => line.replace(/^\S+Z {2}/, ""))).toEqual([
+    "nobody leads",
+    "one leads, term 1, value http://one",
+    "nobody leads",
+    "two leads, term 2",
+    "nobody leads",
+  ]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+});
+
+test("programs get an object a line", async () => {
+  const command = new CapturedCommand();
+  const watching = command.start("watch", "billing", "--json");
+  await command.untilLoaded();
+  await twoTerms(command);
+  const lines = (await watching).stdout.trim().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as { leader: unknown }).leader)).toEqual([
+    null,
+    { candidateId: "one", term: 1, value: "http://one", state: "held" },
+    null,
+    { candidateId: "two", term: 2, state: "held" },
+    null,
+  ]);
+});
+
+test("an outage is told once on stderr, and outlived", async () => {
+  const command = new CapturedCommand();
+  const answers = command.failsWith("STORE_UNAVAILABLE");
+  const watching = command.start("watch", "billing");
+  await command.untilLoaded();
+  await command.clock.advance(5_000);
+  answers();
+  await twoTerms(command);
+  const { stdout, stderr } = await watching;
+  expect(stderr).toMatch(/^leasehold: STORE_UNAVAILABLE of old\..*\n/);
+  expect(stdout).toContain("one leads, term 1");
+});
+
+test("it says of a leader that it is ending, and of one that may be dead that nobody knows", async () => {
+  const command = new CapturedCommand();
+  const leads = command.usesStoreWithoutClock();
+  await leads.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  const watching = command.start("watch", "billing");
+  await command.untilLoaded();
+  // A renewal that it has seen.
+  await leads.break("billing", { reason: "it hangs", immediate: true });
+  await leads.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+  await command.clock.advance(3_000);
+  await leads.break("billing", { reason: "it hangs" });
+  await command.clock.advance(3_000);
+  command.stop.abort();
+  const { stdout } = await watching;
+  expect(stdout).toContain("one has led last, and may lead, term 1\n");
+  expect(stdout).toContain("two leads, term 2\n");
+  expect(stdout).toContain("two is ending, term 2\n");
+});

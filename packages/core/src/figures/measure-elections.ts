@@ -1,0 +1,121 @@
+import {
+  EVENT_CHANNEL,
+  LOOK_CHANNEL,
+  RENEWAL_CHANNEL,
+  type ElectorHandle,
+  type PublishedEvent,
+  type PublishedLook,
+  type PublishedRenewal,
+} from "../election/elector-channels.ts";
+import { withoutOccurrence } from "../occurrences/occurrence.ts";
+import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnostics.ts";
+import { isLeaseholdError } from "../reporting/errors.ts";
+import { Leaderless } from "./leaderless.ts";
+
+/** Where figures are kept. Occurrences of a schedule come under the name of the schedule. */
+export interface ElectionMeters {
+  /**
+   * A candidate of this process began to lead (`elected`), or its leadership began to end: the `reason` of the error with which
+   * its signal aborted, `settled` where its task ended by itself, `stopped` for any other reason of the caller's.
+   */
+  transition(election: string, reason: string): void;
+  /** A renewal ended; the outcome is as on the channel of renewals. */
+  renewal(election: string, durationMs: number, outcome: string): void;
+  /**
+   * A candidate of this process took over. `durationMs` is how long it saw nobody lead: since the last renewal that it saw of a
+   * leader that died, or since its last look at one that released.
+   */
+  takeover(election: string, durationMs: number): void;
+  /** A task was still pending when its time was up. */
+  overrun(election: string): void;
+  /** A request to a store ended. */
+  request(request: StoreRequest): void;
+}
+
+/** One election in which this process has candidates, at this very moment. */
+export interface MeasuredElection {
+  readonly election: string;
+  /** One of them leads. */
+  readonly isLeader: boolean;
+  /** For how much longer that is valid without another renewal; 0 where none leads. */
+  readonly remainingMs: number;
+}
+
+/** What goes on until it is stopped. */
+export interface Measurement {
+  /** Computes from the clocks, for every election of which anything was published since this began. */
+  elections(): readonly MeasuredElection[];
+  stop(): void;
+}
+
+/**
+ * Measures every elector of this process from now on, by the diagnostics channels: what metrics of any kind are made of. It keeps
+ * no elector alive, and counts no candidate and no term by its name: those would be labels without a bound.
+ */
+export function measureElections(meters: ElectionMeters): Measurement {
+  const electors = new Set<WeakRef<ElectorHandle>>();
+  const gone = new FinalizationRegistry<WeakRef<ElectorHandle>>((elector) => void electors.delete(elector));
+  const leaderless = new WeakMap<WeakRef<ElectorHandle>, Leaderless>();
+  const of = (elector: WeakRef<ElectorHandle>): Leaderless => {
+    const known = leaderless.get(elector);
+    if (known) return known;
+    const handle = elector.deref();
+    if (handle) gone.register(handle, elector);
+    const made = new Leaderless();
+    electors.add(elector);
+    leaderless.set(elector, made);
+    return made;
+  };
+  const onEvent = (published: PublishedEvent): void => {
+    const { name, event, elector, monotonicMs } = published;
+    const election = withoutOccurrence(event.election);
+    const gap = of(elector);
+    if (name === "startedLeading") {
+      const lastedMs = gap.lastedMs(monotonicMs);
+      gap.leads(monotonicMs);
+      meters.transition(election, "elected");
+      if (lastedMs !== undefined) meters.takeover(election, lastedMs);
+    } else if (name === "renewed") gap.leads(monotonicMs);
+    else if (name === "ending") meters.transition(election, reasonOf(event.reason));
+    else if (name === "stoppedLeading") {
+      if (event.reason === undefined) meters.transition(election, "settled");
+      if (event.released) gap.released(monotonicMs);
+    } else if (name === "overrun") meters.overrun(election);
+  };
+  const onLook = ({ elector, snapshot, monotonicMs }: PublishedLook): void => of(elector).saw(snapshot, monotonicMs);
+  const onRenewal = ({ election, durationMs, outcome }: PublishedRenewal): void =>
+    meters.renewal(withoutOccurrence(election), durationMs, outcome);
+  const onRequest = (request: StoreRequest): void =>
+    meters.request({ ...request, election: withoutOccurrence(request.election) });
+  const stops = [
+    listen(EVENT_CHANNEL, onEvent),
+    listen(LOOK_CHANNEL, onLook),
+    listen(RENEWAL_CHANNEL, onRenewal),
+    listen(REQUEST_CHANNEL, onRequest),
+  ];
+  return {
+    elections: () => measured(electors),
+    stop: () => {
+      for (const stop of stops) stop();
+      electors.clear();
+    },
+  };
+}
+
+function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[] {
+  const remaining = new Map<string, number>();
+  for (const reference of electors) {
+    const elector = reference.deref();
+    if (!elector) continue;
+    const election = withoutOccurrence(elector.election);
+    remaining.set(election, Math.max(remaining.get(election) ?? 0, elector.health().validForMs));
+  }
+  return [...remaining].map(([election, remainingMs]) => ({ election, isLeader: remainingMs > 0, remainingMs }));
+}
+
+function reasonOf(error: Error): string {
+  const { reason } = error as { readonly reason?: unknown };
+  return (isLeaseholdError(error, "LEASE_LOST") || isLeaseholdError(error, "LEADERSHIP_ENDED")) && typeof reason === "string"
+    ? reason
+    : "stopped";
+}

@@ -1,0 +1,50 @@
+import type { LogAttributes } from "./logger.ts";
+
+/** The namespace of every metric on CloudWatch. */
+export const METRICS_NAMESPACE = "Leasehold";
+/** The dimension whose value is the election's name. */
+export const ELECTION_DIMENSION = "Election";
+
+/** The texts that CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
+const DIMENSION_VALUE = /^(?=.*[!-~])[ -~]{1,255}$/;
+
+/** Metrics of one instant. */
+export interface MetricLine {
+  readonly wallMs: number;
+  /** The one dimension: each value of it is a metric of its own, to be paid for. */
+  readonly dimension: readonly [name: string, value: string];
+  readonly metrics: readonly Metric[];
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly unit: "Count" | "None";
+  readonly value: number;
+}
+
+/** Reports whether CloudWatch takes this text as the value of a dimension. */
+export function isDimensionValue(text: string): boolean {
+  return DIMENSION_VALUE.test(text);
+}
+
+/**
+ * Returns the fields that make a line of JSON one of CloudWatch's embedded metric format; it may have others beside them.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+ */
+export function metricFields({ wallMs, dimension, metrics }: MetricLine): LogAttributes {
+  const [name, value] = dimension;
+  return {
+    _aws: {
+      Timestamp: Math.floor(wallMs),
+      CloudWatchMetrics: [
+        {
+          Namespace: METRICS_NAMESPACE,
+          Dimensions: [[name]],
+          Metrics: metrics.map((metric) => ({ Name: metric.name, Unit: metric.unit })),
+        },
+      ],
+    },
+    [name]: value,
+    ...Object.fromEntries(metrics.map((metric) => [metric.name, metric.value])),
+  };
+}

@@ -1,0 +1,53 @@
+import type { LeaseSnapshot, LeaseState } from "@leasehold/core";
+import { expect, test } from "vitest";
+import { Leaderless } from "../src/figures/leaderless.ts";
+
+function snapshot(state: LeaseState, ageMs?: number): LeaseSnapshot {
+  const holder = state === "vacant" ? {} : { holder: "other" };
+  return { election: "e", state, term: 1, ...holder, ...(ageMs === undefined ? {} : { ageMs: [ageMs, ageMs] }) };
+}
+
+test("who saw no leader cannot tell", () => {
+  const leaderless = new Leaderless();
+  expect(leaderless.lastedMs(1_000)).toBeUndefined();
+  leaderless.saw(undefined, 1_000);
+  leaderless.saw(snapshot("vacant"), 2_000);
+  leaderless.saw(snapshot("expired", 60_000), 3_000);
+  expect(leaderless.lastedMs(4_000)).toBeUndefined();
+});
+
+test("a leader that released led until the last look that showed it", () => {
+  const leaderless = new Leaderless();
+  leaderless.saw(snapshot("held", 0), 1_000);
+  leaderless.saw(snapshot("held", 2_000), 3_000);
+  leaderless.saw(snapshot("vacant"), 5_000);
+  leaderless.saw(snapshot("vacant"), 7_000);
+  expect(leaderless.lastedMs(8_000)).toBe(5_000);
+});
+
+test("a leader that died led until its last renewal, whatever is known of the age then", () => {
+  const leaderless = new Leaderless();
+  leaderless.saw(snapshot("held", 0), 1_000);
+  // A lower bound of the age may be lower than before, and shows no older renewal.
+  leaderless.saw(snapshot("held", 4_500), 5_000);
+  leaderless.saw(snapshot("expired"), 16_500);
+  expect(leaderless.lastedMs(17_000)).toBe(16_000);
+});
+
+test("a leader that came after a release begins anew", () => {
+  const leaderless = new Leaderless();
+  leaderless.saw(snapshot("held", 0), 1_000);
+  leaderless.saw(snapshot("vacant"), 5_000);
+  leaderless.saw(snapshot("held", 0), 7_000);
+  leaderless.saw(snapshot("expired"), 23_000);
+  expect(leaderless.lastedMs(23_000)).toBe(16_000);
+});
+
+test("one's own leadership lasts until it is released, or until one's last renewal", () => {
+  const leaderless = new Leaderless();
+  leaderless.leads(1_000);
+  leaderless.leads(6_000);
+  expect(leaderless.lastedMs(30_000)).toBe(24_000);
+  leaderless.released(8_000);
+  expect(leaderless.lastedMs(9_000)).toBe(1_000);
+});

@@ -1,0 +1,78 @@
+import { ConfigurationError, systemClock, type Clock, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
+import { checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
+import type { GateOptions } from "./options.ts";
+import type { Platform } from "./platform.ts";
+import { timeBudget, type TimeBudget, type TimeBudgetOptions } from "./time-budget.ts";
+
+/** One invocation on its way through the gate. */
+export interface Invocation<Args> {
+  readonly args: Args;
+  readonly election: string;
+  readonly candidateId: string | undefined;
+  /** What names the request, the same at each of its deliveries. */
+  readonly delivery: string | undefined;
+  /** The instants until which it waits for its turn, its signal aborts, and the platform ends it all, by the monotonic clock. */
+  readonly waitEndMs: number;
+  readonly endMs: number;
+  readonly platformEndMs: number;
+}
+
+/** The options that its event has a say in. */
+type InvocationOptions<Args extends readonly unknown[]> = TimeBudgetOptions &
+  Pick<GateOptions<Args, LeaseStore, unknown>, "election" | "delivery" | "waitMs" | "clock">;
+
+/** @throws {ConfigurationError} for what its event makes of the options, before any request. */
+export function begin<Args extends readonly unknown[]>(
+  platform: Platform<Args>,
+  options: InvocationOptions<Args>,
+  capabilities: LeaseStoreCapabilities,
+  args: Args,
+): Invocation<Args> {
+  const { clock = systemClock, waitMs = 0 } = options;
+  const election = typeof options.election === "function" ? options.election(...args) : options.election;
+  checkName("election", election);
+  const remainingMs = platform.remainingMs(...args);
+  const { workMs } = timeBudget(remainingMs, options, capabilities);
+  if (waitMs >= workMs) {
+    throw new ConfigurationError(
+      `waitMs is ${waitMs}, and this invocation has ${Math.round(workMs)} ms in all: no time would be left to work in. Lower waitMs, or raise the function's timeout.`,
+      { election },
+    );
+  }
+  const nowMs = clock.monotonicMs();
+  return {
+    args,
+    election,
+    candidateId: label(platform.candidateId?.(...args)),
+    delivery: deliveryName(platform, options, args),
+    waitEndMs: nowMs + waitMs,
+    endMs: nowMs + workMs,
+    platformEndMs: nowMs + remainingMs,
+  };
+}
+
+/** Returns the budget of what is left of an invocation: a lease for all of it would outlast a crash for too long. */
+export function budgetNow(
+  { platformEndMs }: Invocation<unknown>,
+  options: TimeBudgetOptions,
+  capabilities: LeaseStoreCapabilities,
+  clock: Clock,
+): TimeBudget {
+  return timeBudget(platformEndMs - clock.monotonicMs(), options, capabilities);
+}
+
+function deliveryName<Args extends readonly unknown[]>(
+  platform: Platform<Args>,
+  { delivery }: InvocationOptions<Args>,
+  args: Args,
+): string | undefined {
+  const told = delivery ? delivery(...args) : label(platform.delivery?.(...args));
+  if (!delivery && !told) return undefined;
+  checkName("delivery", told);
+  return told;
+}
+
+/** Returns a label that any store takes: the text may come from a request. Of a long one, its end tells it from others. */
+function label(text: string | undefined): string | undefined {
+  return text?.replace(/[^\x20-\x7e]/g, "?").slice(-MAX_NAME_BYTES);
+}

@@ -1,0 +1,195 @@
+import {
+  ConfigurationError,
+  Elector,
+  UnsupportedError,
+  type LeaseStore,
+  type OccurrenceStore,
+  type Reservation,
+} from "@leasehold/core";
+import {
+  checkName,
+  checkOptions,
+  checkRetention,
+  checkValue,
+  DEFAULT_RETENTION_MS,
+  duration,
+  occurrencesOf,
+} from "@leasehold/core/provider";
+import { checkCatchUp } from "./catch-up.ts";
+import { DELIVERY_BYTES } from "./claim-value.ts";
+import type { AnyOptions, ExclusiveOptions, OncePerTickOptions, StickyOptions } from "./options.ts";
+import { timeBudget } from "./time-budget.ts";
+
+/** Each option of each gate, by name. */
+const OPTIONS: Readonly<Record<keyof Everything, true>> = {
+  gate: true,
+  store: true,
+  election: true,
+  onStandby: true,
+  waitMs: true,
+  onUnavailable: true,
+  onClaimed: true,
+  delivery: true,
+  shutdownMarginMs: true,
+  leaseDurationMs: true,
+  minimumHoldMs: true,
+  renewal: true,
+  value: true,
+  signal: true,
+  logger: true,
+  clock: true,
+  group: true,
+  periodMs: true,
+  missedTicks: true,
+  occurrence: true,
+  retentionMs: true,
+  catchUp: true,
+};
+
+type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
+
+const DEFAULT_MISSED_TICKS = 2;
+/** The time of an invocation, and the name of an election that each of them names, that options are tried on. */
+const SAMPLE_MS = 60_000;
+const SAMPLE_ELECTION = "election";
+const OTHERS_OPTIONS = {
+  sticky: ["group", "periodMs", "missedTicks"],
+  oncePerTick: ["occurrence", "retentionMs", "catchUp"],
+} as const;
+
+/**
+ * @param platformOptions the names of those that one platform adds.
+ * @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery.
+ */
+export function checkGateOptions(options: AnyOptions, platformOptions: readonly string[]): void {
+  const itsOwn = Object.fromEntries(platformOptions.map((name) => [name, true as const]));
+  checkOptions("onlyAsLeader", options, { ...OPTIONS, ...itsOwn });
+  const { store, election, gate = "exclusive" } = options;
+  if (typeof store?.acquire !== "function" || typeof store.capabilities !== "object") {
+    throw new ConfigurationError("onlyAsLeader needs a store: a LeaseStore, for instance new DynamoDBLeaseStore({ tableName }).");
+  }
+  const named = nameOf(election);
+  const { name, capabilities } = store;
+  if (capabilities.expiry === "observed" && !capabilities.storeClock) {
+    throw new UnsupportedError(
+      `${name} has no clock that shows how old a lease is: a function, which remembers nothing, could never replace an invocation that died.`,
+      { election: named },
+    );
+  }
+  oneOf("onUnavailable", options.onUnavailable, ["throw", "skip"]);
+  oneOf("onClaimed", options.onClaimed, ["throw", "skip"]);
+  oneOf("renewal", options.renewal, ["checkpoint", "background"]);
+  if (options.waitMs !== undefined) duration("waitMs", options.waitMs, 0);
+  if (options.shutdownMarginMs !== undefined) duration("shutdownMarginMs", options.shutdownMarginMs, 0);
+  if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
+    throw new ConfigurationError("onStandby must be a function from { reason, leader } to what is returned.");
+  }
+  if (options.delivery !== undefined && typeof options.delivery !== "function") {
+    throw new ConfigurationError("delivery must be a function from the handler's arguments to what names the request.");
+  }
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw new ConfigurationError("signal is not an AbortSignal.", { election: named });
+  }
+  if (options.gate === "sticky") checkSticky(options);
+  else if (options.gate === "oncePerTick") checkOncePerTick(options);
+  else checkExclusive(options, gate);
+  checkElector(options);
+}
+
+/** Returns a store of the leases of the invocations: the elections', or that of one's occurrences. */
+export function leasesOf(options: AnyOptions): LeaseStore {
+  return options.gate === "oncePerTick" ? occurrencesFor(options, nameOf(options.election) ?? SAMPLE_ELECTION) : options.store;
+}
+
+/** Returns the occurrences of an election. @throws {UnsupportedError} if the store keeps none. */
+export function occurrencesFor(
+  options: Pick<OncePerTickOptions<never, LeaseStore, unknown>, "store" | "retentionMs">,
+  election: string,
+): OccurrenceStore {
+  const { store, retentionMs = DEFAULT_RETENTION_MS } = options;
+  return occurrencesOf(store, election, retentionMs, "the gate 'oncePerTick'");
+}
+
+/** Returns the election's name; `undefined` where each delivery has one of its own. @throws {ConfigurationError} if it is neither. */
+function nameOf(election: unknown): string | undefined {
+  if (typeof election === "function") return undefined;
+  checkName("election", election);
+  return election;
+}
+
+/** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
+function checkElector(options: AnyOptions): void {
+  const store = leasesOf(options);
+  const { election, value, renewal, logger, clock, shutdownMarginMs = 0 } = options;
+  const { minimumHoldMs } = options as { minimumHoldMs?: number };
+  if (minimumHoldMs !== undefined) duration("minimumHoldMs", minimumHoldMs, 0);
+  const { maxValueBytes } = store.capabilities;
+  if (value !== undefined) checkValue(value, maxValueBytes - DELIVERY_BYTES);
+  const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
+  const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
+  void new Elector({
+    ...timing,
+    store,
+    election: nameOf(election) ?? SAMPLE_ELECTION,
+    value,
+    minimumHoldMs,
+    reservation,
+    logger,
+    clock,
+    renewal: renewal === "background" ? "scheduled" : "manual",
+  });
+}
+
+function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, gate: unknown): void {
+  oneOf("gate", gate, ["exclusive", "sticky", "oncePerTick"]);
+  for (const [other, names] of Object.entries(OTHERS_OPTIONS)) {
+    const given = names.find((name) => options[name] !== undefined);
+    if (given) throw new ConfigurationError(`${given} is an option of the gate '${other}'; name that gate, or leave it out.`);
+  }
+}
+
+/**
+ * Returns the reservation of a group: it keeps the election for so long after its last sign of life. Half a period more than the ticks that it may miss: a
+ * tick that comes late is not missed.
+ */
+export function reservationOf(options: {
+  readonly group: string;
+  readonly periodMs: number;
+  readonly missedTicks?: number | undefined;
+}): Reservation {
+  const { group, periodMs, missedTicks = DEFAULT_MISSED_TICKS } = options;
+  return { group, durationMs: (missedTicks + 0.5) * periodMs };
+}
+
+function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
+  const { periodMs, missedTicks = DEFAULT_MISSED_TICKS, store } = options;
+  duration("periodMs", periodMs);
+  if (!Number.isInteger(missedTicks) || missedTicks < 1) {
+    throw new ConfigurationError(`missedTicks is ${String(missedTicks)}; it must be a whole number from 1.`);
+  }
+  const { reservation } = store.capabilities;
+  if (!reservation) {
+    throw new UnsupportedError(
+      `${store.name} has no clock to judge by whether a group has missed its ticks: the gate 'sticky' needs one.`,
+      { election: nameOf(options.election) },
+    );
+  }
+  if (reservation.toleranceMs < periodMs / 2) return;
+  throw new ConfigurationError(
+    `periodMs is ${periodMs}, and ${store.name} dates leases to ${reservation.toleranceMs} ms: use a period of more than ${2 * reservation.toleranceMs} ms.`,
+  );
+}
+
+function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
+  const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
+  checkRetention(retentionMs);
+  if (occurrence !== undefined && typeof occurrence !== "function") {
+    throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
+  }
+  if (catchUp !== undefined) checkCatchUp(catchUp);
+}
+
+function oneOf(name: string, value: unknown, words: readonly string[]): void {
+  if (value === undefined || words.includes(value as string)) return;
+  throw new ConfigurationError(`${name} is ${JSON.stringify(value)}; it must be '${words.join("' or '")}'.`);
+}

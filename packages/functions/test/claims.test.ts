@@ -1,0 +1,304 @@
+/** What an invocation does about a claim that it finds: whose it is, whether it waits, and which election it is of. */
+import { ConfigurationError, MemoryLeaseStore, type LeaseholdError, type LeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
+import { onlyAsLeader as onLambda } from "@leasehold/functions/aws-lambda";
+import { onlyAsLeader as onAzure } from "@leasehold/functions/azure-functions";
+import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const ELECTION = "nightly-billing";
+const TIMEOUT_MS = 60_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+function base(delivery?: string) {
+  const named = delivery === undefined ? {} : { delivery: () => delivery };
+  return { store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, ...named };
+}
+
+/** Begins work that never ends, as that of an invocation which dies. */
+async function dies(options: ReturnType<typeof base> & { readonly value?: string }): Promise<void> {
+  onlyAsLeader(options, () => new Promise(() => undefined))().catch(() => undefined);
+  await clock.settle();
+}
+
+describe("a claim that an earlier delivery has made", () => {
+  test("fails this one with an error of its own, which tells who holds it", async () => {
+    await dies(base("request-1"));
+
+    await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({
+      code: "ALREADY_CLAIMED",
+      name: "AlreadyClaimedError",
+      election: ELECTION,
+      delivery: "request-1",
+      leader: { term: 1, state: "held" },
+    });
+  });
+
+  test("is skipped on request, and by another request", async () => {
+    await dies(base("request-1"));
+    const skipped = { elected: false, reason: "claimed", leader: { term: 1 } };
+
+    await expect(onlyAsLeader({ ...base("request-1"), onClaimed: "skip" }, () => "ran")()).resolves.toMatchObject(skipped);
+    await expect(onlyAsLeader(base("request-2"), () => "ran")()).resolves.toMatchObject(skipped);
+    await expect(onlyAsLeader(base(), () => "ran")()).resolves.toMatchObject(skipped);
+  });
+
+  test("is never taken over before the lease has run out, and is then", async () => {
+    await dies(base("request-1"));
+    const { leaseDurationMs = 0 } = (await store.read(ELECTION)) ?? {};
+    await clock.advance(leaseDurationMs - 1);
+    await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({ code: "ALREADY_CLAIMED" });
+    await clock.advance(1);
+
+    await expect(onlyAsLeader(base("request-1"), ({ term }) => term)()).resolves.toBe(2);
+  });
+
+  test("can be read in the store after what the user publishes, and is not told of as that", async () => {
+    await dies({ ...base("request-1"), value: "http://a" });
+
+    expect(await store.read(ELECTION)).toMatchObject({ value: "http://a\ndelivery: request-1" });
+    await expect(onlyAsLeader(base("request-2"), () => "ran")()).resolves.toMatchObject({ leader: { value: "http://a" } });
+  });
+
+  test("is known as that also after the handler has published something else", async () => {
+    const published = Promise.withResolvers<void>();
+    const work = async ({ publish }: FunctionLeadership): Promise<void> => {
+      await publish("half of it");
+      published.resolve();
+      await new Promise(() => undefined);
+    };
+    onlyAsLeader(base("request-1"), work)().catch(() => undefined);
+    await published.promise;
+
+    expect(await store.read(ELECTION)).toMatchObject({ value: "half of it\ndelivery: request-1" });
+    await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({ code: "ALREADY_CLAIMED" });
+  });
+
+  test.each(["", "a\nb", "d".repeat(256)])("is not named %j: that is refused before any request", async (delivery) => {
+    await expect(onlyAsLeader(base(delivery), () => "ran")()).rejects.toThrow(ConfigurationError);
+    expect(await store.read(ELECTION)).toBeUndefined();
+  });
+
+  test("has room beside the longest value, or the value is refused when the function is loaded", () => {
+    const { maxValueBytes } = store.capabilities;
+
+    expect(() => onlyAsLeader({ ...base(), value: "v".repeat(maxValueBytes - 266) }, () => "ran")).not.toThrow();
+    expect(() => onlyAsLeader({ ...base(), value: "v".repeat(maxValueBytes - 265) }, () => "ran")).toThrow(/at most/);
+  });
+});
+
+describe("waitMs", () => {
+  test("waits for its turn, and works in what is left of its time", async () => {
+    const working = Promise.withResolvers<void>();
+    const first = onlyAsLeader(base("request-1"), () => working.promise)();
+    await clock.settle();
+    const second = onlyAsLeader({ ...base("request-2"), waitMs: 30_000 }, ({ remainingMs, term }) => [term, remainingMs()])();
+    await clock.advance(10_000);
+    working.resolve();
+    await first;
+
+    const [term, leftMs] = (await clock.runUntil(second)) as [number, number];
+    expect(term).toBe(2);
+    expect(leftMs).toBeGreaterThan(TIMEOUT_MS - 12_100);
+    expect(leftMs).toBeLessThan(TIMEOUT_MS - 10_000 + 2_000);
+  });
+
+  test("ends the wait in time, and then skips or fails as without", async () => {
+    await dies(base("request-1"));
+    for (const delivery of ["request-1", "request-2"]) {
+      const sinceMs = clock.monotonicMs();
+      const waited = onlyAsLeader({ ...base(delivery), waitMs: 5_000 }, () => "ran")();
+      const outcome = await clock.runUntil(waited.catch((error: unknown) => (error as LeaseholdError).code));
+
+      expect(outcome).toEqual(delivery === "request-1" ? "ALREADY_CLAIMED" : expect.objectContaining({ reason: "claimed" }));
+      expect(clock.monotonicMs() - sinceMs).toBeGreaterThan(4_000);
+      expect(clock.monotonicMs() - sinceMs).toBeLessThanOrEqual(5_000);
+    }
+  });
+
+  test("does not wait for what is done", async () => {
+    const once = {
+      ...base(),
+      gate: "oncePerTick",
+      waitMs: 5_000,
+      occurrence: () => ({ name: "n", scheduledMs: clock.wallMs() }),
+    } as const;
+    await onlyAsLeader(once, () => "ran")();
+    const sinceMs = clock.monotonicMs();
+
+    await expect(onlyAsLeader(once, () => "ran")()).resolves.toEqual({ elected: false, reason: "done" });
+    expect(clock.monotonicMs()).toBe(sinceMs);
+  });
+
+  test.each([-1, Number.NaN, Infinity])("of %d is refused when the function is loaded", (waitMs) => {
+    expect(() => onlyAsLeader({ ...base(), waitMs }, () => "ran")).toThrow(ConfigurationError);
+  });
+
+  test("that leaves no time to work is refused before any request", async () => {
+    await expect(onlyAsLeader({ ...base(), waitMs: TIMEOUT_MS }, () => "ran")()).rejects.toThrow(
+      /waitMs is 60000, and this invocation has 55000 ms in all/,
+    );
+    expect(await store.read(ELECTION)).toBeUndefined();
+  });
+});
+
+describe("an election from the event", () => {
+  const perTenant = { election: (tenant: string) => `billing-${tenant}` };
+
+  test("is led for each of them, at once", async () => {
+    const working = Promise.withResolvers<string>();
+    const wrapped = onlyAsLeader({ ...base(), ...perTenant }, (tenant: string) => (tenant === "acme" ? working.promise : tenant));
+    const acme = wrapped("acme");
+    await clock.settle();
+
+    await expect(wrapped("globex")).resolves.toBe("globex");
+    await expect(wrapped("acme")).resolves.toMatchObject({ reason: "claimed" });
+    working.resolve("acme");
+    await expect(acme).resolves.toBe("acme");
+    expect(await store.read("billing-acme")).toMatchObject({ term: 1 });
+  });
+
+  test("has occurrences of its own", async () => {
+    const occurrence = (_tenant: string) => ({ name: "nightly", scheduledMs: clock.wallMs() });
+    const seen: string[] = [];
+    const occurrences = store.occurrences.bind(store);
+    const noting: NonNullable<LeaseStore["occurrences"]> = (election) => {
+      seen.push(election);
+      return occurrences(election);
+    };
+    Object.assign(store, { occurrences: noting });
+    const wrapped = onlyAsLeader({ ...base(), ...perTenant, gate: "oncePerTick", occurrence }, (tenant: string) => tenant);
+
+    await wrapped("acme");
+    expect(seen).toContain("billing-acme");
+  });
+
+  test.each(["", "a\u0000b", "e".repeat(256), 7])("is checked like any name: %j", async (name) => {
+    const wrapped = onlyAsLeader({ ...base(), election: () => name as string }, () => "ran");
+
+    await expect(wrapped()).rejects.toThrow(ConfigurationError);
+  });
+});
+
+describe("a queue, which would delete what a standby returns from", () => {
+  const sqs = { Records: [{ eventSource: "aws:sqs", messageId: "1" }] };
+  const lambdaContext = { functionName: "f", awsRequestId: "1", getRemainingTimeInMillis: () => TIMEOUT_MS } as never;
+  const lambda = (event: unknown, more = {}) =>
+    onLambda({ store, election: ELECTION, clock, logger: false, ...more }, () => "ran")(event as never, lambdaContext);
+  const azure = (type: string) =>
+    onAzure({ store, election: ELECTION, clock, logger: false }, () => "ran")(
+      {} as never,
+      { functionName: "f", invocationId: "1", options: { trigger: { type, name: "t" } } } as never,
+    );
+  const message = { subscription: "projects/p/subscriptions/s", message: { messageId: "1", data: "" } };
+  const event = (type: string) => ({
+    specversion: "1.0",
+    id: "1",
+    source: "//pubsub",
+    type,
+    time: "2026-01-01T00:00:00Z",
+    data: message,
+  });
+  const onEvent = (type: string) =>
+    onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock, logger: false }, () => "ran")(event(type) as never);
+
+  test.each([
+    ["Amazon SQS", () => lambda(sqs), /Amazon SQS.*onStandby.*batchItemFailures/],
+    ["a pipe from SQS", () => lambda(sqs.Records), /Amazon SQS/],
+    ["Kinesis", () => lambda({ Records: [{ eventSource: "aws:kinesis" }] }), /Kinesis/],
+    ["a stream of DynamoDB", () => lambda({ Records: [{ eventSource: "aws:dynamodb" }] }), /DynamoDB/],
+    ["Kafka", () => lambda({ eventSource: "aws:kafka", records: {} }), /Kafka/],
+    ["Service Bus", () => azure("serviceBusTrigger"), /Service Bus.*throws/],
+    ["a storage queue", () => azure("queueTrigger"), /storage queue/],
+    ["a blob's trigger", () => azure("blobTrigger"), /container of blobs/],
+    ["a trigger of SQL", () => azure("sqlTrigger"), /change tracking of SQL/],
+    ["a trigger of MySQL", () => azure("mysqlTrigger"), /change tracking of MySQL/],
+    ["Pub/Sub", () => onEvent("google.cloud.pubsub.topic.v1.messagePublished"), /Pub\/Sub.*throws/],
+    [
+      "Pub/Sub's push",
+      () =>
+        onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
+          { headers: {}, body: message } as never,
+          responseOf(),
+        ),
+      /Pub\/Sub/,
+    ],
+    [
+      "Pub/Sub's push, unwrapped",
+      async () =>
+        await onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
+          { headers: { "x-goog-pubsub-subscription-name": "projects/p/subscriptions/s" }, body: "three" } as never,
+          responseOf(),
+        ),
+      /Pub\/Sub/,
+    ],
+    [
+      "Cloud Tasks",
+      async () =>
+        await onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
+          { headers: { "x-cloudtasks-taskname": "t1" } } as never,
+          responseOf(),
+        ),
+      /Cloud Tasks/,
+    ],
+  ])("such as %s, is refused by default", async (_, invoke, advice) => {
+    await expect(invoke()).rejects.toThrow(ConfigurationError);
+    await expect(invoke()).rejects.toThrow(advice);
+    expect(await store.read(ELECTION)).toBeUndefined();
+  });
+
+  test("is taken where it is said what a standby returns", async () => {
+    const failed = { batchItemFailures: [{ itemIdentifier: "1" }] };
+    await expect(lambda(sqs, { onStandby: () => failed })).resolves.toBe("ran");
+    await dies(base("request-0"));
+
+    await expect(lambda(sqs, { onStandby: () => failed })).resolves.toEqual(failed);
+  });
+
+  test.each([
+    ["an event of EventBridge", () => lambda({ source: "aws.events" })],
+    ["a notification of S3, which Lambda delivers by itself", () => lambda({ Records: [{ eventSource: "aws:s3" }] })],
+    ["an event that names a property of every object", () => lambda({ Records: [{ eventSource: "constructor" }] })],
+    ["nothing", () => lambda(null)],
+    ["a timer", () => azure("timerTrigger")],
+    ["another CloudEvent", () => onEvent("com.example.night")],
+  ])("is not %s", async (_, invoke) => {
+    await expect(invoke()).resolves.toBe("ran");
+  });
+});
+
+test("a task of a Cloud Run job has one name for all its tries", async () => {
+  process.env["CLOUD_RUN_EXECUTION"] = "nightly-abc12";
+  process.env["CLOUD_RUN_TASK_ATTEMPT"] = "0";
+  const options = { store, election: ELECTION, clock, logger: false } as const;
+  onlyAsLeaderInJob(options, () => new Promise(() => undefined))().catch(() => undefined);
+  await clock.settle();
+  process.env["CLOUD_RUN_TASK_ATTEMPT"] = "1";
+
+  await expect(onlyAsLeaderInJob(options, () => "ran")()).rejects.toMatchObject({
+    code: "ALREADY_CLAIMED",
+    delivery: "nightly-abc12-0",
+  });
+  delete process.env["CLOUD_RUN_EXECUTION"];
+  delete process.env["CLOUD_RUN_TASK_ATTEMPT"];
+});
+
+function responseOf(): never {
+  const response = {
+    write: () => true,
+    end: () => response,
+    on: () => response,
+    off: () => response,
+    getHeaders: () => ({}),
+    listenerCount: () => 0,
+  };
+  return response as never;
+}

@@ -1,0 +1,207 @@
+/** The one line in which each invocation says what it did. */
+import { MemoryLeaseStore, StoreError, type LogAttributes } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader } from "@leasehold/functions";
+import { onlyAsLeader as onLambda } from "@leasehold/functions/aws-lambda";
+import { onlyAsLeader as onAzure } from "@leasehold/functions/azure-functions";
+import { onlyAsLeaderOnCloudEvent } from "@leasehold/functions/google-cloud";
+import type { CloudEvent } from "@google-cloud/functions-framework";
+import type { Context, ScheduledEvent } from "aws-lambda";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+
+const ELECTION = "nightly-billing";
+const HOUR_MS = 3_600_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+let lines: (LogAttributes & { level: string; message: string })[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+  lines = [];
+});
+
+/** A logger that keeps what gates say of invocations: an elector's own lines have no outcome. */
+function logger() {
+  const at =
+    (level: string) =>
+    (message: string, attributes: LogAttributes = {}): void => {
+      if ("outcome" in attributes) lines.push({ ...attributes, level, message });
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function base() {
+  return {
+    store,
+    election: ELECTION,
+    remainingMs: 60_000,
+    clock,
+    logger: logger(),
+    candidateId: () => "west-1",
+    delivery: () => "1",
+  };
+}
+
+describe("a line, by a logger", () => {
+  test("says that it ran, and for how long", async () => {
+    await onlyAsLeader(base(), () => clock.advance(1_500))();
+
+    expect(lines).toEqual([
+      {
+        level: "info",
+        message: "Ran 'nightly-billing', term 1.",
+        election: ELECTION,
+        candidateId: "west-1",
+        delivery: "1",
+        outcome: "ran",
+        term: 1,
+        caughtUp: 0,
+        durationMs: 1_500,
+      },
+    ]);
+  });
+
+  test("says why it skipped, and who leads", async () => {
+    const work = (): Promise<never> => new Promise(() => undefined);
+    onlyAsLeader(base(), work)().catch(() => undefined);
+    await clock.settle();
+    await onlyAsLeader({ ...base(), delivery: () => "2" }, () => "ran")();
+
+    expect(lines).toMatchObject([
+      {
+        level: "info",
+        message: "Skipped 'nightly-billing': claimed by 'west-1'.",
+        outcome: "skipped",
+        reason: "claimed",
+        leader: "west-1",
+      },
+    ]);
+  });
+
+  test("says by its code that it failed, and nothing of what the handler says: that may be the event's", async () => {
+    const failing = onlyAsLeader(base(), () => Promise.reject(new RangeError("no account of Ada Lovelace")));
+    await expect(failing()).rejects.toThrow("Ada");
+
+    expect(lines).toMatchObject([{ level: "error", outcome: "failed", error: "RangeError" }]);
+    expect(JSON.stringify(lines)).not.toContain("Ada");
+  });
+
+  test("says by its code that the store was away, whether that fails the invocation or is skipped", async () => {
+    const failed = new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false });
+    store.read = () => Promise.reject(failed);
+    await expect(clock.runUntil(onlyAsLeader(base(), () => "ran")())).rejects.toThrow("away");
+    await clock.runUntil(onlyAsLeader({ ...base(), onUnavailable: "skip" }, () => "ran")());
+
+    expect(lines).toMatchObject([
+      { level: "error", outcome: "failed", error: "STORE_UNAVAILABLE" },
+      { level: "warn", outcome: "skipped", reason: "unavailable" },
+    ]);
+  });
+
+  test("says which occurrence it was for, and how many it caught up with", async () => {
+    const scheduledMs = clock.wallMs();
+    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 2, since: "2025-12-31T00:00:00Z" };
+    const once = { ...base(), gate: "oncePerTick", catchUp, occurrence: () => ({ name: "nightly", scheduledMs }) } as const;
+    await onlyAsLeader(once, () => "ran")();
+    await onlyAsLeader(once, () => "ran")();
+
+    const occurrence = "nightly@2026-01-01T00:00:00.000Z";
+    expect(lines).toMatchObject([
+      { message: `Ran '${occurrence}', term 1, and 2 missed before it.`, outcome: "ran", occurrence, caughtUp: 2 },
+      { message: `Skipped '${occurrence}': done.`, outcome: "skipped", reason: "done", occurrence, caughtUp: 0 },
+    ]);
+  });
+
+  test("that cannot be written fails nothing, and false is silence", async () => {
+    const throwing = (): never => {
+      throw new Error("the disk is full");
+    };
+    const broken = { debug: throwing, info: throwing, warn: throwing, error: throwing };
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    onTestFinished(() => warned.mockRestore());
+
+    await expect(onlyAsLeader({ ...base(), logger: broken }, () => "ran")()).resolves.toBe("ran");
+    await expect(onlyAsLeader({ ...base(), logger: false }, () => "ran")()).resolves.toBe("ran");
+    expect(lines).toEqual([]);
+  });
+});
+
+describe("a line, without a logger", () => {
+  const context = { functionName: "billing", awsRequestId: "8476a536", getRemainingTimeInMillis: () => 60_000 } as Context;
+
+  /** What is written to standard output. */
+  function written(): string[] {
+    const texts: string[] = [];
+    const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => texts.push(String(text)) > 0);
+    onTestFinished(() => write.mockRestore());
+    return texts;
+  }
+
+  test("is one of CloudWatch's embedded metric format on Lambda, by the election", async () => {
+    const texts = written();
+    await onLambda({ store, election: ELECTION, clock }, () => "ran")({} as ScheduledEvent, context);
+
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toMatch(/\n$/);
+    const counts = ["Ran", "Skipped", "Failed", "CaughtUp"];
+    expect(JSON.parse(texts[0]!)).toMatchObject({
+      outcome: "ran",
+      delivery: "8476a536",
+      Election: ELECTION,
+      Ran: 1,
+      Skipped: 0,
+      Failed: 0,
+      CaughtUp: 0,
+      _aws: {
+        Timestamp: Date.UTC(2026, 0, 1),
+        CloudWatchMetrics: [
+          { Namespace: "Leasehold", Dimensions: [["Election"]], Metrics: counts.map((Name) => ({ Name, Unit: "Count" })) },
+        ],
+      },
+    });
+  });
+
+  test("has its metrics by the function where each event has an election of its own, or CloudWatch cannot take the name", async () => {
+    const texts = written();
+    for (const election of [() => "acme", "Abrechnung bei Nächten"]) {
+      await onLambda({ store, election, clock }, () => "ran")({} as ScheduledEvent, context);
+    }
+
+    for (const text of texts) {
+      expect(JSON.parse(text)).toMatchObject({
+        Function: "billing",
+        _aws: { CloudWatchMetrics: [{ Dimensions: [["Function"]] }] },
+      });
+    }
+    expect(texts).toHaveLength(2);
+  });
+
+  test("has its level as Cloud Logging calls it on Google Cloud", async () => {
+    const texts = written();
+    const event = { id: "1", source: "//s", type: "t", time: "2026-01-01T00:00:00Z" } as CloudEvent<unknown>;
+    await onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock }, () => "ran")(event);
+
+    expect(JSON.parse(texts[0]!)).toMatchObject({
+      severity: "INFO",
+      message: "Ran 'nightly-billing', term 1.",
+      delivery: "//s 1",
+    });
+  });
+
+  test("goes to the invocation's own log on Azure", async () => {
+    const logs: string[] = [];
+    const invocation = { functionName: "nightly", invocationId: "1", log: (line: string) => void logs.push(line) } as never;
+    await onAzure({ store, election: ELECTION, clock }, () => "ran")({} as never, invocation);
+
+    expect(JSON.parse(logs[0]!)).toMatchObject({ outcome: "ran", candidateId: "nightly-1" });
+  });
+
+  test("is not written on a platform of which nothing is known: its output may be somebody's", async () => {
+    const texts = written();
+    await onlyAsLeader({ store, election: ELECTION, clock, remainingMs: 60_000 }, () => "ran")();
+
+    expect(texts).toEqual([]);
+  });
+});

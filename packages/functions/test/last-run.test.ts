@@ -1,0 +1,72 @@
+import { MemoryLeaseStore, StoreError, UnsupportedError } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { lastRun, onlyAsLeader } from "@leasehold/functions";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const ELECTION = "close-the-books";
+const HOUR_MS = 3_600_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+function hourly(scheduledMs: number, more: object = {}) {
+  const occurrence = () => ({ name: "hourly", scheduledMs });
+  return { gate: "oncePerTick", store, election: ELECTION, remainingMs: 60_000, clock, occurrence, ...more } as const;
+}
+
+describe("lastRun", () => {
+  test("is of the occurrence that was done last, and tells when", async () => {
+    const dueMs = clock.wallMs();
+    await expect(lastRun(store, ELECTION)).resolves.toBeUndefined();
+    await onlyAsLeader(hourly(dueMs), () => clock.advance(5_000))();
+    const first = { occurrence: "hourly@2026-01-01T00:00:00.000Z", scheduledMs: dueMs, attempt: 1, doneMs: dueMs + 5_000 };
+    await expect(lastRun(store, ELECTION)).resolves.toEqual(first);
+
+    await clock.advance(HOUR_MS - 5_000);
+    await onlyAsLeader(hourly(dueMs + HOUR_MS), () => "ran")();
+    await expect(lastRun(store, ELECTION)).resolves.toMatchObject({ scheduledMs: dueMs + HOUR_MS, doneMs: dueMs + HOUR_MS });
+    await expect(lastRun(store, "another")).resolves.toBeUndefined();
+  });
+
+  test("is not of one that failed, nor of an earlier one that was done late, nor of one that was caught up with", async () => {
+    const dueMs = clock.wallMs();
+    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 2, since: "2025-12-31T00:00:00Z" };
+    await onlyAsLeader(hourly(dueMs, { catchUp }), () => "ran")();
+    await clock.advance(60_000);
+    await expect(onlyAsLeader(hourly(dueMs + HOUR_MS / 2), () => Promise.reject(new Error("no")))()).rejects.toThrow("no");
+    await clock.advance(60_000);
+    await onlyAsLeader(hourly(dueMs - 5 * HOUR_MS), () => "ran")();
+
+    await expect(lastRun(store, ELECTION)).resolves.toMatchObject({ scheduledMs: dueMs });
+  });
+
+  test("is not known where the store fails at that moment, which fails nothing else", async () => {
+    const occurrences = store.occurrences.bind(store);
+    store.occurrences = (election) => {
+      const kept = occurrences(election);
+      const acquire = kept.acquire.bind(kept);
+      kept.acquire = async (request) => {
+        if (request.election !== "last-run") return await acquire(request);
+        throw new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "put", mayHaveBeenApplied: false });
+      };
+      return kept;
+    };
+
+    await expect(onlyAsLeader(hourly(clock.wallMs()), () => "ran")()).resolves.toBe("ran");
+    await expect(lastRun(store, ELECTION)).resolves.toBeUndefined();
+  });
+
+  test("needs an election's name", async () => {
+    await expect(lastRun(store, "")).rejects.toThrow("election is empty");
+  });
+
+  test("needs a store that keeps occurrences", async () => {
+    await expect(lastRun(new RecordLeaseStore(new MemoryRecordStore()), ELECTION)).rejects.toThrow(UnsupportedError);
+  });
+});

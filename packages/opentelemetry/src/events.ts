@@ -1,0 +1,79 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { EVENT_CHANNEL, isLeaseholdError, type PublishedEvent } from "@leasehold/core";
+import type { Attributes, Logger } from "@opentelemetry/api";
+
+/** Severities of OpenTelemetry's data model. */
+const INFO = 9;
+const WARN = 13;
+const ERROR = 17;
+
+interface Event {
+  readonly eventName: string;
+  readonly severityNumber: number;
+  readonly attributes: Attributes;
+}
+
+/** Emits an event for each change of who leads, and for what a person should look at; returns a function that ends that. */
+export function emitEvents(logger: Logger): () => void {
+  const onEvent = (message: unknown): void => {
+    const published = message as PublishedEvent;
+    const event = eventOf(published);
+    if (!event) return;
+    const attributes = {
+      "leasehold.election": published.event.election,
+      "leasehold.candidate.id": published.candidateId,
+      ...event.attributes,
+    };
+    logger.emit({ ...event, attributes });
+  };
+  subscribe(EVENT_CHANNEL, onEvent);
+  return () => void unsubscribe(EVENT_CHANNEL, onEvent);
+}
+
+/** Renewals, looks and their failures come too often: metrics tell of them. */
+function eventOf({ name, event }: PublishedEvent): Event | undefined {
+  switch (name) {
+    case "startedLeading":
+      return { eventName: "leasehold.started_leading", severityNumber: INFO, attributes: { "leasehold.term": event.term } };
+    case "ending": {
+      const severityNumber = isLeaseholdError(event.reason, "LEASE_LOST") ? WARN : INFO;
+      return {
+        eventName: "leasehold.ending",
+        severityNumber,
+        attributes: { "leasehold.term": event.term, ...errorOf(event.reason) },
+      };
+    }
+    case "stoppedLeading": {
+      const attributes = { "leasehold.term": event.term, "leasehold.released": event.released };
+      return { eventName: "leasehold.stopped_leading", severityNumber: INFO, attributes };
+    }
+    case "newLeader": {
+      const { leader } = event;
+      const attributes = leader ? { "leasehold.leader.id": leader.candidateId, "leasehold.term": leader.term } : {};
+      return { eventName: "leasehold.new_leader", severityNumber: INFO, attributes };
+    }
+    case "releaseFailed":
+      return {
+        eventName: "leasehold.release_failed",
+        severityNumber: WARN,
+        attributes: { "leasehold.term": event.term, ...errorOf(event.error) },
+      };
+    case "overrun": {
+      const attributes = { "leasehold.term": event.term, "leasehold.since_signal": event.sinceSignalMs / 1_000 };
+      return { eventName: "leasehold.overrun", severityNumber: ERROR, attributes };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Others' words may hold a secret: of an error that is not ours only its name is told. */
+function errorOf(error: unknown): Attributes {
+  if (!isLeaseholdError(error)) return { "error.type": error instanceof Error ? error.name : typeof error };
+  const { reason } = error as { readonly reason?: unknown };
+  return {
+    "error.type": error.code,
+    "exception.message": error.message,
+    ...(typeof reason === "string" ? { "leasehold.reason": reason } : {}),
+  };
+}

@@ -1,0 +1,1 @@
+export { observeElections, type Observation, type ObserveElectionsOptions } from "./observe-elections.ts";

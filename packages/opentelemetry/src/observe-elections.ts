@@ -1,0 +1,103 @@
+import * as api from "@opentelemetry/api";
+import { measureElections, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core";
+import { emitEvents } from "./events.ts";
+
+/** The name under which the figures and the events come. */
+const SCOPE = "@leasehold/opentelemetry";
+
+export interface ObserveElectionsOptions {
+  /** @defaultValue that of the global provider, which has to be set before */
+  readonly meter?: api.Meter | undefined;
+  /**
+   * Where to emit events; `false`: nowhere.
+   * @defaultValue that of the global provider; with `@opentelemetry/api` before 1.10, which has none, nowhere
+   */
+  readonly logger?: api.Logger | false | undefined;
+}
+
+/** What goes on until it is stopped. */
+export interface Observation {
+  stop(): void;
+}
+
+/**
+ * Reports every elector of this process to OpenTelemetry, as metrics and as events, from now on. Call it once, after the SDK has
+ * been started: a meter that was asked for before it does nothing.
+ *
+ * Gauges are computed when they are read: a process that thaws after its lease never reports that it leads. No metric has a
+ * candidate or a term among its attributes, and occurrences of a schedule count under the schedule's name: there are no more
+ * series than elections, reasons and outcomes. Events name the candidate and the term.
+ *
+ * @example
+ * ```ts
+ * const observation = observeElections();
+ * ```
+ */
+export function observeElections({ meter, logger }: ObserveElectionsOptions = {}): Observation {
+  const stopFigures = observeFigures(meter ?? api.metrics.getMeter(SCOPE));
+  // The logs API is there since 1.10 only.
+  const { logs } = api as Partial<typeof api>;
+  const events = logger ?? logs?.getLogger(SCOPE);
+  const stopEvents = events ? emitEvents(events) : undefined;
+  return {
+    stop: () => {
+      stopFigures();
+      stopEvents?.();
+    },
+  };
+}
+
+function observeFigures(meter: api.Meter): () => void {
+  const leader = meter.createObservableGauge("leasehold.leader", {
+    description: "1 where this process leads the election.",
+  });
+  const remaining = meter.createObservableGauge("leasehold.lease.remaining", {
+    description: "For how much longer this process may lead without another renewal.",
+    unit: "s",
+  });
+  const measurement = measureElections(metersOf(meter));
+  const observe: api.BatchObservableCallback = (result) => {
+    for (const { election, isLeader, remainingMs } of measurement.elections()) {
+      const attributes = { "leasehold.election": election };
+      result.observe(leader, isLeader ? 1 : 0, attributes);
+      result.observe(remaining, remainingMs / 1_000, attributes);
+    }
+  };
+  meter.addBatchObservableCallback(observe, [leader, remaining]);
+  return () => {
+    meter.removeBatchObservableCallback(observe, [leader, remaining]);
+    measurement.stop();
+  };
+}
+
+function metersOf(meter: api.Meter): ElectionMeters {
+  const duration = (name: string, description: string, explicitBucketBoundaries: number[]): api.Histogram =>
+    meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries } });
+  const transitions = meter.createCounter("leasehold.transitions", {
+    description: "Terms of this process that began (reason elected) or ended, and why.",
+    unit: "{transition}",
+  });
+  const overruns = meter.createCounter("leasehold.overruns", {
+    description: "Tasks that outlasted their time.",
+    unit: "{overrun}",
+  });
+  const renewals = duration("leasehold.renewal.duration", "How long renewals took.", [...REQUEST_BOUNDS]);
+  const takeovers = duration("leasehold.takeover.duration", "How long nobody led before this process took over.", [
+    ...TAKEOVER_BOUNDS,
+  ]);
+  const requests = duration("leasehold.store.request.duration", "How long requests to the store took.", [...REQUEST_BOUNDS]);
+  const of = (election: string, more: api.Attributes = {}): api.Attributes => ({ "leasehold.election": election, ...more });
+  return {
+    transition: (election, reason) => transitions.add(1, of(election, { "leasehold.reason": reason })),
+    renewal: (election, durationMs, outcome) =>
+      renewals.record(durationMs / 1_000, of(election, { "leasehold.outcome": outcome })),
+    takeover: (election, durationMs) => takeovers.record(durationMs / 1_000, of(election)),
+    overrun: (election) => overruns.add(1, of(election)),
+    request: ({ store, operation, outcome, durationMs }) =>
+      requests.record(durationMs / 1_000, {
+        "leasehold.store": store,
+        "leasehold.operation": operation,
+        "leasehold.outcome": outcome,
+      }),
+  };
+}

@@ -1,0 +1,202 @@
+import { Elector, MemoryLeaseStore, oncePerOccurrence } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from "@opentelemetry/sdk-logs";
+import { logs, metrics } from "@opentelemetry/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { observeElections, type Observation } from "@leasehold/opentelemetry";
+
+const LEASE_MS = 15_000;
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+let figures: InMemoryMetricExporter;
+let reader: PeriodicExportingMetricReader;
+let records: InMemoryLogRecordExporter;
+let observation: Observation;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+  figures = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  reader = new PeriodicExportingMetricReader({ exporter: figures, exportIntervalMillis: 3_600_000 });
+  records = new InMemoryLogRecordExporter();
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter: records })] }));
+  observation = observeElections();
+});
+afterEach(async () => {
+  observation.stop();
+  await reader.shutdown();
+  metrics.disable();
+  logs.disable();
+});
+
+/** Everything that is exported now, by the name of the metric: the attributes and the value, or how many were recorded. */
+async function exported(): Promise<Readonly<Record<string, ReadonlyArray<readonly [unknown, number]>>>> {
+  figures.reset();
+  await reader.forceFlush();
+  const [{ scopeMetrics } = { scopeMetrics: [] }] = figures.getMetrics();
+  const all = scopeMetrics.flatMap(({ metrics: ofScope }) => ofScope);
+  return Object.fromEntries(
+    all.map(({ descriptor, dataPoints }) => [
+      descriptor.name,
+      dataPoints.map(({ attributes, value }) => [attributes, typeof value === "number" ? value : value.count] as const),
+    ]),
+  );
+}
+
+function elector(candidateId: string, options: { readonly drainTimeoutMs?: number } = {}): Elector {
+  return new Elector({ store, election: "nightly", candidateId, clock, logger: false, ...options });
+}
+
+function eventNames(): Array<string | undefined> {
+  return records.getFinishedLogRecords().map(({ eventName }) => eventName);
+}
+
+const OF_THE_ELECTION = { "leasehold.election": "nightly" };
+
+describe("metrics", () => {
+  test("are exported by the real SDK: gauges, counters and durations of every elector", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(6_000);
+
+    expect(await exported()).toEqual({
+      "leasehold.leader": [[OF_THE_ELECTION, 1]],
+      "leasehold.lease.remaining": [[OF_THE_ELECTION, 12.5]],
+      "leasehold.transitions": [[{ ...OF_THE_ELECTION, "leasehold.reason": "elected" }, 1]],
+      "leasehold.renewal.duration": [[{ ...OF_THE_ELECTION, "leasehold.outcome": "ok" }, 1]],
+      "leasehold.store.request.duration": [
+        [{ "leasehold.store": "memory", "leasehold.operation": "get", "leasehold.outcome": "ok" }, 1],
+        [{ "leasehold.store": "memory", "leasehold.operation": "put", "leasehold.outcome": "ok" }, 2],
+      ],
+    });
+    await (await leadership).release();
+  });
+
+  test("of a process that thawed after its lease show no leader", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(1_000);
+    expect((await exported())["leasehold.leader"]).toEqual([[OF_THE_ELECTION, 1]]);
+
+    // No timer has run since.
+    clock.freeze(LEASE_MS);
+
+    const { "leasehold.leader": leader, "leasehold.lease.remaining": remaining } = await exported();
+    expect(leader).toEqual([[OF_THE_ELECTION, 0]]);
+    expect(remaining).toEqual([[OF_THE_ELECTION, 0]]);
+    await (await leadership).release();
+  });
+
+  test("count takeovers and overruns", async () => {
+    const a = elector("a", { drainTimeoutMs: 1_000 });
+    const work = Promise.withResolvers<void>();
+    const running = a.run(() => work.promise).catch(() => undefined);
+    await clock.advance(1_000);
+    const leadership = elector("b").campaign();
+    await clock.advance(LEASE_MS);
+    void a.stop().catch(() => undefined);
+    await clock.advance(2 * LEASE_MS);
+
+    const { "leasehold.overruns": overruns, "leasehold.takeover.duration": takeovers } = await exported();
+    expect(overruns).toEqual([[OF_THE_ELECTION, 1]]);
+    expect(takeovers).toEqual([[OF_THE_ELECTION, 1]]);
+    work.resolve();
+    await running;
+    await (await leadership).release();
+  });
+
+  test("have durations in seconds, with bounds that fit a store and a lease", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(6_000);
+    await (await leadership).release();
+    figures.reset();
+    await reader.forceFlush();
+
+    const [{ scopeMetrics } = { scopeMetrics: [] }] = figures.getMetrics();
+    const renewals = scopeMetrics[0]?.metrics.find(({ descriptor }) => descriptor.name === "leasehold.renewal.duration");
+    expect(renewals?.descriptor.unit).toBe("s");
+    expect(JSON.stringify(renewals?.dataPoints[0]?.value)).toContain("[0.005,0.01,0.025,");
+  });
+
+  test("count the occurrences of a schedule under its name", async () => {
+    await clock.runUntil(
+      oncePerOccurrence({ store, name: "nightly", scheduledAt: clock.wallMs(), logger: false }, () => undefined),
+    );
+    const { "leasehold.transitions": transitions } = await exported();
+    expect(transitions?.map(([attributes]) => attributes)).toContainEqual({ ...OF_THE_ELECTION, "leasehold.reason": "elected" });
+  });
+
+  test("end when they are stopped", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(1_000);
+    observation.stop();
+    expect((await exported())["leasehold.leader"] ?? []).toEqual([]);
+    const before = eventNames().length;
+    await (await leadership).release();
+    expect(eventNames()).toHaveLength(before);
+  });
+
+  test("go to the meter that is given", async () => {
+    observation.stop();
+    const other = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const otherReader = new PeriodicExportingMetricReader({ exporter: other, exportIntervalMillis: 3_600_000 });
+    observation = observeElections({ meter: new MeterProvider({ readers: [otherReader] }).getMeter("mine"), logger: false });
+    const leadership = elector("a").campaign();
+    await clock.advance(1_000);
+    await otherReader.forceFlush();
+    expect(other.getMetrics()[0]?.scopeMetrics[0]?.scope.name).toBe("mine");
+    expect(eventNames()).toEqual([]);
+    await (await leadership).release();
+    await otherReader.shutdown();
+  });
+});
+
+describe("events", () => {
+  test("tell each change of who leads, with the candidate and the term", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(6_000);
+    await (await leadership).release();
+
+    expect(eventNames()).toEqual([
+      "leasehold.new_leader",
+      "leasehold.started_leading",
+      "leasehold.new_leader",
+      "leasehold.stopped_leading",
+    ]);
+    expect(records.getFinishedLogRecords()[1]).toMatchObject({
+      severityNumber: 9,
+      attributes: { "leasehold.election": "nightly", "leasehold.candidate.id": "a", "leasehold.term": 1 },
+    });
+  });
+
+  test("warn of a lease that was lost, and say why", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(1_000);
+    clock.freeze(LEASE_MS);
+    await (await leadership).release();
+
+    const lost = records.getFinishedLogRecords().find(({ eventName }) => eventName === "leasehold.ending");
+    expect(lost).toMatchObject({
+      severityNumber: 13,
+      attributes: { "error.type": "LEASE_LOST", "leasehold.reason": "expired", "leasehold.term": 1 },
+    });
+  });
+
+  test("do not repeat the words of an error that is not ours", async () => {
+    const stop = new AbortController();
+    const leadership = elector("a").campaign({ signal: stop.signal });
+    await clock.advance(1_000);
+    stop.abort(new RangeError("password=hunter2"));
+    await (await leadership).release();
+
+    const ending = records.getFinishedLogRecords().find(({ eventName }) => eventName === "leasehold.ending");
+    expect(ending?.attributes["error.type"]).toBe("RangeError");
+    expect(JSON.stringify(ending?.attributes)).not.toContain("hunter2");
+  });
+});

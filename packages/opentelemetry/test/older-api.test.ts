@@ -1,0 +1,22 @@
+import { afterEach, expect, test, vi } from "vitest";
+
+afterEach(() => {
+  vi.doUnmock("@opentelemetry/api");
+  vi.resetModules();
+});
+
+test("with an API of before 1.10, which has no logs, there are metrics and no events", async () => {
+  vi.resetModules();
+  vi.doMock("@opentelemetry/api", async (original) => ({ ...(await original<object>()), logs: undefined }));
+  const { observeElections } = await import("@leasehold/opentelemetry");
+  const { Elector, EVENT_CHANNEL, MemoryLeaseStore } = await import("@leasehold/core");
+  const { hasSubscribers } = await import("node:diagnostics_channel");
+
+  const observation = observeElections();
+  // The metrics listen.
+  expect(hasSubscribers(EVENT_CHANNEL)).toBe(true);
+  const leadership = await new Elector({ store: new MemoryLeaseStore(), election: "e", logger: false }).campaign();
+  await leadership.release();
+  observation.stop();
+  expect(hasSubscribers(EVENT_CHANNEL)).toBe(false);
+});

@@ -1,0 +1,53 @@
+import { amount, arithmetic, decimal, dollars, sum, type Cost, type Price } from "./cost.ts";
+
+/** What the constructs for one cloud make and cost, as docs/infrastructure.md tells it. */
+export interface Cloud {
+  /** The folder in `infra`. */
+  readonly folder: "aws" | "azure" | "gcp";
+  /** Whose prices these are, as the cloud calls it. */
+  readonly region: string;
+  /** When the prices were looked up, `2026-11-23`, and where from, if not from the sources themselves. */
+  readonly seen: string;
+  readonly constructs: Readonly<Record<string, ConstructFacts>>;
+}
+
+/** A row of the table. Texts are Markdown. */
+export interface ConstructFacts {
+  readonly makes: string;
+  /** In a month, at the defaults, idle but for elections. None costs nothing. */
+  readonly costs: readonly Cost[];
+  /** Who may do what by the rights that it gives. */
+  readonly rights: string;
+}
+
+/** The section of docs/infrastructure.md, without its marks, as the formatter leaves it. */
+export function sectionOf({ region, seen, constructs }: Cloud): string {
+  const rows = Object.entries(constructs);
+  const costs = rows.flatMap(([name, { costs: each }]) => each.map((one) => ({ name, one })));
+  const prices = new Set<Price>(costs.map(({ one }) => one.price));
+  return [
+    table(
+      ["construct", "makes", "USD a month", "who may do what"],
+      rows.map(([name, facts]) => [`\`${name}\``, facts.makes, dollars(sum(facts.costs)), facts.rights]),
+    ),
+    `List prices of ${region}, ${seen}. Free allowances, taxes and traffic are not counted.`,
+    table(
+      ["construct", "what is paid for", "arithmetic", "USD a month"],
+      costs.map(({ name, one }) => [`\`${name}\``, one.price.of, arithmetic(one), dollars(amount(one))]),
+    ),
+    table(
+      ["price", "USD", "for", "source"],
+      [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `<${source}>`]),
+    ),
+  ].join("\n\n");
+}
+
+/** A table of Markdown, its columns as wide as the widest cell. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) =>
+    Math.max(...[head, ...rows].map((row) => [...(row[column] ?? "")].length), name.length),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - [...cell].length)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,137 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { guardFrozen } from "./frozen-guard.ts";
+import { reachesState } from "./process-state.ts";
+import { userEnvironment } from "./user-environment.ts";
+
+/** What a program wrote on its standard output; lines of JSON, as pino's, as they are. */
+export type Line = Readonly<Record<string, unknown>>;
+
+interface Waiting {
+  readonly isMeant: (line: Line) => boolean;
+  readonly resolve: (line: Line) => void;
+}
+
+/** A program of an example that runs: it is listened to, asked over HTTP, frozen and told to end. */
+export class ExampleProcess implements AsyncDisposable {
+  readonly lines: Line[] = [];
+  /** Resolves once it has ended, with its exit code or the signal that has ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  readonly port: number;
+  readonly #child: ChildProcess;
+  readonly #guard: ChildProcess;
+  #waiting: Waiting[] = [];
+  #stderr = "";
+
+  constructor(
+    { folder }: { readonly folder: string },
+    [command, ...args]: readonly [string, ...string[]],
+    env: NodeJS.ProcessEnv = {},
+  ) {
+    this.port = Number(env["PORT"] ?? 0);
+    this.#child = spawn(command, args, {
+      cwd: folder,
+      env: { ...userEnvironment(), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+      // A group of its own, as in a terminal: Ctrl-C goes to all of a group.
+      detached: true,
+    });
+    this.#guard = guardFrozen(this.pid);
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));
+    createInterface(this.#child.stdout!).on("line", (text) => this.#hear(text));
+    const { promise, resolve } = Promise.withResolvers<number | NodeJS.Signals>();
+    this.ended = promise;
+    this.#child.once("close", (code, signal) => {
+      this.#guard.kill("SIGKILL");
+      resolve(code ?? signal ?? 0);
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** The first line that is meant, now or later. @throws if the program ends without it. */
+  async said(what: string | ((line: Line) => boolean)): Promise<Line> {
+    const isMeant = typeof what === "function" ? what : ({ event, msg }: Line) => event === what || String(msg).includes(what);
+    const found = this.lines.find((line) => isMeant(line));
+    if (found) return found;
+    const { promise, resolve } = Promise.withResolvers<Line>();
+    this.#waiting.push({ isMeant, resolve });
+    const silence = this.ended.then((end) => {
+      throw new Error(`It ended (${end}) and never said ${String(what)}.\n${this.history}`);
+    });
+    return await Promise.race([promise, silence]);
+  }
+
+  /** All that it has said, for a test that fails. */
+  get history(): string {
+    return [...this.lines.map((line) => JSON.stringify(line)), this.#stderr].join("\n");
+  }
+
+  async ask(path: string): Promise<{ readonly status: number; readonly body: Line }> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`);
+    return { status: response.status, body: (await response.json()) as Line };
+  }
+
+  /** Asks again and again until the answer is as it is meant. */
+  async answers(path: string, isMeant: (body: Line) => boolean): Promise<Line> {
+    for (;;) {
+      const { body } = await this.ask(path);
+      if (isMeant(body)) return body;
+      await delay(20);
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** As Ctrl-C in a terminal does: all programs of the group get it. */
+  interrupt(): void {
+    process.kill(-this.pid, "SIGINT");
+  }
+
+  /** Resolves once it does not run. */
+  async freeze(): Promise<void> {
+    this.signal("SIGSTOP");
+    await reachesState(this.pid, "stopped", "gone");
+  }
+
+  thaw(): void {
+    this.signal("SIGCONT");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      process.kill(-this.pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await this.ended;
+  }
+
+  #hear(text: string): void {
+    const line = text.startsWith("{") ? (JSON.parse(text) as Line) : { msg: text };
+    this.lines.push(line);
+    const [now, later] = [true, false].map((meant) => this.#waiting.filter(({ isMeant }) => isMeant(line) === meant));
+    this.#waiting = later!;
+    for (const { resolve } of now!) resolve(line);
+  }
+}
+
+/** A port of this machine that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

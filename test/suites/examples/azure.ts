@@ -1,0 +1,62 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startAzurite } from "@leasehold/test-kit/backends/azurite";
+import { describe, expect } from "vitest";
+import { Dockerfile } from "./dockerfile.ts";
+import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
+import { test, TIME_LIMIT_MS, workshop } from "./test.ts";
+
+describe.concurrent("examples on Azure", { timeout: TIME_LIMIT_MS }, () => {
+  test("azure-functions makes a night's report once, however often it is delivered", async ({ open }) => {
+    const example = await workshop.install("azure-functions", "build");
+    const azurite = open.use(await startAzurite());
+    const child = join(import.meta.dirname, "azure-child.ts");
+    const invoke = async (): Promise<unknown> =>
+      JSON.parse(
+        await example.runWith(
+          { LEASE_STORAGE: azurite.connectionString },
+          ...(["node", child, join(example.folder, "dist/nightly-report.js"), "nightlyReport"] as const),
+        ),
+      );
+
+    expect(await invoke()).toMatchObject({ logs: ["report of acme, attempt 1", "report of globex, attempt 1", said("ran")] });
+    expect(await invoke()).toEqual({ returnValue: { elected: false, reason: "done" }, logs: [said("skipped")] });
+  });
+
+  test("azure-container-apps is built by its Dockerfile; a candidate takes over from another, and a job does a tick once", async ({
+    folder,
+    open,
+  }) => {
+    const example = await workshop.install("azure-container-apps", "build");
+    const dockerfile = new Dockerfile(await example.read("Dockerfile"));
+    expect(dockerfile.faults).toEqual([]);
+    const image = await dockerfile.build(example.folder, join(folder, "azure-image"), async (stage) =>
+      writeFile(join(stage, ".npmrc"), (await workshop.registry).npmrc),
+    );
+    const azurite = open.use(await startAzurite());
+    const start = (command: readonly [string, ...string[]], env: NodeJS.ProcessEnv = {}): ExampleProcess =>
+      open.use(new ExampleProcess({ folder: image }, command, { LEASE_STORAGE: azurite.connectionString, ...env }));
+
+    const leader = start(dockerfile.command);
+    await leader.said(({ leasehold, term }) => leasehold === "leader" && term === 1);
+    const standby = start(dockerfile.command);
+    await standby.said("Standing by");
+    leader.signal("SIGTERM");
+    expect(await leader.ended).toBe(0);
+    await standby.said(({ leasehold, term }) => leasehold === "leader" && term === 2);
+
+    const ran = new Map<unknown, unknown[]>();
+    for (let replica = 0; replica < 2; replica += 1) {
+      const job = start(["node", "dist/job.js"], { LEADER_SCHEDULE: "0 3 * * *" });
+      expect(await job.ended, job.history).toBe(0);
+      const line = await job.said(({ leasehold }) => leasehold === "done");
+      ran.set(line["occurrence"], [...(ran.get(line["occurrence"]) ?? []), line["ran"]]);
+    }
+    expect([...ran.values()].every(([first, second]) => first === true && second !== true)).toBe(true);
+  });
+});
+
+/** The line in which an invocation says what it did. */
+function said(outcome: string): unknown {
+  return expect.stringContaining(`"outcome":"${outcome}"`);
+}

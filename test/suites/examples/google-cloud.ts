@@ -1,0 +1,117 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startFirestore, type FirestoreProcess } from "@leasehold/test-kit/backends/firestore";
+import { describe, expect } from "vitest";
+import { Dockerfile } from "./dockerfile.ts";
+import { ExampleProcess, freePort } from "@leasehold/test-kit/processes/example-process";
+import { GoogleTemplate, type DeployedContainer } from "./google-template.ts";
+import type { InstalledExample } from "./installed-example.ts";
+import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
+
+const variables = { project: "local", location: "europe-west1", other_location: "us-east4" };
+
+const test = base
+  .extend("example", async ({}) => workshop.install("google-cloud", "build"))
+  /** The stack that infra/gcp deploys it with. */
+  .extend("template", async ({ folder, task }) => {
+    const out = join(folder, `stack-of-${task.id}`);
+    await mkdir(out, { recursive: true });
+    return await GoogleTemplate.synthesize(out, variables);
+  })
+  .extend("firestore", async ({ open, template }) => open.use(await startFirestore(template.databases)));
+
+/** Starts a container of the stack as Cloud Run does: its command, and its variables alone; but the service is ours. */
+function start(
+  open: AsyncDisposableStack,
+  example: Pick<InstalledExample, "folder">,
+  firestore: FirestoreProcess,
+  { command = ["node", "dist/candidate.js"], env }: DeployedContainer,
+  more: NodeJS.ProcessEnv = {},
+): ExampleProcess {
+  return open.use(new ExampleProcess(example, command, { ...env, FIRESTORE_EMULATOR_HOST: firestore.host, ...more }));
+}
+
+describe.concurrent("examples/google-cloud, with the settings of the stack of infra/gcp", { timeout: TIME_LIMIT_MS }, () => {
+  test("refreshes in one region, while the other skips", async ({ open, example, template, firestore }) => {
+    const region = async (location: string): Promise<ExampleProcess> => {
+      const container = template.container("google_cloud_run_v2_service", location);
+      const service = start(open, example, firestore, container, { PORT: String(await freePort()) });
+      await service.said("URL: ");
+      return service;
+    };
+    const [west, east] = [await region("europe-west1"), await region("us-east4")];
+
+    expect((await west.ask("/")).body).toEqual({ refreshed: 2, term: 1 });
+    expect((await east.ask("/")).body).toEqual({ elected: false, reason: "held-back" });
+    expect((await west.ask("/")).body).toEqual({ refreshed: 2, term: 2 });
+    // Three minutes without the first region.
+    await firestore.advance(180_000);
+    expect((await east.ask("/")).body).toEqual({ refreshed: 2, term: 3 });
+    expect((await west.ask("/")).body).toEqual({ elected: false, reason: "held-back" });
+  });
+
+  test("leads in one of two candidates, and hands over within Cloud Run's ten seconds", async ({
+    open,
+    example,
+    template,
+    firestore,
+  }) => {
+    const container = template.container("google_cloud_run_v2_worker_pool");
+    const election = "billing";
+    expect(Number(container.env["DRAIN_TIMEOUT_MS"])).toBeLessThan(10_000);
+    const leader = start(open, example, firestore, container);
+    // What the stack's alerts count.
+    expect(await leader.said(({ leasehold }) => leasehold === "term")).toEqual({ leasehold: "term", election, term: 1 });
+    expect(await leader.said(({ leasehold }) => leasehold === "leader")).toMatchObject({ election });
+    const standby = start(open, example, firestore, container);
+    await standby.said("newLeader");
+
+    leader.signal("SIGTERM");
+    expect(await leader.ended).toBe(0);
+    expect(await standby.said(({ leasehold }) => leasehold === "term")).toEqual({ leasehold: "term", election, term: 2 });
+  });
+
+  test("closes the books once, also where the first task dies", async ({ open, example, template, firestore }) => {
+    const container = template.container("google_cloud_run_v2_job");
+    const first = start(open, example, firestore, container);
+    expect(await first.said(({ closing }) => closing !== undefined)).toMatchObject({ attempt: 1 });
+    first.signal("SIGKILL");
+    await first.ended;
+
+    // The second is started at once, waits for the first one's claim to run out, and does it.
+    const second = start(open, example, firestore, container);
+    await firestore.advance(20_000);
+    expect(await second.said(({ ran }) => ran !== undefined)).toMatchObject({ ran: true, attempt: 2 });
+    expect(await second.ended).toBe(0);
+    const third = start(open, example, firestore, container);
+    expect(await third.said(({ ran }) => ran !== undefined)).toEqual({ ran: false, reason: "done" });
+    expect(await third.ended).toBe(0);
+  });
+
+  test("is built by its Dockerfile, and the image has what the stack starts", async ({
+    open,
+    example,
+    folder,
+    template,
+    firestore,
+  }) => {
+    const dockerfile = new Dockerfile(await example.read("Dockerfile"));
+    expect(dockerfile.faults).toEqual([]);
+    const image = {
+      folder: await dockerfile.build(example.folder, join(folder, "google-image"), async (stage) =>
+        writeFile(join(stage, ".npmrc"), (await workshop.registry).npmrc),
+      ),
+    };
+    const pool = template.container("google_cloud_run_v2_worker_pool");
+    // The pool has no command of its own.
+    expect(pool.command).toBeUndefined();
+    const candidate = start(open, image, firestore, { ...pool, command: dockerfile.command });
+    await candidate.said(({ leasehold }) => leasehold === "leader");
+    const service = template.container("google_cloud_run_v2_service", "us-east4");
+    const started = start(open, image, firestore, service, { PORT: String(await freePort()) });
+    await started.said("URL: ");
+    expect((await started.ask("/")).status).toBe(200);
+    const job = start(open, image, firestore, template.container("google_cloud_run_v2_job"));
+    expect(await job.ended).toBe(0);
+  });
+});

@@ -1,0 +1,50 @@
+import { startAzurite } from "@leasehold/test-kit/backends/azurite";
+import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
+import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
+import { startPostgres } from "@leasehold/test-kit/backends/postgres";
+import type { Fault } from "@leasehold/test-kit/faults/fault";
+import { onlyFor, startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
+import { startFirestoreServer, type Fault as DocumentFault, type InterceptedCall } from "@leasehold/test-kit/firestore-server";
+import { AWS, items, type Services } from "./mistakes.ts";
+
+/** Starts all of them. */
+export async function startServices(): Promise<Services & AsyncDisposable> {
+  await using started = new AsyncDisposableStack();
+  const azurite = started.use(await startAzurite());
+  const dynalite = started.use(await startDynalite());
+  const mysql = started.use(await startMariaDb());
+  const postgres = started.use(await startPostgres());
+  const withTable = started.use(await startDynalite());
+  await items({ ...AWS, endpoint: withTable.url }).createTable();
+  const readableItems = started.use(
+    await startFaultProxy(withTable.url, { nameOf: ({ headers }) => String(headers["x-amz-target"]) }),
+  );
+  readableItems.rule = onlyFor("DynamoDB_20120810.UpdateItem", ITEM_REFUSED);
+  const readableDocuments = started.use(await startFirestoreServer({ intercept: refuseDocuments }));
+  const services = started.move();
+  return {
+    azurite: azurite.url,
+    dynalite: dynalite.url,
+    mysql: mysql.url,
+    postgres: postgres.url,
+    readableItems: readableItems.url,
+    readableDocuments: readableDocuments.url,
+    [Symbol.asyncDispose]: async () => await services.disposeAsync(),
+  };
+}
+
+/** As AWS refuses it; dynalite knows no rights, nor does our Firestore. */
+const ITEM_REFUSED: Fault = {
+  kind: "answer",
+  status: 400,
+  headers: { "Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "QH3QHGQ2JJ8UGV5K" },
+  body: JSON.stringify({
+    __type: "com.amazon.coral.service#AccessDeniedException",
+    Message: "User: arn:aws:sts::123456789012:assumed-role/worker is not authorized to perform: dynamodb:UpdateItem",
+  }),
+};
+
+async function refuseDocuments({ method }: InterceptedCall): Promise<DocumentFault | void> {
+  const PERMISSION_DENIED = 7;
+  if (method === "Commit") return { code: PERMISSION_DENIED, message: "Missing or insufficient permissions." };
+}
