@@ -1,4 +1,4 @@
-import type { LineOf } from "@leasehold/test-kit/candidates/history";
+import type { Line, LineOf } from "@leasehold/test-kit/candidates/history";
 import type { EpisodeLog, Injected, WorkerLog } from "./episode-log.ts";
 import type { FaultKind } from "./faults.ts";
 
@@ -16,7 +16,7 @@ export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): read
     const problems = lines.flatMap((line) => {
       if (line.event === "unhandled" && line.atMs > stoppedMs && CLOSED_TOO_SOON.test(line.error)) return [];
       if (line.event === "unhandled" || line.event === "listenerFailed") return [`${worker}: ${line.event}: ${line.error}`];
-      if (line.event === "runRejected" && !line.error.startsWith("DeliberateFailure"))
+      if (line.event === "runRejected" && !line.error.startsWith("DeliberateFailure") && !overran(log, line))
         return [`${worker}'s run rejected: ${line.error}`];
       return [];
     });
@@ -29,6 +29,14 @@ export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): read
     }
     return problems;
   });
+}
+
+/** A stubborn task was told to stop while nothing covered it any longer, and its elector was right that it was pending. */
+function overran({ lines }: WorkerLog, rejected: Line & { readonly error: string }): boolean {
+  const before = lines.slice(0, lines.indexOf(rejected));
+  const started = before.findLastIndex(({ event }) => event === "taskStarted");
+  const term = before.slice(started).map(({ event }) => event);
+  return rejected.error.startsWith("DrainTimeoutError") && term.includes("overrun") && !term.includes("taskSettled");
 }
 
 function wasKilled(worker: string, injected: readonly Injected[]): boolean {

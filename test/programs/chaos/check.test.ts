@@ -208,6 +208,19 @@ describe("it is found that", () => {
       expect(problemsOf(judge(good({ b: [...leads(2, 700, 790), ...writes(2, 1, "ok", 750), ...end] })))).toEqual([]);
     }
   });
+
+  test("or give up on a task that overruns, as long as that is pending", () => {
+    const rejected: Line[] = [
+      { atMs: 799, event: "runRejected", error: "DrainTimeoutError: still pending" },
+      { atMs: 800, event: "exited", code: 0, signal: null },
+    ];
+    const overrun: Line = { atMs: 795, event: "overrun", sinceSignalMs: 40 };
+    const log = (lines: readonly Line[]): EpisodeLog =>
+      good({ b: [...leads(2, 700, 790), ...writes(2, 1, "ok", 750), ...lines, ...rejected] });
+    expect(problemsOf(judge(log([overrun])))).toEqual([]);
+    const settled: Line = { atMs: 797, event: "taskSettled", term: 2, valid: false };
+    for (const lines of [[], [overrun, settled]]) expectOnly(log(lines), "unexpected", "DrainTimeoutError");
+  });
 });
 
 interface Changes extends Partial<Omit<EpisodeLog, "workers">> {

@@ -79,7 +79,8 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (name) => {
       await using stage = new Stage();
       const { url: store } = service;
       const common = { election: what, args: ["--lease", `${LEASE_MS}ms`], ...(store ? { store } : {}) };
-      const env = { WITNESS: stage.path("witness"), VALIDITY: stage.path("validity"), FAULT: fault ?? "none" };
+      const files = { WITNESS: stage.path("witness"), VALIDITY: stage.path("validity"), FAULT_NOW: stage.path("fault") };
+      const env = { ...files, FAULT: fault ?? "none" };
       const first = stage.start({ ...common, command: CREW, env, watched: true, ...(nodeOptions ? { nodeOptions } : {}) });
       onTestFailed(() => console.error(`${first.stderr}\n${stage.read("validity")}\n${stage.read("witness")}`));
       await first.said(/leading/);
@@ -88,6 +89,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (name) => {
       if (act) await renewal(stage);
       const guards = await childrenOf([first.pid]);
       await act?.(first);
+      if (fault) stage.write("fault", "now");
       if (ends !== undefined) expect(await first.exited).toBe(ends);
       await rival.said(/in term 2/);
       const termId = stage.read("witness.terms").trim();
