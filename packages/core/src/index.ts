@@ -45,6 +45,7 @@ export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./figures/bounds.ts";
 export { measureElections, type ElectionMeters, type MeasuredElection, type Measurement } from "./figures/measure-elections.ts";
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
+export type { LeaseStoreCapabilities, StoreClock } from "./store/capabilities.ts";
 export type {
   BreakOptions,
   BreakOutcome,
@@ -52,12 +53,10 @@ export type {
   CheckReport,
   Expiry,
   LeaseStore,
-  LeaseStoreCapabilities,
   OccurrenceOptions,
   OccurrenceStore,
   ReadOptions,
   Reservation,
-  StoreClock,
   TransferOptions,
   TransferOutcome,
 } from "./store/lease-store.ts";

@@ -14,6 +14,7 @@ export type {
   RequestLimits,
   WatchOptions,
 } from "./store/lease-store.ts";
+export type { JoinOptions, Place } from "./store/place.ts";
 export { barOf, mayAcquire, type Claims } from "./store/bar.ts";
 export type { Bar } from "./store/lease-snapshot.ts";
 export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";

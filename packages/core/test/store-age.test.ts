@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { instantOf, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect } from "vitest";
-import type { StoreClock } from "../src/store/lease-store.ts";
+import type { StoreClock } from "../src/store/capabilities.ts";
 import { StoreAge } from "../src/records/store-age.ts";
 
 const TOLERANCE_MS = 100;

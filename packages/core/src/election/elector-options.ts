@@ -1,6 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
-import type { Expiry, LeaseStore, LeaseStoreCapabilities, Reservation } from "../store/lease-store.ts";
+import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
+import type { Expiry, LeaseStore, Reservation } from "../store/lease-store.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
 import { checkOptions } from "../store/options.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { MAX_TIMER_MS } from "../time/clock.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "../store/lease-limits.ts";
-import type { LeaseStoreCapabilities } from "../store/lease-store.ts";
+import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 
 /** No store answers in the fractions of a shorter lease. Who gives less has given seconds. */
 const SHORTEST_LEASE_MS = 100;

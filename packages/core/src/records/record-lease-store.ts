@@ -3,6 +3,7 @@ import { Administration, type OrderLimits, type Standing } from "../store/admini
 import { timedCheck } from "../store/check.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 import type {
   AcquireOutcome,
   AcquireRequest,
@@ -12,7 +13,6 @@ import type {
   CheckReport,
   Lease,
   LeaseStore,
-  LeaseStoreCapabilities,
   ReadOptions,
   ReleaseOptions,
   ReleaseOutcome,

@@ -1,4 +1,5 @@
-import type { LeaseStoreCapabilities, Reservation, StoreClock } from "../store/lease-store.ts";
+import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
+import type { Reservation } from "../store/lease-store.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not

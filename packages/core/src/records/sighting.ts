@@ -1,5 +1,6 @@
 import { holderElapsedMs, type Clock, type Instant } from "../time/clock.ts";
-import type { Expiry, StoreClock } from "../store/lease-store.ts";
+import type { StoreClock } from "../store/capabilities.ts";
+import type { Expiry } from "../store/lease-store.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
 import { StoreAge, type Reading } from "./store-age.ts";

@@ -1,5 +1,5 @@
 import { holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
-import type { StoreClock } from "../store/lease-store.ts";
+import type { StoreClock } from "../store/capabilities.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 
 /** One reading of a record. */

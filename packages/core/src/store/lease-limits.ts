@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { MAX_TIMER_MS } from "../time/clock.ts";
-import type { LeaseStoreCapabilities, StoreClock } from "./lease-store.ts";
+import type { LeaseStoreCapabilities, StoreClock } from "./capabilities.ts";
 
 /**
  * The part of the lease that a holder leaves unused: it counts itself out after 0.9 of the lease, while rivals wait for

@@ -1,0 +1,45 @@
+/** The abilities of a store. Whatever depends on them reads them here. */
+export interface LeaseStoreCapabilities {
+  /** The judge of a lease's expiry: the service itself, or standbys by `RecordLeaseStore`. */
+  readonly expiry: "native" | "observed";
+  /** `push` where the store announces changes by itself; `poll` where it must be looked at. */
+  readonly watch: "push" | "poll";
+  /**
+   * The writes that a store pushes: all, or all but renewals. Then a standby goes on looking for those,
+   * and may learn of a leader's last one up to a renewal interval late. @defaultValue 'every-write'
+   */
+  readonly pushes?: "every-write" | "all-but-renewals" | undefined;
+  /** The shortest lease, in milliseconds. */
+  readonly minLeaseMs: number;
+  /** The longest lease, in milliseconds. */
+  readonly maxLeaseMs: number;
+  /** Leases must be a multiple of this. */
+  readonly leaseGranularityMs: number;
+  /** The longest value a leader can publish, in bytes of UTF-8. */
+  readonly maxValueBytes: number;
+  /** `atomic`: a stale leader's guarded write always fails. `after-seal`: once the newer leader has sealed the target. */
+  readonly fence: "atomic" | "after-seal" | "none";
+  /** The time that a leader asked to hand over has to drain: all that it needs, or the rest of the lease. */
+  readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
+  /** The store's own clock as a judge of age, where it has one. */
+  readonly storeClock: StoreClock | undefined;
+  /**
+   * The delay with which the end of a {@link Reservation} may be found, by the store's clock; undefined where there is none to
+   * judge it.
+   */
+  readonly reservation?: { readonly toleranceMs: number } | undefined;
+}
+
+/** The trust in a store's own clock as a judge of a lease's age. */
+export interface StoreClock {
+  /** The delay with which an expiry may be found by it; and, where it may step, the error that may go unnoticed. */
+  readonly toleranceMs: number;
+  /** True where it is exact enough for electors too. */
+  readonly exact: boolean;
+  /**
+   * True where it can be set, or be another machine's after a failover. It is then believed only where the wall clocks of
+   * writer and reader agree with it to `toleranceMs`, and the margin of the shortest lease covers as much.
+   * @defaultValue false
+   */
+  readonly mayStep?: boolean | undefined;
+}
