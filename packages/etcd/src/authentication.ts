@@ -1,0 +1,46 @@
+import { isTokenRefused } from "./etcd-errors.ts";
+import type { CallOptions, EtcdPath, EtcdReply, EtcdTransport, Json } from "./transport.ts";
+
+/** A user of etcd's. */
+export interface EtcdUser {
+  readonly name: string;
+  readonly password: string;
+}
+
+/**
+ * Returns a transport that sends each request as a user. The token is asked for when it is first needed, and once more where etcd
+ * refuses it: a token ends after a while, and with each change of users and roles.
+ */
+export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTransport {
+  let known: string | undefined;
+
+  async function freshToken(options: CallOptions): Promise<string> {
+    const { body } = await transport.call("/v3/auth/authenticate", { ...user }, options);
+    known = String(body["token"]);
+    return known;
+  }
+
+  async function call(path: EtcdPath, body: Json, options: CallOptions): Promise<EtcdReply> {
+    const token = known ?? (await freshToken(options));
+    try {
+      return await transport.call(path, body, { ...options, token });
+    } catch (error) {
+      if (!isTokenRefused(error)) throw error;
+      if (known === token) known = undefined;
+      return await transport.call(path, body, { ...options, token: known ?? (await freshToken(options)) });
+    }
+  }
+
+  async function* watch(requests: readonly Json[], options: CallOptions): AsyncGenerator<Json, void, undefined> {
+    const token = known ?? (await freshToken(options));
+    try {
+      yield* transport.watch(requests, { ...options, token });
+    } catch (error) {
+      // Who watches begins again, with a token that is fresh then.
+      if (isTokenRefused(error) && known === token) known = undefined;
+      throw error;
+    }
+  }
+
+  return { call, watch };
+}

@@ -1,0 +1,126 @@
+import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { asSentence, wasNeverSent } from "@leasehold/core/provider";
+import { EtcdFailure } from "./transport.ts";
+
+export const STORE_NAME = "etcd";
+
+/** The statuses of gRPC: https://grpc.io/docs/guides/status-codes/ */
+const GRPC = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  aborted: 10,
+  outOfRange: 11,
+  unimplemented: 12,
+  unauthenticated: 16,
+} as const;
+
+/** The statuses by which etcd says that it has not carried a request out. After the others it may have been. */
+const REFUSALS: ReadonlySet<number | undefined> = new Set([
+  GRPC.invalidArgument,
+  GRPC.notFound,
+  GRPC.permissionDenied,
+  GRPC.resourceExhausted,
+  GRPC.failedPrecondition,
+  GRPC.outOfRange,
+  GRPC.unimplemented,
+  GRPC.unauthenticated,
+]);
+
+const CODES: Readonly<Record<number, StoreErrorCode>> = {
+  [GRPC.invalidArgument]: "STORE_REJECTED",
+  [GRPC.deadlineExceeded]: "STORE_TIMEOUT",
+  [GRPC.notFound]: "STORE_MISSING",
+  [GRPC.permissionDenied]: "STORE_DENIED",
+  [GRPC.resourceExhausted]: "STORE_THROTTLED",
+  [GRPC.failedPrecondition]: "STORE_CONFLICT",
+  [GRPC.aborted]: "STORE_CONFLICT",
+  [GRPC.outOfRange]: "STORE_REJECTED",
+  [GRPC.unimplemented]: "STORE_REJECTED",
+  [GRPC.unauthenticated]: "STORE_UNAUTHENTICATED",
+};
+
+/** Words of etcd's that say more than its status: api/v3rpc/rpctypes/error.go. */
+const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
+  [/authentication failed|user name is empty|invalid auth token|revision of auth store is old/, "STORE_UNAUTHENTICATED"],
+  [/database space exceeded/, "STORE_REJECTED"],
+];
+
+/** The codes of a handshake of TLS in which one side does not trust the other. Nothing was sent, or nothing was let in. */
+const NOT_TRUSTED = /CERT|SIGNATURE|ALERT|UNABLE_TO_GET_ISSUER/;
+/** The codes of a handshake with something that does not speak TLS. */
+const NO_TLS = /WRONG_VERSION|EPROTO/;
+
+const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  STORE_UNAUTHENTICATED:
+    " Check user and password and, with TLS, the certificates: tls.ca for the members' own, tls.cert and tls.key for this client's.",
+  STORE_DENIED:
+    " Candidates need the permission to read and to write, with their prefixes, the election's keys and those below .leasehold/; observers, to read both.",
+};
+
+/** Reports whether etcd has refused the token that came with a request. */
+export function isTokenRefused(error: unknown): boolean {
+  if (!(error instanceof EtcdFailure)) return false;
+  return error.grpcCode === GRPC.unauthenticated || /invalid auth token|revision of auth store is old/.test(error.message);
+}
+
+/** Reports whether the lease that a request named is not there. */
+export function isLeaseGone(error: unknown): boolean {
+  return grpcCodeOf(error) === GRPC.notFound && /lease not found/.test(messageOf(error));
+}
+
+/** Reports whether the lease that was to be granted is there already. */
+export function isLeaseThere(error: unknown): boolean {
+  return grpcCodeOf(error) === GRPC.failedPrecondition && /lease already exists/.test(messageOf(error));
+}
+
+/** Returns a transport's failure as an error of ours, and an error of ours as it is. `writes`: the request may have changed something. */
+export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
+  if (isLeaseholdError(error)) return error;
+  const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0, socketCode: "UNKNOWN" });
+  const { grpcCode, socketCode, message } = failure;
+  const code = storeErrorCode(failure);
+  const isRefused =
+    REFUSALS.has(grpcCode) || wasNeverSent(socketCode) || (socketCode !== undefined && NOT_TRUSTED.test(socketCode));
+  return new StoreError(
+    code,
+    `${STORE_NAME}: '${operation}' of '${election}' failed: ${asSentence(message)}${adviceFor(failure, code)}`,
+    { store: STORE_NAME, operation, election, mayHaveBeenApplied: writes && !isRefused, cause: failure },
+  );
+}
+
+function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure): StoreErrorCode {
+  if (socketCode !== undefined) return NOT_TRUSTED.test(socketCode) ? "STORE_UNAUTHENTICATED" : "STORE_UNAVAILABLE";
+  // A stranger's answer, such as that of a proxy, or of another service behind the port.
+  if (grpcCode === undefined)
+    return status === 404 ? "STORE_MISSING" : status === 401 ? "STORE_UNAUTHENTICATED" : "STORE_UNAVAILABLE";
+  return BY_WORDS.find(([words]) => words.test(message))?.[1] ?? CODES[grpcCode] ?? "STORE_UNAVAILABLE";
+}
+
+function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code: StoreErrorCode): string {
+  if (socketCode !== undefined && NO_TLS.test(socketCode)) return " Is it a member of http: rather than https:?";
+  if (grpcCode === undefined && status === 404)
+    return " etcd 3.4 or later has its JSON gateway there, unless --enable-grpc-gateway=false.";
+  if (grpcCode === undefined && status === 400) return " Is it a member of https: rather than http:?";
+  if (/user name is empty/.test(message)) return " etcd's authentication is on: give user and password.";
+  if (/database space exceeded/.test(message))
+    return " Compact and defragment the members, then disarm the alarm: see etcd's guide to maintenance.";
+  return ADVICE[code] ?? "";
+}
+
+function grpcCodeOf(error: unknown): number | undefined {
+  return failureBehind(error)?.grpcCode;
+}
+
+function messageOf(error: unknown): string {
+  return failureBehind(error)?.message ?? "";
+}
+
+function failureBehind(error: unknown): EtcdFailure | undefined {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown };
+  if (error instanceof EtcdFailure) return error;
+  return cause instanceof EtcdFailure ? cause : undefined;
+}

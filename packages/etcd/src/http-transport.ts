@@ -1,0 +1,168 @@
+import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { discreet, wasNeverSent } from "@leasehold/core/provider";
+import type { EtcdTls } from "./options.ts";
+import {
+  EtcdFailure,
+  failureInStream,
+  type CallOptions,
+  type EtcdPath,
+  type EtcdReply,
+  type EtcdTransport,
+  type Json,
+} from "./transport.ts";
+
+/** gRPC's UNAVAILABLE: the member has no leader, or is about to stop. */
+const UNAVAILABLE = 14;
+
+/**
+ * etcd's JSON gateway, over `node:http` and `node:https`. A request goes to the endpoint that has answered last. Where no connection
+ * can be made, the next one is tried at once, since nothing was sent; after any other failure the next request goes to the next one.
+ *
+ * Not over `fetch`, which ends a watch that is quiet for five minutes.
+ */
+export class HttpTransport implements EtcdTransport {
+  readonly #endpoints: readonly URL[];
+  readonly #agent: HttpAgent;
+  #current = 0;
+
+  /** @param endpoints URLs, all of `http:` or all of `https:`. */
+  constructor(endpoints: readonly URL[], tls: EtcdTls | undefined) {
+    this.#endpoints = endpoints;
+    this.#agent =
+      endpoints[0]?.protocol === "https:" ? new HttpsAgent({ ...tls, keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  }
+
+  async call(path: EtcdPath, body: Json, options: CallOptions): Promise<EtcdReply> {
+    return await this.#send(options, async (endpoint) => {
+      const response = await this.#post(endpoint, path, [body], options);
+      const text = await textOf(response);
+      return { body: parsed(text, response.statusCode ?? 0), endpoint: endpoint.origin };
+    });
+  }
+
+  async *watch(requests: readonly Json[], options: CallOptions): AsyncGenerator<Json, void, undefined> {
+    // A member that has lost the cluster would let the watch stand still: with this header it ends it.
+    const headers = { "Grpc-Metadata-hasleader": "true" };
+    const response = await this.#send(
+      options,
+      async (endpoint) => await this.#post(endpoint, "/v3/watch", requests, options, headers),
+    );
+    const status = response.statusCode ?? 0;
+    if (status !== 200) throw refusalOf(await textOf(response), status);
+    try {
+      for await (const line of linesOf(response)) {
+        const message = parsed(line, status);
+        if (message["result"] === undefined) throw failureInStream(message, status);
+        yield message["result"] as Json;
+      }
+    } catch (error) {
+      this.#leave(options.endpoint);
+      throw options.signal.aborted ? options.signal.reason : failureOf(error);
+    }
+  }
+
+  /** Sends to one endpoint, or to the next where no connection can be made. */
+  async #send<T>({ signal, endpoint: only }: CallOptions, send: (endpoint: URL) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      const endpoint = this.#endpoint(only);
+      try {
+        return await send(endpoint);
+      } catch (error) {
+        const failure = failureOf(error);
+        if (signal.aborted || failure.grpcCode === undefined || failure.grpcCode === UNAVAILABLE) this.#leave(endpoint.origin);
+        if (signal.aborted) throw signal.reason;
+        const mayTryNext = only === undefined && tries < this.#endpoints.length && wasNeverSent(failure.socketCode);
+        if (!mayTryNext) throw failure;
+      }
+    }
+  }
+
+  #endpoint(origin: string | undefined): URL {
+    const found = origin === undefined ? undefined : this.#endpoints.find((endpoint) => endpoint.origin === origin);
+    return found ?? (this.#endpoints[this.#current] as URL);
+  }
+
+  /** Goes on with the next endpoint, unless another request has done so already. */
+  #leave(origin: string | undefined): void {
+    const current = this.#endpoints[this.#current]?.origin;
+    if (origin === undefined || origin === current) this.#current = (this.#current + 1) % this.#endpoints.length;
+  }
+
+  async #post(
+    endpoint: URL,
+    path: string,
+    bodies: readonly Json[],
+    { signal, token }: CallOptions,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<IncomingMessage> {
+    const content = bodies.map((body) => JSON.stringify(body)).join("\n");
+    const send = endpoint.protocol === "https:" ? requestHttps : requestHttp;
+    return await new Promise((resolve, reject) => {
+      const request = send(new URL(path, endpoint), {
+        method: "POST",
+        agent: this.#agent,
+        signal,
+        headers: {
+          ...headers,
+          "Content-Type": "application/json",
+          "Content-Length": Buffer.byteLength(content),
+          ...(token === undefined ? {} : { Authorization: token }),
+        },
+      });
+      request.on("response", resolve);
+      request.on("error", reject);
+      request.end(content);
+    });
+  }
+}
+
+/** @throws {EtcdFailure} for a refusal, and for what is no answer of etcd's. */
+function parsed(text: string, status: number): Json {
+  if (status !== 200) throw refusalOf(text, status);
+  const [line = ""] = text.split("\n", 1);
+  const body = jsonOf(line);
+  if (body) return body;
+  throw new EtcdFailure("the answer is no JSON: it does not come from etcd's gateway", { status });
+}
+
+/** Returns the failure that an answer other than 200 is. Only etcd's own has a code of gRPC's and a message. */
+function refusalOf(text: string, status: number): EtcdFailure {
+  const { code, message, error } = jsonOf(text) ?? {};
+  const said = [message, error].find((one): one is string => typeof one === "string");
+  if (typeof code === "number" && said !== undefined) return new EtcdFailure(discreet(said), { status, grpcCode: code });
+  return new EtcdFailure(`HTTP ${status}: the answer does not come from etcd's gateway`, { status });
+}
+
+function failureOf(error: unknown): EtcdFailure {
+  if (error instanceof EtcdFailure) return error;
+  const { code, message } = error as { readonly code?: string; readonly message?: string };
+  return new EtcdFailure(discreet(message ?? String(error)), { status: 0, socketCode: code ?? "UNKNOWN" });
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response) text += decoder.decode(chunk as Uint8Array, { stream: true });
+  return text + decoder.decode();
+}
+
+/** Yields each line as it comes; a piece at the end that no line feed closes is none. */
+async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of response) {
+    const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines.filter((line) => line !== "");
+  }
+}

@@ -1,0 +1,10 @@
+export type { EtcdLeaseStoreOptions, EtcdTls } from "./options.ts";
+export {
+  EtcdFailure,
+  type CallOptions,
+  type EtcdFailureFacts,
+  type EtcdPath,
+  type EtcdReply,
+  type EtcdTransport,
+  type Json,
+} from "./transport.ts";
