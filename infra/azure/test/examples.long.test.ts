@@ -1,9 +1,6 @@
 import { fileURLToPath } from "node:url";
-import {
-  opensslMissing,
-  startAzuriteWithIdentity,
-  type AzuriteWithIdentity,
-} from "@leasehold/test-kit/backends/azurite-with-identity";
+import { startAzuriteWithIdentity, type AzuriteWithIdentity } from "@leasehold/test-kit/backends/azurite-with-identity";
+import { opensslMissing } from "@leasehold/test-kit/backends/certificates";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ExampleProcess, type Line } from "@leasehold/test-kit/processes/example-process";

@@ -1,6 +1,6 @@
 /**
- * Azurite's blob service, in memory, for the process that `startAzurite` starts. With `?tls=<folder>` it has the certificate that
- * is there, and takes tokens of Entra ID, whoever has signed them.
+ * Azurite's blob service, in memory, for the process that `startAzurite` starts. With `?tls=<folder>` it has the certificate of
+ * certificates.ts that is there, and takes tokens of Entra ID, whoever has signed them.
  */
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -46,8 +46,8 @@ function azuriteBlobServer(): Promise<BlobServer> {
     disableProductStyleUrl: () => true,
     disableTelemetry: () => true,
     extentMemoryLimit: unset,
-    cert: () => tls && join(tls, "cert.pem"),
-    key: () => tls && join(tls, "key.pem"),
+    cert: () => tls && join(tls, "server.pem"),
+    key: () => tls && join(tls, "server-key.pem"),
     pwd: unset,
     oauth: () => tls && "basic",
   });

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -7,7 +6,7 @@ import { request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findProgram } from "./find-program.ts";
+import { makeCertificates } from "./certificates.ts";
 import { startServiceChild } from "./service-process.ts";
 
 /** Azurite behind TLS, and what Azure puts beside a program there: an endpoint that gives tokens to identities. */
@@ -19,11 +18,6 @@ export interface AzuriteWithIdentity extends AsyncDisposable {
   createContainer(name: string): Promise<void>;
 }
 
-/** Returns why Azurite cannot have a certificate here, if so. */
-export async function opensslMissing(): Promise<string | undefined> {
-  return (await findProgram("openssl")) ? undefined : "Azurite behind TLS: openssl is missing (apt-get install openssl)";
-}
-
 /**
  * Starts both. Requests need a token, which only these identities get, each by its client id: a program that names none of
  * them, or that has a key and no identity, gets nowhere. Who may touch which blob, Azurite does not know.
@@ -32,10 +26,7 @@ export async function startAzuriteWithIdentity(...clientIds: readonly string[]):
   await using starting = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "leasehold-azurite-tls-"));
   starting.defer(async () => rm(folder, { recursive: true, force: true }));
-  const cert = join(folder, "cert.pem");
-  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const key = ["-newkey", "rsa:2048", "-nodes", "-keyout", join(folder, "key.pem")];
-  execFileSync("openssl", ["req", "-x509", "-days", "2", ...key, "-out", cert, ...subject], { stdio: "ignore" });
+  const { ca } = await makeCertificates(folder);
 
   const script = new URL("./azurite-child.ts", import.meta.url);
   script.searchParams.set("tls", folder);
@@ -44,11 +35,11 @@ export async function startAzuriteWithIdentity(...clientIds: readonly string[]):
   const endpoint = starting.use(await startIdentityEndpoint(secret, clientIds));
   const owned = starting.move();
   const accountUrl = `${azurite.url}/devstoreaccount1/`;
-  const ca = await readFile(cert);
+  const trusted = await readFile(ca);
   return {
     accountUrl,
-    environment: { IDENTITY_ENDPOINT: endpoint.url, IDENTITY_HEADER: secret, NODE_EXTRA_CA_CERTS: cert },
-    createContainer: async (name) => put(`${accountUrl}${name}?restype=container`, ca),
+    environment: { IDENTITY_ENDPOINT: endpoint.url, IDENTITY_HEADER: secret, NODE_EXTRA_CA_CERTS: ca },
+    createContainer: async (name) => put(`${accountUrl}${name}?restype=container`, trusted),
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };
 }

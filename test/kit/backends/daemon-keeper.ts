@@ -1,17 +1,18 @@
 /**
- * The process that `startDaemon` starts: it prepares a directory, runs a daemon on it, and when its parent ends or
- * dismisses it, ends the daemon and removes the directory. It is an entry point: import nothing but types from here.
+ * The process that `startDaemon` starts: it prepares a directory, runs a daemon on it, kills and starts it again when its
+ * parent says so, and when its parent ends or dismisses it, ends the daemon and removes the directory. It is an entry point:
+ * import nothing but types from here.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { chown, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+import { IN_MEMORY } from "./memory-folder.ts";
 import { reachesState } from "../processes/process-state.ts";
 import { killTree, pauseTree, signalAll } from "../processes/process-tree.ts";
 
@@ -26,16 +27,23 @@ export interface DaemonPlan {
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   /** Files to put into the directory first: their contents by their names. */
   readonly files?: Readonly<Record<string, string>> | undefined;
-  /** Makes the data, anywhere in the directory. */
-  readonly prepare: Command;
+  /** Puts the directory where Linux keeps files in memory, for a daemon that waits for its disk. @defaultValue false */
+  readonly inMemory?: boolean | undefined;
+  /** Makes the data, anywhere in the directory, where the daemon does not do that itself. */
+  readonly prepare?: Command | undefined;
   readonly serve: Command;
+  /** Where it has to serve. @defaultValue a free port */
+  readonly port?: number | undefined;
   /** A regular expression for the line of stderr with which the daemon says that it serves. */
   readonly ready: string;
   /** The signal that ends it fast, with nothing left outside of its directory. */
   readonly endWith: "SIGKILL" | "SIGQUIT";
 }
 
-/** The keeper's one message to its parent: where the daemon serves, and who it is. */
+/** What the parent may ask for, one at a time: the daemon's end without its directory's, and its start on the same port. */
+export type DaemonOrder = "kill" | "start";
+
+/** The keeper's message to its parent, at first and after each order: where the daemon serves or has served, and who it is. */
 export interface DaemonServes {
   readonly port: number;
   readonly pid: number;
@@ -46,8 +54,10 @@ let directory: string | undefined;
 let running: ChildProcess | undefined;
 let log = "";
 let ending: Promise<void> | undefined;
+let serves: DaemonServes | undefined;
 
 process.on("disconnect", () => void end(0));
+process.on("message", (order: DaemonOrder) => void obey(order));
 if (!process.connected) process.exit();
 // They reach every process in the terminal's foreground. This one ends after its parent, or else nobody would clean up.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
@@ -55,29 +65,53 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 process.stderr.on("error", () => {});
 
 try {
-  directory = mkdtempSync(join(tmpdir(), `leasehold-${plan.directory}-`));
+  const root = plan.inMemory && existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir();
+  directory = mkdtempSync(join(root, `leasehold-${plan.directory}-`));
   if (plan.user !== undefined) await chown(directory, plan.user.uid, plan.user.gid);
   for (const [name, content] of Object.entries(plan.files ?? {})) await writeFile(join(directory, name), content);
-  await prepare();
-  const serves = await serve();
-  running?.once("exit", () => void end(1));
-  process.send?.(serves);
+  if (plan.prepare !== undefined) await prepare(plan.prepare);
+  await serveAndTell(plan.port);
 } catch (error) {
+  await fail(error);
+}
+
+async function prepare(command: Command): Promise<void> {
+  const child = start(command, 0);
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code !== 0) throw new Error(`${command[0]} has failed, exit code ${code}.`);
+}
+
+async function serveAndTell(onPort?: number): Promise<void> {
+  serves = await serve(onPort);
+  running?.once("exit", dies);
+  process.send?.(serves);
+}
+
+async function obey(order: DaemonOrder): Promise<void> {
+  try {
+    if (order === "start") return await serveAndTell(serves?.port);
+    running?.off("exit", dies);
+    await killTree(Number(running?.pid));
+    process.send?.(serves);
+  } catch (error) {
+    await fail(error);
+  }
+}
+
+function dies(): void {
+  void end(1);
+}
+
+async function fail(error: unknown): Promise<void> {
   process.stderr.write(`${String(error)}\n`);
   await end(1);
 }
 
-async function prepare(): Promise<void> {
-  const child = start(plan.prepare, 0);
-  const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`${plan.prepare[0]} has failed, exit code ${code}.`);
-}
-
-/** Starts the daemon; again, on another port, if somebody has taken the port in between. */
-async function serve(): Promise<DaemonServes> {
+/** Starts the daemon; again, on another port if it may be another, if somebody has taken the port in between. */
+async function serve(onPort?: number): Promise<DaemonServes> {
   for (let attempt = 1; ; attempt++) {
     log = "";
-    const port = await freePort();
+    const port = onPort ?? (await freePort());
     const child = start(plan.serve, port);
     if (await saysReady(child)) return { port, pid: Number(child.pid) };
     if (attempt === 5 || !/address already in use/i.test(log)) throw new Error(`${plan.serve[0]} has ended.`);
@@ -112,22 +146,13 @@ async function saysReady(child: ChildProcess): Promise<boolean> {
   return await promise;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 function end(code: number): Promise<void> {
   return (ending ??= cleanUp().finally(() => process.exit(code)));
 }
 
 async function cleanUp(): Promise<void> {
   const pid = running?.pid;
-  if (pid !== undefined) {
+  if (pid !== undefined && running?.exitCode === null && running.signalCode === null) {
     if (plan.endWith === "SIGQUIT") await quit(pid);
     await killTree(pid);
   }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { DaemonPlan, DaemonServes } from "./daemon-keeper.ts";
+import type { DaemonOrder, DaemonPlan, DaemonServes } from "./daemon-keeper.ts";
 import { nodeArguments, nodeExecutable, OwnedProcess } from "../processes/owned-process.ts";
 import { processState } from "../processes/process-state.ts";
 import { pauseTree, signalAll } from "../processes/process-tree.ts";
@@ -21,6 +21,16 @@ export interface Daemon extends AsyncDisposable {
   pause(): Promise<void>;
   /** Lets paused processes go on (SIGCONT), with the requests that have arrived meanwhile. */
   resume(): void;
+  /**
+   * Kills all its processes, as a machine that fails would, and keeps its data. Resolves once they are gone.
+   * @throws if it has ended.
+   */
+  kill(): Promise<void>;
+  /**
+   * Starts a killed daemon again, on its data and its port. Resolves once it serves.
+   * @throws an error with what it wrote to stderr, if it does not.
+   */
+  restart(): Promise<void>;
   /** Kills all its processes, waits for their end, and removes its data. May be called again. */
   stop(): Promise<void>;
 }
@@ -42,14 +52,18 @@ export async function startDaemon(name: string, plan: DaemonPlan): Promise<Daemo
 
 class KeptDaemon implements Daemon {
   readonly port: number;
-  readonly pid: number;
   readonly #keeper: OwnedProcess;
+  #pid: number;
   #paused: readonly number[] = [];
 
   constructor(keeper: OwnedProcess, { port, pid }: DaemonServes) {
     this.#keeper = keeper;
     this.port = port;
-    this.pid = pid;
+    this.#pid = pid;
+  }
+
+  get pid(): number {
+    return this.#pid;
   }
 
   async pause(): Promise<void> {
@@ -63,11 +77,26 @@ class KeptDaemon implements Daemon {
     this.#paused = [];
   }
 
+  async kill(): Promise<void> {
+    await this.#order("kill");
+  }
+
+  async restart(): Promise<void> {
+    this.#pid = (await this.#order("start")).pid;
+  }
+
   async stop(): Promise<void> {
     await this.#keeper.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  async #order(order: DaemonOrder): Promise<DaemonServes> {
+    if (this.#keeper.hasEnded) throw this.#keeper.ended();
+    const answer = this.#keeper.nextMessage<DaemonServes>();
+    await this.#keeper.send(order);
+    return await answer;
   }
 }

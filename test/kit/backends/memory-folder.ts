@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Where Linux keeps files in memory. */
-const IN_MEMORY = "/dev/shm";
+export const IN_MEMORY = "/dev/shm";
 
 /** Makes a temporary folder, in memory where there is such a place: SQLite waits for its disk, and its process with it. */
 export async function memoryFolder(prefix: string): Promise<string> {

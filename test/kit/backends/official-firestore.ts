@@ -26,7 +26,6 @@ export async function startOfficialFirestore(): Promise<OfficialFirestore> {
   if ("missing" in found) throw new Error(found.missing);
   const daemon = await startDaemon("The official Firestore emulator", {
     directory: "firestore",
-    prepare: ["true"],
     serve: [
       // It says on stdout that it serves.
       ...(["/bin/sh", "-c", 'exec "$0" "$@" >&2', found.java] as const),

@@ -72,6 +72,21 @@ export class OwnedProcess {
     }
   }
 
+  /**
+   * Waits for the next message: the answer to what it is told right after this call.
+   * @throws an error with what the process wrote to stderr, if it ends instead.
+   */
+  async nextMessage<Message>(): Promise<Message> {
+    const { promise, resolve, reject } = Promise.withResolvers<Message>();
+    const onClose = (): void => reject(this.ended());
+    this.#child.once("message", resolve).once("close", onClose);
+    try {
+      return await promise;
+    } finally {
+      this.#child.off("message", resolve).off("close", onClose);
+    }
+  }
+
   /** Calls `listener` with every message that comes from now on. */
   onMessage(listener: (message: unknown) => void): void {
     this.#child.on("message", listener);
@@ -83,7 +98,7 @@ export class OwnedProcess {
   }
 
   /** Resolves when the system has taken the message; the process may read it later. @throws if the channel is closed. */
-  async send(message: object): Promise<void> {
+  async send(message: object | string): Promise<void> {
     const sent = Promise.withResolvers<void>();
     this.#child.send(message, (error) => (error === null ? sent.resolve() : sent.reject(error)));
     await sent.promise;
@@ -134,5 +149,5 @@ export function nodeArguments(file: string, args: readonly string[]): readonly s
 
 /** Without what would reconfigure a backend (accounts, ports, data directories) or Node (coverage, preloads). */
 function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(AZURITE_|MOTO_|MYSQL_|NODE_|PG)/.test(name)));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(AZURITE_|ETCD|MOTO_|MYSQL_|NODE_|PG)/.test(name)));
 }

@@ -1,0 +1,131 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Certificates } from "./certificates.ts";
+import { startDaemon } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
+import { findProgram } from "./find-program.ts";
+import { freePort } from "./free-port.ts";
+
+/** Whom etcd's authentication makes of those that it asks for a password. */
+export interface EtcdUser {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** An administrator who may do everything; see {@link enableAuth}. */
+export const ROOT: EtcdUser = { user: "root", password: "root's own" };
+
+/** A member of etcd: all there are, or one of three. */
+export interface Etcd extends Daemon {
+  /** `http://127.0.0.1:20123`, or `https:` where it has a certificate. */
+  readonly url: string;
+  /** What tells `etcdctl` where it is, and shows a client's certificate where one has to be shown. */
+  readonly ctlFlags: readonly string[];
+}
+
+/** How a member differs from one that serves everybody, with no data. */
+export interface EtcdOptions {
+  /** It serves by TLS, and only those who show a certificate of the same authority. */
+  readonly certificates?: Certificates | undefined;
+  /** For how long a token lives that nobody uses: after each use it lives as long again. @defaultValue 300 */
+  readonly tokenTtlS?: number | undefined;
+  /** A file of `etcdctl snapshot save`, whose data it begins with, as a new cluster. */
+  readonly snapshot?: string | undefined;
+  /** @defaultValue a free port */
+  readonly port?: number | undefined;
+  /** After how long without a leader members elect another; the shortest lease is 1.5 times that, in whole seconds. @defaultValue 1000 */
+  readonly electionTimeoutMs?: number | undefined;
+}
+
+/** Why no etcd can be started on this machine; `undefined` if one can. */
+export async function etcdMissing(): Promise<string | undefined> {
+  const programs = await Promise.all(["etcd", "etcdctl"].map(findProgram));
+  return programs.includes(undefined) ? "etcd is not installed: apt-get install etcd-server etcd-client" : undefined;
+}
+
+/**
+ * Starts an etcd of one member on 127.0.0.1, with data of its own, in memory where there is such a place: etcd waits for its disk
+ * at each write.
+ * @throws an error with its log, if it ends or takes too long before it serves.
+ */
+export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
+  return await startMember(options, { name: "m1", peers: { m1: "unix://m1:0" } });
+}
+
+/** Starts an etcd of three members. Two of them are needed for anything. */
+export async function startEtcdCluster(options: EtcdOptions = {}): Promise<readonly [Etcd, Etcd, Etcd]> {
+  const peers: Record<string, string> = {};
+  for (const name of ["m1", "m2", "m3"]) peers[name] = `http://127.0.0.1:${await freePort()}`;
+  const member = (name: string): Promise<Etcd> => startMember(options, { name, peers });
+  return await Promise.all([member("m1"), member("m2"), member("m3")]);
+}
+
+/** Runs `etcdctl` at a member, as `as` where that is given, and returns what it prints. @throws what it writes, if it fails. */
+export async function etcdctl(etcd: Etcd, args: readonly string[], as?: EtcdUser): Promise<string> {
+  const user = as === undefined ? [] : ["--user", `${as.user}:${as.password}`];
+  const env = { ...process.env, ETCDCTL_API: "3" };
+  return (await promisify(execFile)("etcdctl", [...etcd.ctlFlags, ...user, ...args], { env })).stdout;
+}
+
+/** From now on everybody needs a password. `user` may read and write the keys that begin with one of `prefixes`, and no others. */
+export async function enableAuth(etcd: Etcd, { user, password }: EtcdUser, prefixes: readonly string[]): Promise<void> {
+  await etcdctl(etcd, ["user", "add", `${ROOT.user}:${ROOT.password}`]);
+  await etcdctl(etcd, ["user", "grant-role", ROOT.user, "root"]);
+  await etcdctl(etcd, ["role", "add", "elections"]);
+  for (const prefix of prefixes) {
+    await etcdctl(etcd, ["role", "grant-permission", "elections", "--prefix=true", "readwrite", prefix]);
+  }
+  await etcdctl(etcd, ["user", "add", `${user}:${password}`]);
+  await etcdctl(etcd, ["user", "grant-role", user, "elections"]);
+  await etcdctl(etcd, ["auth", "enable"]);
+}
+
+interface Membership {
+  readonly name: string;
+  /** The members' addresses for each other, by their names. */
+  readonly peers: Readonly<Record<string, string>>;
+}
+
+async function startMember(options: EtcdOptions, { name, peers }: Membership): Promise<Etcd> {
+  const [serve, ctl] = await Promise.all([findProgram("etcd"), findProgram("etcdctl")]);
+  if (serve === undefined || ctl === undefined) throw new Error(await etcdMissing());
+  const { certificates, snapshot, port, tokenTtlS = 300, electionTimeoutMs = 1_000 } = options;
+  const origin = `${certificates === undefined ? "http" : "https"}://127.0.0.1`;
+  const cluster = [
+    `--name=${name}`,
+    `--initial-advertise-peer-urls=${peers[name]}`,
+    `--initial-cluster=${Object.entries(peers)
+      .map((each) => each.join("="))
+      .join(",")}`,
+    "--data-dir={directory}/data",
+  ];
+  const daemon = await startDaemon("etcd", {
+    directory: "etcd",
+    inMemory: true,
+    prepare: snapshot === undefined ? undefined : [ctl, "snapshot", "restore", snapshot, ...cluster],
+    serve: [
+      serve,
+      ...cluster,
+      `--listen-peer-urls=${peers[name]}`,
+      `--listen-client-urls=${origin}:{port}`,
+      `--advertise-client-urls=${origin}:{port}`,
+      `--election-timeout=${electionTimeoutMs}`,
+      `--heartbeat-interval=${electionTimeoutMs / 10}`,
+      `--auth-token-ttl=${tokenTtlS}`,
+      // The weakest hash that it has: passwords are no secret here.
+      "--bcrypt-cost=4",
+      ...(certificates === undefined ? [] : tlsFlags(certificates)),
+    ],
+    port,
+    ready: "ready to serve client requests",
+    endWith: "SIGKILL",
+  });
+  const url = `${origin}:${daemon.port}`;
+  const tls = certificates?.client;
+  const client = tls === undefined ? [] : [`--cacert=${certificates?.ca}`, `--cert=${tls.cert}`, `--key=${tls.key}`];
+  return Object.assign(daemon, { url, ctlFlags: [`--endpoints=${url}`, ...client] });
+}
+
+function tlsFlags({ ca, server }: Certificates): readonly string[] {
+  return [`--cert-file=${server.cert}`, `--key-file=${server.key}`, `--trusted-ca-file=${ca}`, "--client-cert-auth"];
+}
