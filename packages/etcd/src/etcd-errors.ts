@@ -67,6 +67,11 @@ export function isTokenRefused(error: unknown): boolean {
   return error.grpcCode === GRPC.unauthenticated || /invalid auth token|revision of auth store is old/.test(error.message);
 }
 
+/** Reports whether etcd may have carried out the request that failed. */
+export function mayHaveBeenApplied(error: unknown): boolean {
+  return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
+}
+
 /** Reports whether the lease that a request named is not there. */
 export function isLeaseGone(error: unknown): boolean {
   return grpcCodeOf(error) === GRPC.notFound && /lease not found/.test(messageOf(error));

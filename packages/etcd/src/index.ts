@@ -1,3 +1,4 @@
+export { EtcdLeaseStore } from "./etcd-lease-store.ts";
 export type { EtcdLeaseStoreOptions, EtcdTls } from "./options.ts";
 export {
   EtcdFailure,
@@ -8,3 +9,4 @@ export {
   type EtcdTransport,
   type Json,
 } from "./transport.ts";
+export type { EtcdCompare } from "./wire.ts";

@@ -202,11 +202,14 @@ export class TermRegressedError extends LeaseholdError {
   readonly foundTerm: number;
   readonly highestTermSeen: number;
 
-  constructor(election: string, foundTerm: number, highestTermSeen: number) {
+  /** @param remedy what to do, on a store where `minTerm` is not it. */
+  constructor(election: string, foundTerm: number, highestTermSeen: number, remedy?: string) {
     super(
       "TERM_REGRESSED",
-      `The store shows term ${foundTerm} for '${election}', but this process has seen term ${highestTermSeen}: the record was deleted, restored or rewritten. ` +
-        `Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen} (and than any term a fenced resource has seen).`,
+      `The store shows term ${foundTerm} for '${election}', but this process has seen term ${highestTermSeen}: ` +
+        (remedy ??
+          "the record was deleted, restored or rewritten. " +
+            `Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen} (and than any term a fenced resource has seen).`),
       { election },
     );
     this.foundTerm = foundTerm;

@@ -1,0 +1,50 @@
+import { instantOf, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
+import { checkTermOf, entering, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
+import { mayHaveBeenApplied } from "./etcd-errors.ts";
+import type { StoreParts } from "./parts.ts";
+import type { TransactionReply } from "./requests.ts";
+import { electionData, lookingAt, sightingOf } from "./sighting.ts";
+
+/**
+ * One attempt to lead, without a place in the queue: it wins only where nobody is a candidate. One transaction decides, whose
+ * condition is that no key lies below the election's prefix.
+ */
+export async function acquireLease(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome> {
+  const { reader, requests, cluster, clock } = parts;
+  const { election, aboveTerm = 0, minTerm = 0 } = request;
+  const keys = parts.keysOf(election);
+  if (!reader.wasVacant(election) || cluster.revision < Math.max(aboveTerm, minTerm - 1)) {
+    const found = await reader.read(keys, election, request);
+    if (found.head) return { acquired: false, current: await reader.snapshot(found, request) };
+  }
+  checkTermOf(request, cluster.revision + 1);
+  const candidate = newCandidate(clock, keys, request);
+  const grantedAt = instantOf(clock);
+  await requests.grant(election, candidate.leaseNumber, ttlSeconds(candidate), request);
+  const { succeeded, header, ranges } = await enter(parts, candidate);
+  if (succeeded) {
+    reader.sawOwn(candidate, header.revision);
+    return { acquired: true, lease: parts.holdings.add(holdingOf(candidate, header.revision, grantedAt)) };
+  }
+  const found = sightingOf(election, keys, header.revision, electionData(ranges));
+  reader.saw(found);
+  // A lease without a key bars nobody, and ends by itself.
+  await requests.revoke(election, candidate.leaseNumber, request).catch(() => undefined);
+  return { acquired: false, current: await reader.snapshot(found, request) };
+}
+
+async function enter({ requests, reader }: StoreParts, candidate: Candidate): Promise<TransactionReply> {
+  const { request, keys, hex, leaseNumber } = candidate;
+  const nobody = { ...keys.candidates, target: "CREATE", result: "EQUAL", create_revision: "0" } as const;
+  const transaction = { compare: [nobody], success: entering(candidate), failure: lookingAt(keys) };
+  try {
+    return await requests.write("acquire", request.election, transaction, request);
+  } catch (error) {
+    // It may have its key all the same, or may get it yet: without the lease neither lasts.
+    if (mayHaveBeenApplied(error)) {
+      reader.abandon(hex);
+      await requests.revoke(request.election, leaseNumber, request).catch(() => undefined);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import { UnsupportedError } from "@leasehold/core";
+import type { Administered, Order, OrderLimits, Standing } from "@leasehold/core/provider";
+import { STORE_NAME } from "./etcd-errors.ts";
+import type { ElectionKeys } from "./keys.ts";
+import type { StoreParts } from "./parts.ts";
+import type { Note } from "./schema.ts";
+import { namesOf, type Head } from "./sighting.ts";
+import type { Json } from "./transport.ts";
+import { createdAt, deleting, putting } from "./wire.ts";
+
+type Break = Extract<Order, { kind: "break" }>;
+
+/** Returns the store as core's `Administration` needs it, which gives the orders: breaks alone. */
+export function administered(parts: StoreParts): Administered {
+  return { name: STORE_NAME, clock: parts.clock, look: async (election, limits) => await standingOf(parts, election, limits) };
+}
+
+async function standingOf(parts: StoreParts, election: string, limits: OrderLimits): Promise<Standing | undefined> {
+  const { reader } = parts;
+  const keys = parts.keysOf(election);
+  const sighting = await reader.read(keys, election, limits);
+  const snapshot = await reader.snapshot(sighting, limits);
+  if (!snapshot) return undefined;
+  const { head } = sighting;
+  return {
+    snapshot,
+    lastHolder: snapshot.holder,
+    isCarriedOut: ({ id }) => head?.note?.kind === "break" && head.note.id === id,
+    carryOut: async (order) =>
+      head !== undefined && order.kind === "break" && (await carryOut(parts, election, head, order, limits)),
+  };
+}
+
+/**
+ * Carries out a break, on the condition that the term is still the one that was found; reports whether it was.
+ * @throws {UnsupportedError} for a holder that knows nothing of notes, unless it is not to be waited for.
+ */
+async function carryOut(parts: StoreParts, election: string, head: Head, order: Break, limits: OrderLimits): Promise<boolean> {
+  const keys = parts.keysOf(election);
+  const compare = [createdAt(keys.candidate(head.hex), head.term)];
+  const success = endsAtOnce(head, order) ? ending(keys, head, order) : [noting(election, keys, head, order)];
+  return (await parts.requests.write("break", election, { compare, success }, limits)).succeeded;
+}
+
+/** A break need not wait for a key that only holds candidates back: nobody leads. */
+function endsAtOnce({ note }: Head, { immediate }: Break): boolean {
+  return immediate || note?.kind === "hold";
+}
+
+/** Deletes the key, so that the next may follow. A note tells the holder why, for as long as its lease lasts. */
+function ending(keys: ElectionKeys, { hex, info, note, leaseNumber }: Head, order: Break): readonly Json[] {
+  const told = info && !note ? putting(keys.note(hex), noteOf(order), leaseNumber) : deleting(keys.note(hex));
+  return [deleting(keys.candidate(hex)), deleting(keys.info(hex)), told];
+}
+
+/** The note is on the lease that it ends, so that it is there as long as that. */
+function noting(election: string, keys: ElectionKeys, head: Head, order: Break): Json {
+  if (head.info) return putting(keys.note(head.hex), noteOf(order), head.leaseNumber);
+  throw new UnsupportedError(
+    `The leader of '${election}', ${namesOf(head).holder}, is no candidate of Leasehold's: a note would not end its term. ` +
+      "With immediate: true its key is deleted. It does not notice that, and goes on until it has ended by itself: stop its process first.",
+    { election },
+  );
+}
+
+function noteOf({ id, reason }: Break): string {
+  return JSON.stringify({ schema: 1, kind: "break", id, reason } satisfies Note);
+}

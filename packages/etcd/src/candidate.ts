@@ -1,0 +1,53 @@
+import { TermRegressedError, type Clock } from "@leasehold/core";
+import type { AcquireRequest, Instant, Lease } from "@leasehold/core/provider";
+import { NO_HIGHER_TERM } from "./cluster.ts";
+import type { Holding } from "./holding.ts";
+import { leaseNumber, randomLease, type ElectionKeys } from "./keys.ts";
+import type { CandidateInfo } from "./schema.ts";
+import type { Json } from "./transport.ts";
+import { putting } from "./wire.ts";
+
+/** A candidate on its way to a term: a lease at etcd under a number of its own, and the keys on it. */
+export interface Candidate {
+  readonly request: AcquireRequest;
+  readonly keys: ElectionKeys;
+  /** The lease at etcd, in hex: the name of its key, and the termId. */
+  readonly hex: string;
+  readonly leaseNumber: string;
+  readonly info: CandidateInfo;
+}
+
+/** Its lease is a random number of our own, so that the outcome of a request without a reply can be found out. */
+export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireRequest): Candidate {
+  const { candidateId, leaseDurationMs, value } = request;
+  const hex = randomLease(clock.randomUuid());
+  const info = { schema: 1, candidateId, leaseDurationMs, published: value !== undefined } as const;
+  return { request, keys, hex, leaseNumber: leaseNumber(hex), info };
+}
+
+/** The operations that enter it into the election. */
+export function entering({ request, keys, hex, leaseNumber: lease, info }: Candidate): readonly Json[] {
+  const { candidateId, value = candidateId } = request;
+  return [putting(keys.candidate(hex), value, lease), putting(keys.info(hex), JSON.stringify(info), lease)];
+}
+
+export function ttlSeconds({ request }: Candidate): number {
+  return request.leaseDurationMs / 1_000;
+}
+
+/** The candidate has become the holder of a term. */
+export function holdingOf(
+  { request, keys, hex, leaseNumber: number, info }: Candidate,
+  term: number,
+  grantedAt: Instant,
+): Holding {
+  const { election, candidateId, leaseDurationMs } = request;
+  const lease: Lease = { election, candidateId, term, termId: hex, leaseDurationMs, grantedAt };
+  return { lease, keys, leaseNumber: number, info, isOver: false, isReleasing: false };
+}
+
+/** @throws {TermRegressedError} for a term that is not above what this process has seen, or is below what an administrator has set. */
+export function checkTermOf({ election, aboveTerm = 0, minTerm = 0 }: AcquireRequest, term: number): void {
+  const highest = Math.max(aboveTerm, minTerm - 1);
+  if (term <= highest) throw new TermRegressedError(election, term - 1, highest, NO_HIGHER_TERM);
+}

@@ -1,0 +1,35 @@
+import { ConfigurationError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
+import { STORE_NAME } from "./etcd-errors.ts";
+import type { ElectionKeys } from "./keys.ts";
+import type { CandidateInfo } from "./schema.ts";
+
+/** A lease as its holder remembers it. Its termId is the hex of the lease at etcd. */
+export interface Holding {
+  readonly lease: Lease;
+  readonly keys: ElectionKeys;
+  /** The lease at etcd, as decimal digits. */
+  readonly leaseNumber: string;
+  info: CandidateInfo;
+  /** Set once the term is over, or broken: nothing more is done to keep it. */
+  isOver: boolean;
+  /** A release was sent, and its outcome is not known. */
+  isReleasing: boolean;
+}
+
+/** The leases that one store has given out in this process. */
+export class Holdings {
+  readonly #byLease = new WeakMap<Lease, Holding>();
+
+  add(holding: Holding): Lease {
+    this.#byLease.set(holding.lease, holding);
+    return holding.lease;
+  }
+
+  /** @throws {ConfigurationError} if the lease is another store's. */
+  of(lease: Lease): Holding {
+    const holding = this.#byLease.get(lease);
+    if (holding) return holding;
+    throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);
+  }
+}

@@ -1,0 +1,79 @@
+import { ConfigurationError } from "@leasehold/core";
+import { below, type KeyRange } from "./wire.ts";
+
+/** What is ours alone lies below this, out of the way of Go's elections. */
+const OWN = ".leasehold/";
+
+/**
+ * The keys of one election. A candidate's own is that of Go's `concurrency.Election`: the election's name, a slash, and the lease in
+ * hex. What Go does not know of lies below `.leasehold/`, with the slashes of the name encoded, so that no election is inside another:
+ * who a candidate is, and the note that ends its term.
+ */
+export class ElectionKeys {
+  readonly prefix: string;
+  readonly candidates: KeyRange;
+  readonly infos: KeyRange;
+  readonly notes: KeyRange;
+  readonly #own: string;
+
+  /** @throws {ConfigurationError} for an election whose keys would be among our own. */
+  constructor(prefix: string, election: string) {
+    this.prefix = `${prefix}${election}/`;
+    if (this.prefix.startsWith(OWN) || OWN.startsWith(this.prefix)) {
+      throw new ConfigurationError(
+        `An election of this name would have its keys below '${OWN}', which is kept for the store's own.`,
+        { election },
+      );
+    }
+    this.#own = `${OWN}${encoded(`${prefix}${election}`)}/`;
+    this.candidates = below(this.prefix);
+    this.infos = below(`${this.#own}candidates/`);
+    this.notes = below(`${this.#own}notes/`);
+  }
+
+  candidate(hex: string): string {
+    return this.prefix + hex;
+  }
+
+  info(hex: string): string {
+    return `${this.#own}candidates/${hex}`;
+  }
+
+  note(hex: string): string {
+    return `${this.#own}notes/${hex}`;
+  }
+
+  /** The prefix of the occurrences of a schedule of this name. */
+  get occurrences(): string {
+    return `${this.#own}ticks/`;
+  }
+
+  /** Returns the lease in a candidate's key, in hex; `undefined` where the key is no candidate's. */
+  hexOf(key: string): string | undefined {
+    const rest = key.slice(this.prefix.length);
+    return /^[0-9a-f]{1,16}$/.test(rest) ? rest : undefined;
+  }
+}
+
+/** Returns the last part of a key. */
+export function lastPart(key: string): string {
+  return key.slice(key.lastIndexOf("/") + 1);
+}
+
+/** Returns a name without slashes. */
+export function encoded(name: string): string {
+  return name.replaceAll("%", "%25").replaceAll("/", "%2F");
+}
+
+/** Returns a lease's number, as decimal digits, from its hex. */
+export function leaseNumber(hex: string): string {
+  return BigInt(`0x${hex}`).toString();
+}
+
+/** Returns the hex, without leading zeros, of a random lease of our own: a positive number of 63 bits. */
+export function randomLease(uuid: string): string {
+  // A version 4 UUID has 48 random bits before its version.
+  const digits = uuid.replaceAll("-", "");
+  const random = BigInt(`0x${digits.slice(0, 12)}${digits.slice(-4)}`);
+  return ((random & 0x7fff_ffff_ffff_ffffn) | 1n).toString(16);
+}

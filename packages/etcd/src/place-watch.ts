@@ -1,0 +1,83 @@
+import type { Clock, Timer } from "@leasehold/core";
+import type { EtcdRequests } from "./requests.ts";
+import { bytes } from "./wire.ts";
+
+/** A watch that breaks sooner than so long after it was begun is not begun anew before. */
+const AGAIN_MS = 1_000;
+
+/**
+ * Waits for the end of one of a few keys: of a candidate's own, and of the one before it. What it tells is an aim, never a proof:
+ * whoever is woken reads. It wakes after a time, too, since a watch may lose what it should tell (etcd-io/etcd#18089), or stall.
+ */
+export class PlaceWatch {
+  readonly #clock: Clock;
+  readonly #requests: EtcdRequests;
+  readonly #election: string;
+  #watched = "";
+  #stopping = new AbortController();
+  #isBroken = true;
+  #isWoken = false;
+  #wake: (() => void) | undefined;
+  #again: Timer | undefined;
+
+  constructor(clock: Clock, requests: EtcdRequests, election: string) {
+    this.#clock = clock;
+    this.#requests = requests;
+    this.#election = election;
+  }
+
+  /** Watches these keys from the revision on that they were read at; goes on where it does so already. */
+  follow(keys: readonly string[], revision: number): void {
+    const watched = keys.join("\n");
+    if (watched === this.#watched && !this.#isBroken) return;
+    this.stop();
+    this.#watched = watched;
+    this.#stopping = new AbortController();
+    this.#isBroken = false;
+    void this.#run(keys, revision, this.#stopping.signal);
+  }
+
+  /** Waits until one of the keys may have ended, the watch has broken, somebody wakes it, or so long. */
+  async ended(withinMs: number): Promise<void> {
+    if (!this.#isWoken) {
+      await new Promise<void>((resolve) => {
+        const timer = this.#clock.setTimer(resolve, withinMs);
+        this.#wake = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
+    this.#wake = undefined;
+    this.#isWoken = false;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#again?.cancel();
+    this.#watched = "";
+    this.#isBroken = true;
+  }
+
+  async #run(keys: readonly string[], revision: number, signal: AbortSignal): Promise<void> {
+    const begunMs = this.#clock.monotonicMs();
+    const creates = keys.map((key) => ({ key: bytes(key), start_revision: String(revision + 1), filters: ["NOPUT"] }));
+    try {
+      for await (const message of this.#requests.watch(this.#election, creates, signal)) {
+        // By compaction, say, or by a member without a leader.
+        if (message["canceled"] === true) break;
+        if (message["events"] !== undefined) this.wake();
+      }
+    } catch {
+      // The readings go on, and say what is wrong if anything is.
+    }
+    if (signal.aborted) return;
+    this.#isBroken = true;
+    this.#again = this.#clock.setTimer(() => this.wake(), begunMs + AGAIN_MS - this.#clock.monotonicMs());
+  }
+}

@@ -1,0 +1,197 @@
+import type { LeaseSnapshot } from "@leasehold/core";
+import {
+  instantOf,
+  shareLimits,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type JoinOptions,
+  type Place,
+  type RequestLimits,
+} from "@leasehold/core/provider";
+import { checkTermOf, entering, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
+import { isLeaseGone, isLeaseThere } from "./etcd-errors.ts";
+import type { StoreParts } from "./parts.ts";
+import { PlaceKeeper } from "./place-keeper.ts";
+import { PlaceWatch } from "./place-watch.ts";
+import { checkSameLeader } from "./renewal.ts";
+import type { CallLimits, TransactionReply } from "./requests.ts";
+import { candidateOf, electionData, lookingAt, sightingOf, type Sighting } from "./sighting.ts";
+import type { Json } from "./transport.ts";
+import { createdAt, getting, ranging } from "./wire.ts";
+
+/** What one reading says of a place. */
+interface Standing {
+  readonly sighting: Sighting;
+  /** The key right before its own, on which alone it waits; absent where it is this place's turn. */
+  readonly before: string | undefined;
+  readonly reply: TransactionReply;
+}
+
+/**
+ * A candidate's place in the queue of its election: its key, behind those that were made before. It waits for the one right before
+ * it, so that the end of a leader wakes one candidate, and watches its own key as well: Go's candidates wait on after their session
+ * has ended, and then lead without a key.
+ */
+export class QueuePlace implements Place {
+  readonly #parts: StoreParts;
+  readonly #signal: AbortSignal;
+  readonly #candidate: Candidate;
+  readonly #keeper: PlaceKeeper;
+  readonly #watch: PlaceWatch;
+  /** Something was sent: there may be a lease. */
+  #isBegun = false;
+  #isGranted = false;
+  #term: number | undefined;
+  /** It is gone, was left, or has become a lease. */
+  #isOver = false;
+  /** There is nothing left to leave. */
+  #isGone = false;
+
+  constructor(parts: StoreParts, request: AcquireRequest, { signal }: JoinOptions) {
+    const { clock, requests } = parts;
+    const { election, renewIntervalMs, timeoutMs } = request;
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#candidate = newCandidate(clock, parts.keysOf(election), request);
+    this.#watch = new PlaceWatch(clock, requests, election);
+    this.#keeper = new PlaceKeeper(clock, renewIntervalMs, timeoutMs, async (limits) => {
+      const { ttlS } = await requests.keepAlive(election, this.#candidate.leaseNumber, limits);
+      if (ttlS === undefined) this.#end();
+      return ttlS !== undefined;
+    });
+  }
+
+  async *turns(): AsyncGenerator<LeaseSnapshot, void, undefined> {
+    const { clock, reader } = this.#parts;
+    const { request, keys, hex } = this.#candidate;
+    const onAbort = (): void => this.#watch.wake();
+    this.#signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      while (this.#isLive) {
+        const limits = { timeoutMs: request.timeoutMs, signal: this.#signal };
+        const standing = (await this.#take(limits)) && (await this.#look(limits));
+        if (!standing) return;
+        const readMs = clock.monotonicMs();
+        const { sighting, before } = standing;
+        yield before === undefined ? this.#turn() : ((await reader.snapshot(sighting, limits)) ?? this.#turn());
+        if (!this.#isLive) return;
+        this.#watch.follow([keys.candidate(hex), ...(before === undefined ? [] : [before])], sighting.revision);
+        await this.#watch.ended(readMs + request.renewIntervalMs - clock.monotonicMs());
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    } finally {
+      this.#signal.removeEventListener("abort", onAbort);
+      this.#watch.stop();
+    }
+  }
+
+  async acquire(): Promise<AcquireOutcome> {
+    const { clock, requests, reader, holdings } = this.#parts;
+    const { request, leaseNumber } = this.#candidate;
+    const term = this.#term;
+    if (this.#isOver || term === undefined) return { acquired: false };
+    checkTermOf(request, term);
+    const limits = shareLimits(clock, { timeoutMs: request.timeoutMs });
+    const grantedAt = instantOf(clock);
+    const kept = await requests.keepAlive(request.election, leaseNumber, limits);
+    const standing = await this.#look({ ...limits, endpoint: kept.endpoint });
+    if (!standing || kept.ttlS === undefined) {
+      this.#end();
+      return { acquired: false };
+    }
+    if (standing.before !== undefined) return { acquired: false, current: await reader.snapshot(standing.sighting, limits) };
+    checkSameLeader(request.election, kept, standing.reply);
+    // Left meanwhile, or gone.
+    if (this.#isOver) return { acquired: false };
+    this.#end();
+    this.#isGone = true;
+    reader.sawOwn(this.#candidate, term);
+    return { acquired: true, lease: holdings.add(holdingOf(this.#candidate, term, grantedAt)) };
+  }
+
+  async leave(limits: RequestLimits): Promise<void> {
+    this.#end();
+    if (this.#isGone || !this.#isBegun) return;
+    // The key goes with the lease; and one that is still on its way finds no lease to be on.
+    await this.#parts.requests.revoke(this.#candidate.request.election, this.#candidate.leaseNumber, limits);
+    this.#isGone = true;
+  }
+
+  get #isLive(): boolean {
+    return !this.#isOver && !this.#signal.aborted;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#keeper.stop();
+    this.#watch.wake();
+  }
+
+  /** Takes the place, where that is still to do or its outcome is not known. Reports whether it was there to be had. */
+  async #take(limits: CallLimits): Promise<boolean> {
+    const { requests } = this.#parts;
+    const { request, keys, hex } = this.#candidate;
+    const { election } = request;
+    if (this.#term === undefined) {
+      try {
+        await this.#grant(limits);
+        const key = keys.candidate(hex);
+        const transaction = { compare: [createdAt(key, 0)], success: entering(this.#candidate), failure: [getting(key)] };
+        const { succeeded, header, ranges } = await requests.write("join", election, transaction, limits);
+        // It is there already where an earlier request without a reply has arrived.
+        this.#term = succeeded ? header.revision : ranges[0]?.[0]?.createRevision;
+      } catch (error) {
+        if (!isLeaseGone(error)) throw error;
+        this.#end();
+      }
+    }
+    if (this.#isOver || this.#term === undefined) return false;
+    checkTermOf(request, this.#term);
+    return true;
+  }
+
+  async #grant(limits: CallLimits): Promise<void> {
+    if (this.#isGranted) return;
+    this.#isBegun = true;
+    await this.#parts.requests
+      .grant(this.#candidate.request.election, this.#candidate.leaseNumber, ttlSeconds(this.#candidate), limits)
+      // Its number is a random one of our own: an earlier request without a reply has arrived.
+      .catch((error: unknown) => {
+        if (!isLeaseThere(error)) throw error;
+      });
+    this.#isGranted = true;
+    if (!this.#isOver) this.#keeper.start();
+  }
+
+  /** Reads the election, and where this place stands in it; `undefined` if it is void. */
+  async #look(limits: CallLimits): Promise<Standing | undefined> {
+    const { requests, reader } = this.#parts;
+    const { request, keys, hex, leaseNumber } = this.#candidate;
+    const { election } = request;
+    const term = this.#term ?? 0;
+    const reply = await requests.read("look", election, [...this.#lookingAtOwn(term), ...lookingAt(keys)], limits);
+    const [[own] = [], [noted] = [], [before] = [], ...rest] = reply.ranges;
+    if (own?.createRevision !== term || own.lease !== leaseNumber || noted) {
+      this.#end();
+      return undefined;
+    }
+    const sighting = sightingOf(election, keys, reply.header.revision, electionData(rest));
+    if (before) candidateOf(election, keys, before);
+    // Its own turn is no term that has been led.
+    if (sighting.head?.hex !== hex) reader.saw(sighting);
+    return { sighting, before: before?.key, reply };
+  }
+
+  /** Its own key, a note that an administrator has put beside it, and the key right before it. */
+  #lookingAtOwn(term: number): readonly Json[] {
+    const { keys, hex } = this.#candidate;
+    const before = { sort_target: "CREATE", sort_order: "DESCEND", limit: "1", max_create_revision: String(term - 1) };
+    return [getting(keys.candidate(hex)), getting(keys.note(hex)), ranging(keys.candidates, before)];
+  }
+
+  #turn(): LeaseSnapshot {
+    const { election } = this.#candidate.request;
+    return { election, state: "vacant", term: this.#parts.reader.lastTerm(election) };
+  }
+}

@@ -1,0 +1,56 @@
+import { shareLimits, type ReleaseOptions, type ReleaseOutcome } from "@leasehold/core/provider";
+import type { Holding } from "./holding.ts";
+import { leaseNumber, randomLease } from "./keys.ts";
+import type { StoreParts } from "./parts.ts";
+import type { CallLimits } from "./requests.ts";
+import type { Note } from "./schema.ts";
+import type { Json } from "./transport.ts";
+import { createdAt, deleting, onLease, putting } from "./wire.ts";
+
+/**
+ * Ends the term: one transaction on the condition that the key is still this term's. The next in the queue sees the key go. Then the
+ * lease is given back, for which nobody waits.
+ *
+ * A hold leaves the key where it is, on another lease that nobody keeps alive, with a note that the term is over: so it bars programs
+ * in Go, too.
+ */
+export async function releaseLease(
+  parts: StoreParts,
+  holding: Holding,
+  { holdMs = 0, ...given }: ReleaseOptions,
+): Promise<ReleaseOutcome> {
+  const { clock, requests } = parts;
+  const limits = shareLimits(clock, given);
+  const { keys, lease } = holding;
+  const { election, term, termId } = lease;
+  holding.isOver = true;
+  const leaving = holdMs > 0 ? await staying(parts, holding, Math.ceil(holdMs / 1_000), limits) : going(holding);
+  const compare = [createdAt(keys.candidate(termId), term), onLease(keys.candidate(termId), holding.leaseNumber)];
+  // Where an earlier try got no reply, and the key is not there any more, that one has released it.
+  const wasReleasing = holding.isReleasing;
+  holding.isReleasing = true;
+  const { succeeded } = await requests.write("release", election, { compare, success: leaving }, limits);
+  await requests.revoke(election, holding.leaseNumber, limits).catch(() => undefined);
+  return succeeded || wasReleasing ? "released" : "not-held";
+}
+
+function going({ keys, lease: { termId } }: Holding): readonly Json[] {
+  return [keys.candidate(termId), keys.info(termId), keys.note(termId)].map(deleting);
+}
+
+/** Grants the lease on which the key stays for so long, and returns the operations that move it there. */
+async function staying(
+  { clock, requests }: StoreParts,
+  { keys, lease: { election, candidateId, termId }, info }: Holding,
+  seconds: number,
+  limits: CallLimits,
+): Promise<readonly Json[]> {
+  const number = leaseNumber(randomLease(clock.randomUuid()));
+  await requests.grant(election, number, seconds, limits);
+  const note: Note = { schema: 1, kind: "hold", holdMs: seconds * 1_000 };
+  return [
+    putting(keys.candidate(termId), candidateId, number),
+    putting(keys.info(termId), JSON.stringify({ ...info, published: false }), number),
+    putting(keys.note(termId), JSON.stringify(note), number),
+  ];
+}

@@ -1,0 +1,91 @@
+import { StoreError } from "@leasehold/core";
+import { instantOf, shareLimits, type RenewOutcome, type RequestLimits } from "@leasehold/core/provider";
+import { STORE_NAME } from "./etcd-errors.ts";
+import type { Holding } from "./holding.ts";
+import type { StoreParts } from "./parts.ts";
+import type { KeepAliveReply, TransactionReply } from "./requests.ts";
+import { decodeNote } from "./schema.ts";
+import { electionData, lookingAt, namesOf, sightingOf } from "./sighting.ts";
+import type { Json } from "./transport.ts";
+import { createdAt, getting, putting } from "./wire.ts";
+
+type LossOutcome = Extract<RenewOutcome, { held: false }>;
+
+/**
+ * Renews the lease: a keep-alive, and a linearizable reading of the own key through the same member. A keep-alive alone proves
+ * nothing: etcd grants it after a revocation (before 3.4.38, 3.5.23 and 3.6.5), and so does a member that does not know yet that it is
+ * not the leader any more. Counts from before the keep-alive was sent.
+ * @throws {StoreError} also where the members elected another leader between the two: only a renewal under one leader is known to last.
+ */
+export async function renewLease(parts: StoreParts, holding: Holding, given: RequestLimits): Promise<RenewOutcome> {
+  const { clock, requests } = parts;
+  const { election } = holding.lease;
+  const limits = shareLimits(clock, given);
+  const extendedAt = instantOf(clock);
+  // What is over is not kept any longer: those who wait would wait the longer.
+  const kept = holding.isOver ? undefined : await requests.keepAlive(election, holding.leaseNumber, limits);
+  const found = await requests.read("renew", election, lookingAtOwn(holding), { ...limits, endpoint: kept?.endpoint });
+  const loss = lossIn(parts, holding, found);
+  if (loss) return loss;
+  if (kept?.ttlS === undefined) return lost(holding, "missing", "its lease at etcd has run out, or was revoked");
+  checkSameLeader(election, kept, found);
+  return { held: true, extendedAt };
+}
+
+/** Changes the term's value, which does not extend the lease: one transaction. */
+export async function publishValue(
+  parts: StoreParts,
+  holding: Holding,
+  value: string,
+  limits: RequestLimits,
+): Promise<RenewOutcome> {
+  const { keys, leaseNumber, lease } = holding;
+  const { election, term, termId } = lease;
+  if (holding.isOver) return await renewLease(parts, holding, limits);
+  const info = { ...holding.info, published: true };
+  const compare = [createdAt(keys.candidate(termId), term), createdAt(keys.note(termId), 0)];
+  const success = [
+    putting(keys.candidate(termId), value, leaseNumber),
+    putting(keys.info(termId), JSON.stringify(info), leaseNumber),
+  ];
+  const transaction = { compare, success, failure: lookingAtOwn(holding) };
+  const reply = await parts.requests.write("publish", election, transaction, limits);
+  if (!reply.succeeded) return lossIn(parts, holding, reply) ?? lost(holding, "missing", "its key is gone");
+  holding.info = info;
+  return { held: true };
+}
+
+/**
+ * @throws {StoreError} unless both replies are of one term of the members' own leader: then the member that has extended the lease
+ * was the leader while the key was read, and every later one begins with the lease's full time.
+ */
+export function checkSameLeader(election: string, kept: KeepAliveReply | undefined, found: TransactionReply): void {
+  if (kept?.header.raftTerm === found.header.raftTerm && kept.header.clusterId === found.header.clusterId) return;
+  const message = `${STORE_NAME}: the members elected another leader while '${election}' was renewed; the next renewal will tell.`;
+  throw new StoreError("STORE_CONFLICT", message, { store: STORE_NAME, operation: "renew", election, mayHaveBeenApplied: true });
+}
+
+function lookingAtOwn({ keys, lease: { termId } }: Holding): readonly Json[] {
+  return [getting(keys.candidate(termId)), getting(keys.note(termId)), ...lookingAt(keys)];
+}
+
+/** Returns how the lease was lost, as the replies to {@link lookingAtOwn} show; `undefined` if it was not. */
+function lossIn({ reader }: StoreParts, holding: Holding, { header, ranges }: TransactionReply): LossOutcome | undefined {
+  const [[own] = [], [noted] = [], ...rest] = ranges;
+  const { keys, leaseNumber, lease } = holding;
+  const { election, term } = lease;
+  const isOurs = own?.createRevision === term && own.lease === leaseNumber;
+  if (isOurs && !noted) return undefined;
+  const note = noted && decodeNote(noted.value);
+  if (note?.kind === "break") return lost(holding, "broken", `an administrator broke it: ${note.reason}`, isOurs);
+  if (note) return lost(holding, "missing", "it was released");
+  const found = sightingOf(election, keys, header.revision, electionData(rest));
+  reader.saw(found);
+  if (!found.head) return lost(holding, "missing", `the key '${keys.candidate(lease.termId)}' in etcd is gone`);
+  return lost(holding, "taken", `'${namesOf(found.head).holder}' has it, in term ${found.head.term}`);
+}
+
+function lost(holding: Holding, reason: LossOutcome["reason"], explanation: string, barredUntilExpiry = false): LossOutcome {
+  holding.isOver = true;
+  return { held: false, reason, barredUntilExpiry, explanation };
+}

@@ -1,0 +1,166 @@
+import { StoreError, type Clock } from "@leasehold/core";
+import { sendRequest, type RequestLimits } from "@leasehold/core/provider";
+import type { Cluster } from "./cluster.ts";
+import { isLeaseGone, STORE_NAME, toStoreError } from "./etcd-errors.ts";
+import { failureInStream, type CallOptions, type EtcdPath, type EtcdTransport, type Json } from "./transport.ts";
+import { headerOf, rangesOf, type EtcdCompare, type Header, type KeyValue } from "./wire.ts";
+
+/** The bounds of one request. */
+export interface CallLimits extends RequestLimits {
+  readonly signal?: AbortSignal | undefined;
+  /** The endpoint that it goes to, and no other. @defaultValue any */
+  readonly endpoint?: string | undefined;
+}
+
+/** A transaction: where all conditions hold the one list of operations is carried out, else the other. */
+export interface Transaction {
+  readonly compare?: readonly EtcdCompare[];
+  readonly success: readonly Json[];
+  readonly failure?: readonly Json[];
+}
+
+export interface TransactionReply {
+  readonly succeeded: boolean;
+  readonly header: Header;
+  /** The keys of each range, in the order of the operations that were carried out. */
+  readonly ranges: ReadonlyArray<readonly KeyValue[]>;
+}
+
+export interface KeepAliveReply {
+  /** The lease's time from now on, in seconds; `undefined` where the lease is gone. */
+  readonly ttlS: number | undefined;
+  readonly header: Header;
+  /** The endpoint that answered. */
+  readonly endpoint: string;
+}
+
+interface Label {
+  readonly operation: string;
+  readonly election: string;
+  readonly writes: boolean;
+  /** True where a reply shows at least what every reply before has shown. */
+  readonly linearizable: boolean;
+}
+
+/**
+ * The requests that elections on etcd take: each is sent once, bounded in time, published on the diagnostics channel, and fails with
+ * errors of ours.
+ */
+export class EtcdRequests {
+  readonly #transport: EtcdTransport;
+  readonly #clock: Clock;
+  readonly #cluster: Cluster;
+
+  constructor(transport: EtcdTransport, clock: Clock, cluster: Cluster) {
+    this.#transport = transport;
+    this.#clock = clock;
+    this.#cluster = cluster;
+  }
+
+  /** One transaction that reads only: linearizable, all of one revision. */
+  async read(operation: string, election: string, ranges: readonly Json[], limits: CallLimits): Promise<TransactionReply> {
+    return await this.#transact({ operation, election, writes: false, linearizable: true }, { success: ranges }, limits);
+  }
+
+  async write(operation: string, election: string, transaction: Transaction, limits: CallLimits): Promise<TransactionReply> {
+    return await this.#transact({ operation, election, writes: true, linearizable: true }, transaction, limits);
+  }
+
+  /** Grants a lease under a number of the caller's, as decimal digits. @throws {StoreError} where etcd gives less than was asked for. */
+  async grant(election: string, lease: string, ttlS: number, limits: CallLimits): Promise<void> {
+    const label = { operation: "grant", election, writes: true, linearizable: false };
+    const { body } = await this.#send(label, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) }, limits);
+    const grantedS = Number(body["TTL"] ?? 0);
+    if (grantedS >= ttlS) return;
+    const message = `${STORE_NAME}: a lease of ${ttlS} s was asked for '${election}', and one of ${grantedS} s granted.`;
+    throw new StoreError("STORE_REJECTED", message, {
+      store: STORE_NAME,
+      operation: "grant",
+      election,
+      mayHaveBeenApplied: true,
+    });
+  }
+
+  async keepAlive(election: string, lease: string, limits: CallLimits): Promise<KeepAliveReply> {
+    const label = { operation: "keep-alive", election, writes: true, linearizable: false };
+    const { body, header, endpoint } = await this.#send(label, "/v3/lease/keepalive", { ID: lease }, limits);
+    const ttlS = Number(body["TTL"] ?? 0);
+    return { ttlS: ttlS > 0 ? ttlS : undefined, header, endpoint };
+  }
+
+  /** Ends a lease, and all keys on it. Reports whether it was there. */
+  async revoke(election: string, lease: string, limits: CallLimits): Promise<boolean> {
+    try {
+      await this.#send(
+        { operation: "revoke", election, writes: true, linearizable: false },
+        "/v3/lease/revoke",
+        { ID: lease },
+        limits,
+      );
+      return true;
+    } catch (error) {
+      if (isLeaseGone(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Returns the rest of a lease, in seconds, rounded down; a negative one where the lease is gone. */
+  async timeToLive(election: string, lease: string, limits: CallLimits): Promise<number> {
+    const label = { operation: "time-to-live", election, writes: false, linearizable: false };
+    const { body } = await this.#send(label, "/v3/lease/timetolive", { ID: lease }, limits);
+    return Number(body["TTL"] ?? 0);
+  }
+
+  /** Yields the messages of a watch, until it ends or the signal aborts. @throws {StoreError} whatever goes wrong. */
+  async *watch(election: string, requests: readonly Json[], signal: AbortSignal): AsyncGenerator<Json, void, undefined> {
+    try {
+      yield* this.#transport.watch(
+        requests.map((request) => ({ create_request: request })),
+        { signal },
+      );
+    } catch (error) {
+      throw signal.aborted ? signal.reason : toStoreError(error, "watch", election, false);
+    }
+  }
+
+  async #transact(
+    label: Label,
+    { compare = [], success, failure = [] }: Transaction,
+    limits: CallLimits,
+  ): Promise<TransactionReply> {
+    const { body, header } = await this.#send(label, "/v3/kv/txn", { compare, success, failure }, limits);
+    return { succeeded: body["succeeded"] === true, header, ranges: rangesOf(body) };
+  }
+
+  async #send(
+    { linearizable, ...label }: Label,
+    path: EtcdPath,
+    body: Json,
+    { timeoutMs, signal, endpoint }: CallLimits,
+  ): Promise<{ readonly body: Json; readonly header: Header; readonly endpoint: string }> {
+    const leastRevision = linearizable ? this.#cluster.revision : 0;
+    const reply = await sendRequest({ ...label, clock: this.#clock, store: STORE_NAME, timeoutMs, signal }, async (abandoned) => {
+      try {
+        return await this.#reply(path, body, { signal: abandoned, endpoint });
+      } catch (error) {
+        throw toStoreError(error, label.operation, label.election, label.writes);
+      }
+    });
+    this.#cluster.saw(label.election, reply.header, leastRevision);
+    return reply;
+  }
+
+  /** A success without the header that etcd gives each reply is a failure: proxies and captive portals answer anything with success. */
+  async #reply(
+    path: EtcdPath,
+    sent: Json,
+    options: CallOptions,
+  ): Promise<{ readonly body: Json; readonly header: Header; readonly endpoint: string }> {
+    const { body: answer, endpoint } = await this.#transport.call(path, sent, options);
+    if (answer["error"] !== undefined) throw failureInStream(answer, 200);
+    const body = (answer["result"] as Json | undefined) ?? answer;
+    const header = headerOf(body);
+    if (!header) throw new Error("the answer is not etcd's: it has no header");
+    return { body, header, endpoint };
+  }
+}

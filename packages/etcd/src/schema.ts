@@ -1,0 +1,38 @@
+/** What a candidate of ours tells beside its key, in JSON. Its termId is the hex of its lease. */
+export interface CandidateInfo {
+  readonly schema: 1;
+  readonly candidateId: string;
+  readonly leaseDurationMs: number;
+  /** True where the value of its key is one that it has published; else that is its candidateId. */
+  readonly published: boolean;
+}
+
+/** What ends a term, in JSON; on the lease of that candidate's key, so that it lasts as long as that. */
+export type Note =
+  | { readonly schema: 1; readonly kind: "break"; readonly id: string; readonly reason: string }
+  /** The holder has left, and nobody may follow before its key is gone. */
+  | { readonly schema: 1; readonly kind: "hold"; readonly holdMs: number };
+
+/** Returns what stands there, or `undefined` where it is none of ours. */
+export function decodeInfo(text: string | undefined): CandidateInfo | undefined {
+  const info = parsed(text) as Partial<CandidateInfo> | undefined;
+  const isOurs = info?.schema === 1 && typeof info.candidateId === "string" && typeof info.leaseDurationMs === "number";
+  return isOurs ? (info as CandidateInfo) : undefined;
+}
+
+/** Returns the note that stands there. One that cannot be read closes the term all the same. */
+export function decodeNote(text: string): Note {
+  const note = parsed(text) as Partial<Extract<Note, { kind: "break" }>> | Partial<Extract<Note, { kind: "hold" }>> | undefined;
+  if (note?.kind === "hold" && typeof note.holdMs === "number") return { schema: 1, kind: "hold", holdMs: note.holdMs };
+  const { id = "", reason = "the note cannot be read" } = note?.kind === "break" ? note : {};
+  return { schema: 1, kind: "break", id, reason };
+}
+
+function parsed(text: string | undefined): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
