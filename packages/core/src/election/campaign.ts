@@ -1,27 +1,17 @@
 import type { Candidacy } from "./candidacy.ts";
-import type { Clock } from "../time/clock.ts";
-import type { Journal } from "../reporting/journal.ts";
-import { isMisuse, isStoreFailure, type StoreError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
-import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
+import type { Expiry, Lease } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
+import { Setbacks, type SetbackOptions } from "./setbacks.ts";
 import type { StandingBack } from "./standing-back.ts";
-import type { Timing } from "./timing.ts";
 import { Turn } from "./turn.ts";
 
-export interface CampaignOptions {
+export interface CampaignOptions extends SetbackOptions {
   readonly candidacy: Candidacy;
   readonly standingBack: StandingBack;
-  readonly store: LeaseStore;
   readonly election: string;
-  readonly clock: Clock;
-  readonly timing: Timing;
   readonly expiry: Expiry | undefined;
-  /** A refusal of the store's, before it is known to take this process's writes, ends the campaign after a lease. */
-  readonly failsFast: boolean;
-  readonly journal: Journal;
-  readonly onStoreFailed: (error: unknown) => void;
 }
 
 /**
@@ -31,7 +21,7 @@ export interface CampaignOptions {
 type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonly found?: Push };
 
 /**
- * One candidate's way to the lease.
+ * One candidate's way to the lease, by looking, where the store has no queue.
  *
  * All standbys learn of the end of a leader at the same instant, and not all of them are to write then. Where the store
  * pushes, each waits for a random delay before it acquires, which the push of the winner's acquisition cuts short. Where
@@ -45,6 +35,7 @@ export class Campaign {
   /** Apart, so that no attempt waits for looks to be made up for. */
   readonly #attemptPace: LookPace;
   readonly #turn: Turn;
+  readonly #setbacks: Setbacks;
   /** The first look is acted on at once: only those who have waited learn of something at the same instant. */
   #isFirst = true;
 
@@ -56,6 +47,7 @@ export class Campaign {
     this.#lookPace = new LookPace(clock, timing);
     this.#attemptPace = new LookPace(clock, timing);
     this.#turn = new Turn(clock, timing.attemptTimeoutMs);
+    this.#setbacks = new Setbacks(options);
   }
 
   /**
@@ -82,7 +74,7 @@ export class Campaign {
   }
 
   async #step(found: Push | undefined): Promise<Step> {
-    const { candidacy, standingBack, expiry } = this.#options;
+    const { candidacy, contact, standingBack, expiry } = this.#options;
     if (!found && this.#lookPace.waitMs > 0) return { waitMs: () => this.#lookPace.waitMs };
     const { snapshot } = found ?? (await this.#look());
     const standBackMs = standingBack.leftMs(snapshot);
@@ -94,7 +86,7 @@ export class Campaign {
       this.#attemptPace.spend();
       const lease = await candidacy.attempt(expiry);
       if (lease) return { lease };
-    } else if (candidacy.contact.needsProof) {
+    } else if (contact.needsProof) {
       this.#lookPace.spend();
       await candidacy.prove(this.#signal);
     }
@@ -133,29 +125,9 @@ export class Campaign {
   }
 
   #failed(error: unknown): Step {
-    if (this.#signal.aborted || isMisuse(error)) throw error;
-    const { clock, store, timing, onStoreFailed } = this.#options;
-    onStoreFailed(error);
-    if (isStoreFailure(error)) this.#report(error);
+    if (this.#signal.aborted) throw error;
+    const waitMs = this.#setbacks.met(error);
     this.#looks.forget();
-    const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
-    // Where the store can push, a retry period may be longer than a lease: looks are aimed at renewals there, also while it
-    // does not push.
-    const periodMs = store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
-    const waitMs = Math.max(askedMs, periodMs * (0.5 + clock.random() / 2));
     return { waitMs: () => waitMs };
-  }
-
-  /** Reports that the store fails, and gives up where it has done nothing but refuse for a whole lease. */
-  #report(error: unknown): void {
-    const { candidacy, timing, journal, failsFast } = this.#options;
-    const { contact } = candidacy;
-    const { leaseDurationMs } = timing;
-    const { refusedMs } = contact;
-    const givesUpInMs = failsFast && refusedMs !== undefined ? leaseDurationMs - refusedMs : Infinity;
-    if (givesUpInMs <= 0) throw error;
-    const leftS = Math.ceil(givesUpInMs / 1_000);
-    const consequence = leftS < Infinity ? `If nothing else comes of it, this campaign is given up in ${leftS} s.` : undefined;
-    contact.report({ journal, leaseDurationMs, consequence });
   }
 }

@@ -3,7 +3,8 @@ import { holderElapsedMs, type Clock } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
-import type { Expiry, Lease, LeaseStore } from "../store/lease-store.ts";
+import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
+import type { Place } from "../store/place.ts";
 import { highestTermSeen, noteTerm } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { RequestKind, StoreContact } from "./store-contact.ts";
@@ -21,6 +22,9 @@ export interface CandidacyOptions {
   readonly onSeen: (snapshot: LeaseSnapshot | undefined) => void;
   readonly onReleaseFailed: (term: number, error: unknown) => void;
 }
+
+/** A store that has a queue. */
+export type Queue = Required<Pick<LeaseStore, "join">>;
 
 /** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
 export class Candidacy {
@@ -61,32 +65,45 @@ export class Candidacy {
 
   /** One attempt to acquire. A win that comes too late is released at once. */
   async attempt(expiry: Expiry | undefined): Promise<Lease | undefined> {
-    const { clock, store, election, candidateId, wishes, timing } = this.#options;
-    const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs } = timing;
     // Not given a signal: once it is sent, only its answer tells whether there is anything to release.
-    const request = {
-      election,
-      candidateId,
-      value: wishes.value,
-      leaseDurationMs,
-      renewIntervalMs,
-      minTerm: wishes.minTerm,
-      aboveTerm: this.#highestSeen(),
-      expiry,
-      reservation: wishes.reservation,
-      timeoutMs: attemptTimeoutMs,
-    };
-    const outcome = await this.#ask("write", () => store.acquire(request));
-    if (!outcome.acquired) {
-      if (outcome.current) this.learn(outcome.current);
-      return undefined;
+    return await this.#acquire(() => this.#options.store.acquire(this.#request(expiry)));
+  }
+
+  /** A place in the store's queue. Nothing is sent before its turns are asked for. */
+  join(queue: Queue, signal: AbortSignal): Place {
+    return queue.join(this.#request(undefined), { signal });
+  }
+
+  /** Takes in what a place shows. The place stands: the store has carried out a write for that. */
+  async *turns(place: Place, signal: AbortSignal): AsyncGenerator<LeaseSnapshot, void, undefined> {
+    try {
+      for await (const snapshot of place.turns()) {
+        this.contact.answered("write");
+        this.learn(snapshot);
+        yield snapshot;
+      }
+    } catch (error) {
+      this.#failed("write", error, signal);
+      throw error;
     }
-    this.contact.answered("write");
-    const { lease } = outcome;
-    this.#note(lease.term);
-    if (holderElapsedMs(clock, lease.grantedAt) < renewDeadlineMs) return lease;
-    await this.giveBack(lease);
-    return undefined;
+  }
+
+  /** One attempt to acquire by a place. As `attempt`. */
+  async acquire(place: Place): Promise<Lease | undefined> {
+    return await this.#acquire(() => place.acquire());
+  }
+
+  /** Gives a place up. Never rejects: what is not known to be left ends by itself. */
+  async leave(place: Place, onFailed: (error: unknown) => void): Promise<void> {
+    const { clock, timing } = this.#options;
+    const send = async (limits: RequestLimits): Promise<"released"> => {
+      await place.leave(limits);
+      return "released";
+    };
+    await releaseInTime({ clock, timeoutMs: () => timing.attemptTimeoutMs, send }).catch((error: unknown) => {
+      this.#failed("write", error);
+      onFailed(error);
+    });
   }
 
   /**
@@ -112,6 +129,40 @@ export class Candidacy {
     if (!isReleased) store.forget?.(lease);
   }
 
+  #request(expiry: Expiry | undefined): AcquireRequest {
+    const { election, candidateId, wishes, timing } = this.#options;
+    const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs } = timing;
+    return {
+      election,
+      candidateId,
+      value: wishes.value,
+      leaseDurationMs,
+      renewIntervalMs,
+      minTerm: wishes.minTerm,
+      aboveTerm: this.#highestSeen(),
+      expiry,
+      reservation: wishes.reservation,
+      timeoutMs: attemptTimeoutMs,
+    };
+  }
+
+  async #acquire(attempt: () => Promise<AcquireOutcome>): Promise<Lease | undefined> {
+    const { clock, timing } = this.#options;
+    const outcome = await this.#ask("write", attempt);
+    if (!outcome.acquired) {
+      if (outcome.current) this.learn(outcome.current);
+      return undefined;
+    }
+    this.contact.answered("write");
+    const { lease } = outcome;
+    // A later term may have begun since the request was made.
+    const isPassedOver = lease.term <= this.#highestSeen();
+    this.#note(lease.term);
+    if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
+    await this.giveBack(lease);
+    return undefined;
+  }
+
   /** Sends a request, and notes how the store took it. What was not acquired may have been read only. */
   async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
@@ -119,9 +170,13 @@ export class Candidacy {
       this.contact.answered("read");
       return answer;
     } catch (error) {
-      if (isStoreFailure(error) && !signal?.aborted) this.contact.failed(kind, error);
+      this.#failed(kind, error, signal);
       throw error;
     }
+  }
+
+  #failed(kind: RequestKind, error: unknown, signal?: AbortSignal): void {
+    if (isStoreFailure(error) && !signal?.aborted) this.contact.failed(kind, error);
   }
 
   /** Others of this process may have seen more, lately. */

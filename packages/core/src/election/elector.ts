@@ -6,6 +6,7 @@ import { sharedClock } from "../store/shared-clock.ts";
 import type { Clock } from "../time/clock.ts";
 import { Announcements, type LastSeen } from "./announcements.ts";
 import { CallClaim } from "./call-claim.ts";
+import type { TryRunOutcome, WaitOptions } from "./calls.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
@@ -15,29 +16,10 @@ import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { Leading, type TaskResult } from "./leading.ts";
 import { Observer } from "./observer.ts";
+import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
 import { StandingBack } from "./standing-back.ts";
 import { StoreContact } from "./store-contact.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
-
-/** The options of every waiting call. */
-export interface WaitOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The outcome of `tryRun`. */
-export type TryRunOutcome<T> =
-  /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
-  | { readonly elected: true; readonly term: number; readonly result: T | undefined }
-  /**
-   * `busy`: this elector itself was at work; nothing was sent. `done`: it is an occurrence, which is done for good. `held-back`:
-   * nobody leads, and it is not this candidate's turn: a minimum hold, another's reservation or hand-over. With neither a reason
-   * nor a leader, nobody is known to lead, and the next attempt may win.
-   */
-  | {
-      readonly elected: false;
-      readonly reason?: "busy" | "done" | "held-back" | undefined;
-      readonly leader?: Leader | undefined;
-    };
 
 /**
  * One candidate in one election.
@@ -343,6 +325,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
     const campaign: CampaignOptions = {
       candidacy: this.#candidacy,
+      contact: this.#contact,
       standingBack: this.#standingBack,
       store: this.#store,
       election: this.election,
@@ -353,7 +336,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       journal: this.#journal,
       onStoreFailed: (error) => this.#announcements.emit("storeFailed", { error }),
     };
-    return await new Campaign(campaign, signal).win();
+    const way = hasQueue(this.#store) ? new QueuedCampaign(campaign, this.#store, signal) : new Campaign(campaign, signal);
+    return await way.win();
   }
 }
 

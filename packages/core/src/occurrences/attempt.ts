@@ -1,4 +1,5 @@
-import type { Elector, TryRunOutcome } from "../election/elector.ts";
+import type { TryRunOutcome } from "../election/calls.ts";
+import type { Elector } from "../election/elector.ts";
 import type { LeadershipOf, LeaderTask } from "../election/leadership.ts";
 import { isOutage, type StoreError } from "../reporting/errors.ts";
 import type { LeaseStore } from "../store/lease-store.ts";

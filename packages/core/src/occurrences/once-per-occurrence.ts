@@ -1,4 +1,4 @@
-import type { WaitOptions } from "../election/elector.ts";
+import type { WaitOptions } from "../election/calls.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
 import type { LeaseStore } from "../store/lease-store.ts";

@@ -26,9 +26,9 @@ export interface Place {
    * every `renewIntervalMs` of the request, while the service answers. Each snapshot is a fresh, linearizable reading, and proves
    * that the place stands and that the service takes this candidate's writes.
    *
-   * A snapshot without a `bar` says that it is this place's turn: `vacant`, with the last term that is known. It is yielded
-   * again at the same rhythm until the place has acquired. Meanwhile everybody behind it waits: who does not want to lead now,
-   * leaves. A snapshot with a `bar` tells who leads.
+   * A snapshot without a `bar` says that it is this place's turn: `vacant`, with the last term that was led in as far as is
+   * known, which is below the place's own. It is yielded again at the same rhythm until the place has acquired. Meanwhile
+   * everybody behind it waits: who does not want to lead now, leaves. A snapshot with a `bar` tells who leads.
    *
    * Ends when the place is void or has acquired, or once the signal has aborted. There is one iteration at a time.
    * @throws {StoreError} for a failure of the service; call it again, after a wait.
@@ -40,7 +40,7 @@ export interface Place {
 
   /**
    * One attempt to acquire the lease by this place: confirmed by the service, from before whose request the lease is counted. A
-   * place that has acquired has become the lease: it is not left, but released. Does not acquire where it is not this place's
+   * place that has acquired has become the lease, and ends as that does. Does not acquire where it is not this place's
    * turn, or the place is void. What throws has not acquired, and the place stands if it stood before.
    *
    * Takes at most `timeoutMs` of the request, as a whole.
@@ -50,8 +50,8 @@ export interface Place {
 
   /**
    * Ends the place. Whatever comes of it, the store does nothing more to keep the place, so that it is gone within a lease, and
-   * it never acquires any more. Once it is known to be gone, or if it was never taken, leaving it again sends nothing. Called
-   * when no `acquire` is under way.
+   * it never acquires any more. Once it is known to be gone, or if it was never taken, leaving it again sends nothing. Of one that
+   * has acquired it does nothing: that is to be released. Called when no `acquire` is under way.
    *
    * Takes at most `timeoutMs`, as a whole.
    * @throws {StoreError} if it is not known to be gone; calling it again tries again.

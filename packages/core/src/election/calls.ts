@@ -1,0 +1,21 @@
+import type { Leader } from "./leadership.ts";
+
+/** The options of every waiting call. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The outcome of `tryRun`. */
+export type TryRunOutcome<T> =
+  /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
+  | { readonly elected: true; readonly term: number; readonly result: T | undefined }
+  /**
+   * `busy`: this elector itself was at work; nothing was sent. `done`: it is an occurrence, which is done for good. `held-back`:
+   * nobody leads, and it is not this candidate's turn: a minimum hold, another's reservation or hand-over. With neither a reason
+   * nor a leader, nobody is known to lead, and the next attempt may win.
+   */
+  | {
+      readonly elected: false;
+      readonly reason?: "busy" | "done" | "held-back" | undefined;
+      readonly leader?: Leader | undefined;
+    };
