@@ -398,8 +398,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CANDIDACY,
-        find: "    if (holderElapsedMs(clock, lease.grantedAt) < renewDeadlineMs) return lease;",
-        replace: "    if (renewDeadlineMs > 0) return lease;",
+        find: "    if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;",
+        replace: "    if (!isPassedOver) return lease;",
       },
       {
         file: TENURE,

@@ -25,7 +25,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 5_000,
     patches: [
       {
-        file: "packages/core/src/election/campaign.ts",
+        file: "packages/core/src/election/setbacks.ts",
         find: "const periodMs = store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
         replace: "const periodMs = timing.retryPeriodMs;",
       },
