@@ -49,15 +49,15 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
   };
 }
 
-/** What lives in real time, and so waits more than it computes: that which waits longest first. */
-const WAITING = ["/packages/sql/test/conformance-on-", "/packages/sql/test/", "/test/suites/"];
+/** The folders with the longest files: those that live in real time, and so wait more than they compute, first. */
+const LONGEST = ["/packages/sql/test/conformance-on-", "/packages/sql/test/", "/test/suites/", "/test/programs/"];
 
-/** What waits begins first, so that what computes never has to wait for it at the end, when nothing else is left to do. */
-class WaitingFirst extends BaseSequencer {
+/** What takes longest begins first, so that nothing has to wait for it at the end, when nothing else is left to do. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const found = WAITING.findIndex((path) => moduleId.includes(path));
-      return found < 0 ? WAITING.length : found;
+      const found = LONGEST.findIndex((path) => moduleId.includes(path));
+      return found < 0 ? LONGEST.length : found;
     };
     // oxlint-disable-next-line unicorn/no-array-sort -- of a sequencer
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
@@ -70,9 +70,9 @@ export default defineConfig(({ mode }) => {
     // What runs the global setup, by Vitest's own name for it.
     environments: { __vitest__: { resolve } },
     test: {
-      // More than there are processors: many a test does nothing but wait for a service, or for time to pass.
-      maxWorkers: "200%",
-      sequence: { sequencer: WaitingFirst },
+      // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass.
+      maxWorkers: "300%",
+      sequence: { sequencer: LongestFirst },
       // Prints the table of every store that was put to the test.
       globalSetup: ["test/kit/conformance/table.ts"],
       projects: [

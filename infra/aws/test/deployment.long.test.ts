@@ -11,15 +11,15 @@ import {
   GetItemCommand,
   ScanCommand,
   type AttributeValue,
+  type TableDescription,
 } from "@aws-sdk/client-dynamodb";
-import { conformance, type Subject } from "@leasehold/conformance";
 import { Elector } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
+import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
-import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
 import { CandidateImage, OCCURRENCE_TTL_ATTRIBUTE } from "../src/index.ts";
 import { createStack, deleteStack, REGION } from "./deployed-table.ts";
 import { SynthesizedApp } from "./synthesized-app.ts";
@@ -30,14 +30,12 @@ const HOUR = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOStrin
 
 describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized stack creates in moto", () => {
   let app: SynthesizedApp;
-  let dynamoDb: DynamoDB;
+  let moto: ServiceProcess;
   let tableName: string;
   let client: DynamoDBClient;
 
   beforeAll(async () => {
-    const [synthesized, moto] = await Promise.all([SynthesizedApp.synthesize("deployment"), startMoto()]);
-    app = synthesized;
-    dynamoDb = await withProxy(moto, { transacts: true });
+    [app, moto] = await Promise.all([SynthesizedApp.synthesize("deployment"), startMoto()]);
     const { TableName = "" } = await createStack(moto.url, STACK, await app.template(STACK));
     tableName = TableName;
     client = new DynamoDBClient({
@@ -50,7 +48,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
   afterAll(async () => {
     client.destroy();
     await app[Symbol.asyncDispose]();
-    await dynamoDb[Symbol.asyncDispose]();
+    await moto.stop();
   });
 
   afterEach(() => {
@@ -63,7 +61,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
       LEASE_TABLE: tableName,
       LEASE_TABLE_REGION: REGION,
       ELECTION: election,
-      AWS_ENDPOINT_URL: dynamoDb.service.url,
+      AWS_ENDPOINT_URL: moto.url,
       // Wherever it runs: the table is where it is.
       AWS_REGION: "us-east-1",
       AWS_ACCESS_KEY_ID: "any",
@@ -76,28 +74,21 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     return Items.filter((item) => item["election"]?.S === election);
   }
 
-  test("has the keys, is on demand, and is protected", async () => {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
-    expect(Table).toMatchObject({
-      KeySchema: [
-        { AttributeName: "election", KeyType: "HASH" },
-        { AttributeName: "entry", KeyType: "RANGE" },
-      ],
-      BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
+  async function tableNamed(TableName: string): Promise<TableDescription | undefined> {
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table;
+  }
+
+  test("is the one that the library makes, on which every case of conformance passes; and is protected", async () => {
+    const own = "own";
+    await new DynamoDBLeaseStore({ client, tableName: own }).createTable();
+    const { KeySchema, AttributeDefinitions, BillingModeSummary } = (await tableNamed(own))!;
+    expect(await tableNamed(tableName)).toMatchObject({
+      KeySchema,
+      AttributeDefinitions,
+      BillingModeSummary,
       DeletionProtectionEnabled: true,
     });
   });
-
-  const subject: Subject = {
-    name: "dynamodb (the table of infra/aws, in moto)",
-    leaseMs: 15_000,
-    // A leadership takes moto 44 ms; what a thousand terms could show, the other columns do.
-    rounds: 50,
-    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { watch: "DynamoDB cannot push" },
-    open: () => DynamoDBPlace.open(dynamoDb, tableName),
-  };
-  conformance({ describe, it }, subject);
 
   test("holds leases without the attribute of the TTL, and occurrences with it", async () => {
     const store = new DynamoDBLeaseStore({ client, tableName });
@@ -208,10 +199,8 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     await expect(client.send(new DeleteTableCommand({ TableName: tableName }))).rejects.toThrow(
       /while DeletionProtectionEnabled|deletion protection/i,
     );
-    await deleteStack(dynamoDb.service.url, STACK).catch(() => undefined);
-    await expect(client.send(new DescribeTableCommand({ TableName: tableName }))).resolves.toMatchObject({
-      Table: { TableStatus: "ACTIVE" },
-    });
+    await deleteStack(moto.url, STACK).catch(() => undefined);
+    expect(await tableNamed(tableName)).toMatchObject({ TableStatus: "ACTIVE" });
   });
 });
 

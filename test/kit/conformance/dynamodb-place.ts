@@ -6,7 +6,6 @@ import {
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
-  ScanCommand,
   TransactionCanceledException,
   type AttributeValue,
 } from "@aws-sdk/client-dynamodb";
@@ -43,30 +42,28 @@ export async function withProxy(service: ServiceProcess, { transacts }: Pick<Dyn
   };
 }
 
-/** A table of its own, or one that was there and is emptied, and the time of the service. */
+/** A table of its own, and the time of the service. */
 export class DynamoDBPlace implements Place {
   readonly #dynamoDb: DynamoDB;
   readonly #time: MovedTime;
-  readonly #tableName: string;
+  readonly #tableName = `leases-${randomUUID()}`;
   /** Without the proxy. */
   readonly #direct: DynamoDBClient;
   readonly #clients: DynamoDBClient[] = [];
   readonly #faults: HttpFaults;
   readonly guard?: () => Promise<GuardedText>;
 
-  private constructor(dynamoDb: DynamoDB, tableName: string) {
+  private constructor(dynamoDb: DynamoDB) {
     this.#dynamoDb = dynamoDb;
-    this.#tableName = tableName;
     this.#faults = new HttpFaults(dynamoDb.proxy);
     this.#time = new MovedTime(dynamoDb.service);
     this.#direct = this.#client(dynamoDb.service.url);
     if (dynamoDb.transacts) this.guard = () => this.#guard();
   }
 
-  /** Where nothing has happened yet: in a new table, or in the one that is named, for one place at a time. */
-  static async open(dynamoDb: DynamoDB, tableName?: string): Promise<DynamoDBPlace> {
-    const place = new DynamoDBPlace(dynamoDb, tableName ?? `leases-${randomUUID()}`);
-    await (tableName === undefined ? place.#createTable() : place.#emptyTable());
+  static async open(dynamoDb: DynamoDB): Promise<DynamoDBPlace> {
+    const place = new DynamoDBPlace(dynamoDb);
+    await place.#createTable();
     return place;
   }
 
@@ -167,19 +164,6 @@ export class DynamoDBPlace implements Place {
     for (;;) {
       const { Table } = await this.#direct.send(new DescribeTableCommand({ TableName }));
       if (Table?.TableStatus === "ACTIVE") return;
-    }
-  }
-
-  async #emptyTable(): Promise<void> {
-    const TableName = this.#tableName;
-    const keys = {
-      ProjectionExpression: "#election, #entry",
-      ExpressionAttributeNames: { "#election": "election", "#entry": "entry" },
-    };
-    for (;;) {
-      const { Items: items = [] } = await this.#direct.send(new ScanCommand({ TableName, ...keys, ConsistentRead: true }));
-      if (items.length === 0) return;
-      await Promise.all(items.map((Key) => this.#direct.send(new DeleteItemCommand({ TableName, Key }))));
     }
   }
 
