@@ -1,20 +1,8 @@
-/** One check: the protocol as it is, or with one rule broken, and what the search has to find. */
-export interface Check {
-  readonly name: string;
-  /** Macros of the model. */
-  readonly macros: readonly string[];
-  /** The claim that has to be found violated; absent where every claim has to hold in every state. */
-  readonly violates?: Claim | undefined;
-  /** The situations that have to be met on the way, so that a claim that holds says something. */
-  readonly shows?: readonly string[] | undefined;
-  /** The run that was found is printed. */
-  readonly tells?: boolean | undefined;
-}
+import { TWO_VALID, type Check } from "./check.ts";
+import { VOTING_LONG, VOTING_RIGHT, VOTING_WRONG } from "./voting-checks.ts";
 
-const TWO_VALID = "two candidates are valid at once";
 const OLD_GUARDED_WRITE = "a guarded write is of an older term than one before";
 const OLD_RENEWAL = "a renewal of an old term is stored";
-type Claim = typeof TWO_VALID | typeof OLD_GUARDED_WRITE | typeof OLD_RENEWAL;
 
 /** What happens in some run of the protocol as it is. */
 const MET = [
@@ -70,5 +58,6 @@ const WRONG: readonly Check[] = [
 
 /** @param full whether to take the long ones, too. */
 export function checks(full: boolean): readonly Check[] {
-  return [...(full ? LONG : []), ...RIGHT, ...WRONG];
+  const long = full ? [...LONG, ...VOTING_LONG] : [];
+  return [...long, ...RIGHT, ...VOTING_RIGHT, ...WRONG, ...VOTING_WRONG];
 }

@@ -5,17 +5,18 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { account } from "./account.ts";
-import { checks, type Check } from "./checks.ts";
+import type { Check } from "./check.ts";
+import { checks } from "./checks.ts";
 import { findPrograms, type Programs } from "./programs.ts";
 import { Table } from "./table.ts";
 import { search, type Found } from "./search.ts";
 
 const USAGE = `npm run model [-- --full]
 
-Searches every state of the model of the record protocol (test/programs/model): of the right one, where all claims have to hold, and
-of versions with one rule broken, where the search has to find how a claim is violated.
+Searches every state of the models of the record protocol and of voting (test/programs/model): of the right ones, where all claims
+have to hold, and of versions with one rule broken, where the search has to find how a claim is violated.
 
---full  also searches the right one with everything at once, and without its reductions (about 1 GB of memory each)
+--full  also searches the right ones with everything at once, and without its reductions (about 1 GB of memory each)
 `;
 
 /** At most this many searches at once: each of them takes a core, and up to a gigabyte. */

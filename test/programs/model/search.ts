@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { cp, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Check } from "./checks.ts";
+import type { Check } from "./check.ts";
 import type { Programs } from "./programs.ts";
 
 /** Far beyond what a search takes on a busy machine; then something is wrong. */
@@ -34,10 +34,11 @@ export interface Found {
 export async function search(check: Check, programs: Programs, folder: string): Promise<Found> {
   const startMs = performance.now();
   await mkdir(folder);
-  for (const file of await readdir(import.meta.dirname)) {
-    if (file.endsWith(".pml")) await cp(join(import.meta.dirname, file), join(folder, file));
+  const model = join(import.meta.dirname, check.model ?? "");
+  for (const file of await readdir(model)) {
+    if (file.endsWith(".pml")) await cp(join(model, file), join(folder, file));
   }
-  await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", "lease.pml"], folder);
+  await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", `${check.model ?? "lease"}.pml`], folder);
   const exhaustive = check.violates === undefined;
   const options = ["-DSAFETY", "-DNOREDUCE", "-DBFS", "-DCOLLAPSE", `-DMEMLIM=${MEMORY_LIMIT_MB}`];
   await run(programs.gcc, ["-w", exhaustive ? "-O2" : "-O0", ...options, "-o", "pan", "pan.c"], folder);

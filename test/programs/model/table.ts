@@ -1,4 +1,4 @@
-import type { Check } from "./checks.ts";
+import type { Check } from "./check.ts";
 import type { Found } from "./search.ts";
 
 const HEADINGS = ["check", "has to find", "found", "states", "depth", "MB", "seconds"];

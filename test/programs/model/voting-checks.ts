@@ -1,0 +1,60 @@
+import { TWO_VALID, type Check } from "./check.ts";
+
+const OLD_LEAD = "an old LEAD bars voters";
+const OLD_TERM = "a term does not rise";
+
+const MET = ["a LEAD of a term above the voter's", "a leader whom no majority answers in time", "a second leader"];
+const MET_WITH_RELEASE = [...MET, "a leader after its own release"];
+const MET_WITH_LOSS = [...MET, "a lost disk", "a return after a lost disk"];
+
+const model = "voting";
+
+/** Voting as it is, in parts that are small enough for every day. */
+export const VOTING_RIGHT: readonly Check[] = [
+  { model, name: "votes, LEADs and restarts", macros: ["ALIKE", "NO_RELEASE"], shows: MET },
+  { model, name: "votes, releases and restarts", macros: ["ALIKE", "ONE_LEAD"], shows: MET_WITH_RELEASE },
+  { model, name: "votes and lost disks", macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "WIPES"], shows: MET_WITH_LOSS },
+];
+
+/** These take minutes. */
+export const VOTING_LONG: readonly Check[] = [
+  { model, name: "votes, LEADs, releases and restarts", macros: ["ALIKE"], shows: MET_WITH_RELEASE },
+  { model, name: "votes, releases, restarts and lost disks", macros: ["ALIKE", "ONE_LEAD", "WIPES"], shows: MET_WITH_LOSS },
+];
+
+const WITHOUT_RESTARTS = ["NO_RELEASE", "NO_RESTART"];
+const WITH_RELEASES = ["ONE_LEAD", "NO_RESTART"];
+const WITH_LOSSES = ["ONE_LEAD", "WIPES", ...WITHOUT_RESTARTS];
+
+/** Voting with one rule broken. */
+const BROKEN: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = [
+  { rule: "SLOW=89", name: "clocks of voters differ by 100 to 89", macros: WITHOUT_RESTARTS, violates: TWO_VALID },
+  { rule: "VOTE_DURING_LEASE", name: "a voter votes while it is barred", macros: WITHOUT_RESTARTS, violates: OLD_TERM },
+  { rule: "NO_WAIT", name: "no wait after a restart", macros: ["NO_RELEASE"], violates: TWO_VALID },
+  { rule: "LEAD_NOT_KEPT", name: "what a LEAD tells is not kept", macros: ["NO_RELEASE"], violates: TWO_VALID },
+  { rule: "VOTE_NOT_KEPT", name: "a vote is not kept", macros: ["NO_RELEASE"], violates: OLD_TERM },
+  { rule: "VOTES_ARE_A_LEASE", name: "votes are a lease", macros: WITHOUT_RESTARTS, violates: OLD_TERM },
+  { rule: "ADD_VOTES", name: "votes of two terms are added", macros: WITHOUT_RESTARTS, violates: OLD_TERM },
+  { rule: "OWN_ALWAYS", name: "the own vote always counts", macros: WITHOUT_RESTARTS, violates: OLD_TERM },
+  { rule: "COUNT_FROM_RESEND", name: "a leader counts from a re-send", macros: WITHOUT_RESTARTS, violates: TWO_VALID },
+  { rule: "IGNORE_NUMBERS", name: "an older LEAD extends", macros: WITHOUT_RESTARTS, violates: OLD_LEAD },
+  { rule: "RELEASE_WITHOUT_NUMBER", name: "RELEASE without its number", macros: WITH_RELEASES, violates: OLD_LEAD },
+  { rule: "RELEASE_OF_ANY_TERM", name: "RELEASE lifts the bar of any term", macros: WITH_RELEASES, violates: TWO_VALID },
+  { rule: "VALID_UNTIL_LATER", name: "valid until RELEASE is heard", macros: WITH_RELEASES, violates: TWO_VALID },
+  { rule: "EMPTY_IS_NEW", name: "a lost disk counts as a new one", macros: WITH_LOSSES, violates: OLD_TERM },
+  { rule: "NO_WAIT_AFTER_LOSS", name: "a lost disk does not wait", macros: WITH_LOSSES, violates: TWO_VALID },
+  { rule: "FORGETFUL_ACKNOWLEDGES", name: "LEAD acknowledged without a disk", macros: WITH_LOSSES, violates: OLD_TERM },
+  {
+    rule: "RESTART_LETS_IN",
+    name: "a restart makes up for a lost disk",
+    macros: ["ONE_LEAD", "WIPES", "NO_RELEASE"],
+    violates: OLD_TERM,
+  },
+  { rule: "FLOOR_OF_TOO_FEW", name: "one other server gives the floor", macros: WITH_LOSSES, violates: OLD_TERM },
+];
+
+export const VOTING_WRONG: readonly Check[] = BROKEN.map(({ rule, macros, ...check }) => ({
+  ...check,
+  model,
+  macros: [...macros, rule],
+}));

@@ -1,0 +1,126 @@
+/*
+ * What is done at the end of each step, so that there are finitely many states and each of them is met in one form. It is
+ * written in C for speed.
+ *
+ * A leader's age is that of the latest LEAD that a majority has taken; once it is out, that term is over. What cannot
+ * change anything any more is dropped: who has taken a LEAD that counts already, and a LEAD that would not count any more
+ * and could but bar voters.
+ *
+ * Of terms only the order matters: those that anybody still knows are numbered anew, as 2, 4, 6 and so on, so that there
+ * is always one in between to be claimed.
+ */
+
+#define AFTERWARDS count(); drop_the_past(); name_terms_anew(); name_candidates_anew(); MUTUAL_EXCLUSION
+
+#define MUTUAL_EXCLUSION \
+  if \
+  :: IS_VALID(0) && IS_VALID(1) -> \
+     printf("\nVALID A %d %d", cand[0].age, VALID); \
+     printf("\nVALID B %d %d", cand[1].age, VALID) \
+  :: else \
+  fi; \
+  CLAIM(!(IS_VALID(0) && IS_VALID(1)), "two candidates are valid at once")
+
+/* Both candidates may do the same. Where the account of a run is of no interest, one of each two such states will do. */
+#ifdef ALIKE
+#define ARE_ALIKE 1
+#else
+#define ARE_ALIKE 0
+#endif
+
+c_decl {
+  static unsigned char newTerm[64];
+  static void swapBits(unsigned char *set) { *set = (*set & 4) | (*set & 1) << 1 | (*set & 2) >> 1; }
+  static int isMajority(int set) { return set == 3 || set >= 5; }
+}
+
+#ifdef RELEASE_OF_ANY_TERM
+#define KEEPS_RELEASES 1
+#else
+#define KEEPS_RELEASES 0
+#endif
+
+inline count() {
+  c_code {
+    int who;
+    for (who = 0; who < CANDIDATES; who++) {
+      struct Candidate *candidate = &now.cand[who];
+      struct Lead *leads[] = { &candidate->latest, &candidate->earlier };
+      int nth;
+      for (nth = 0; nth < 2; nth++) {
+        if (candidate->phase == ELECTED && isMajority(leads[nth]->taken) && leads[nth]->age < candidate->age)
+          candidate->age = leads[nth]->age;
+        if (candidate->phase != ELECTED || candidate->age <= leads[nth]->age) leads[nth]->taken = 0;
+      }
+      if (candidate->phase == ELECTED && candidate->age <= candidate->earlier.age) candidate->earlier.age = VALID;
+      if (candidate->phase >= ELECTED && candidate->leads && candidate->age >= VALID) {
+        candidate->phase = STANDBY; candidate->term = 0; candidate->leads = 0;
+        candidate->latest.age = candidate->earlier.age = VALID;
+        candidate->latest.taken = candidate->earlier.taken = 0;
+        MET("a leader whom no majority answers in time")
+      }
+    }
+  }
+}
+
+inline drop_the_past() {
+  c_code {
+    int who, server;
+    for (who = 0; who < CANDIDATES; who++) {
+      struct Candidate *candidate = &now.cand[who];
+      int isKnown = KEEPS_RELEASES || candidate->phase == RELEASED;
+      for (server = 0; server < SERVERS; server++) {
+        struct Voter *voter = &now.voter[server];
+        if (voter->term == candidate->released || voter->floor == candidate->released) isKnown = 1;
+      }
+      if (!isKnown) candidate->released = 0;
+    }
+  }
+}
+
+inline name_terms_anew() {
+  c_code {
+    unsigned char *terms[2 + 3 * SERVERS + 2 * CANDIDATES], **end = terms, **term;
+    int nth, count = 0;
+    *end++ = &now.highestLed;
+    for (nth = 0; nth < SERVERS; nth++) {
+      *end++ = &now.voter[nth].term;
+      *end++ = &now.voter[nth].fileTerm;
+      *end++ = &now.voter[nth].floor;
+    }
+    for (nth = 0; nth < CANDIDATES; nth++) {
+      *end++ = &now.cand[nth].term;
+      *end++ = &now.cand[nth].released;
+    }
+    memset(newTerm, 0, sizeof(newTerm));
+    for (term = terms; term < end; term++) newTerm[**term] = **term != 0;
+    for (nth = 1; nth < sizeof(newTerm); nth++) {
+      count += newTerm[nth];
+      newTerm[nth] = 2 * count;
+    }
+    for (term = terms; term < end; term++) **term = newTerm[**term];
+    now.highest = 2 * count;
+  }
+}
+
+inline name_candidates_anew() {
+  c_code {
+    int order = memcmp(&now.cand[0], &now.cand[1], sizeof(now.cand[0]));
+    if (order == 0) order = memcmp(&now.voter[0], &now.voter[1], sizeof(now.voter[0]));
+    if (ARE_ALIKE && order < 0) {
+      int nth;
+      struct Candidate candidate = now.cand[0];
+      struct Voter voter = now.voter[0];
+      now.cand[0] = now.cand[1];
+      now.cand[1] = candidate;
+      now.voter[0] = now.voter[1];
+      now.voter[1] = voter;
+      for (nth = 0; nth < CANDIDATES; nth++) {
+        swapBits(&now.cand[nth].votes);
+        swapBits(&now.cand[nth].latest.taken);
+        swapBits(&now.cand[nth].earlier.taken);
+      }
+      for (nth = 0; nth < SERVERS; nth++) swapBits(&now.voter[nth].toldBy);
+    }
+  }
+}

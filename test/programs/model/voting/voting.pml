@@ -1,0 +1,198 @@
+/*
+ * One election among three servers that have no store. README.md in the folder above says what is modelled, what is not,
+ * and why that is sound.
+ *
+ * One step at a time is taken, freely chosen. Nothing ever has to happen, so every delay, loss and freeze is among the runs.
+ */
+
+#define SERVERS 3
+/* Servers 0 and 1 compete; server 2 only votes. */
+#define CANDIDATES 2
+#define MAJORITY(set) ((set) == 3 || (set) >= 5)
+
+/* How many units a clock advances in a tick: a slow one of a leader, a fast one of a voter. */
+#define FAST 100
+#ifndef SLOW
+#define SLOW 90
+#endif
+#define LEASE 200
+/* A leader leaves a tenth of its lease unused. */
+#define VALID 180
+
+/* What a candidate is about. */
+#define STANDBY 0
+#define CLAIMING 1 /* its ELECT is under way */
+#define ELECTED 2 /* a majority has voted for it: it sends LEAD */
+#define RELEASED 3 /* its validity has ended, and RELEASE is under way */
+
+/* What a voter has heard of the sender of its term's LEADs, of what that one remembers. */
+#define NONE 0
+#define EARLIER 1
+#define LATEST 2
+#define RELEASE 3
+
+typedef Voter {
+  /* On its disk, before it answers. */
+  byte fileTerm;
+  bool fileLease;
+  /* In memory. */
+  byte term;
+  byte heard;
+  short age; /* since the last LEAD that it took, or its start; LEASE: it refuses nobody */
+  /* It has lost its disk, and neither votes nor acknowledges until it knows what the others know. */
+  bool forgot;
+  byte toldBy; /* a bit for each server that has told it its term since the start */
+  byte floor
+#ifdef RELEASE_WITHOUT_NUMBER
+  ;
+  bool freed
+#endif
+}
+
+/* A LEAD: it may arrive at any time, more than once, or never; so may its answers. */
+typedef Lead {
+  short age; /* since before it was first sent */
+  byte taken /* a bit for each server that has acknowledged it */
+}
+
+typedef Candidate {
+  byte phase;
+  byte term;
+  byte votes; /* a bit for each server that has voted for it */
+  bool leads; /* it has heard that a majority has acknowledged a LEAD in time */
+  short age; /* since the send of the latest LEAD that a majority has acknowledged */
+  Lead latest;
+  Lead earlier;
+  /* The term of the last RELEASE that it has sent: that may arrive at any time. */
+  byte released
+}
+
+Voter voter[SERVERS];
+Candidate cand[CANDIDATES];
+/* The highest term that anybody has led, and that anybody knows. */
+byte highestLed;
+byte highest;
+
+#define C cand[me]
+#define V voter[me]
+#define BIT(server) (1 << (server))
+/* What the account of a run says about this step, when it is replayed. */
+#define TELL printf("\nSTEP %c ", 'A' + me); printf
+/* A place that has to be reachable, if the protocol is right: the search tells when it first gets there. */
+#define SHOWN(what) c_code { MET(what) }
+#define MET(what) { static int met; if (!met) { met = 1; printf("\nSHOWN %s\n", what); } }
+
+#define CLAIM(holds, sentence) \
+  if \
+  :: !(holds) -> \
+     printf("\nVIOLATED "); \
+     printf(sentence); \
+     assert(false) \
+  :: else \
+  fi
+
+#ifdef VALID_UNTIL_LATER
+#define MAY_BE_VALID(who) (cand[who].phase >= ELECTED)
+#else
+#define MAY_BE_VALID(who) (cand[who].phase == ELECTED)
+#endif
+#define IS_VALID(who) (MAY_BE_VALID(who) && cand[who].leads && cand[who].age < VALID)
+
+/* A watch that has reached its end need not go on. */
+inline run_watch(age_, rate, end_) {
+  age_ = age_ + rate;
+  if
+  :: age_ > end_ -> age_ = end_
+  :: else
+  fi
+}
+
+#include "voter.pml"
+#include "candidate.pml"
+#include "afterwards.pml"
+
+init {
+  d_step {
+    byte nth = 0;
+    do
+    :: nth < SERVERS ->
+       voter[nth].fileTerm = 2; voter[nth].term = 2; voter[nth].age = LEASE; nth++
+    :: else -> break
+    od;
+    become_standby(0);
+    become_standby(1);
+    highest = 2;
+    nth = 0
+  }
+  atomic { run time(); run server(2); run server(1); run server(0); run candidate(1); run candidate(0) }
+}
+
+proctype candidate(byte me) {
+end:
+  do
+  :: d_step { MAY_CLAIM(1) -> claim(1); AFTERWARDS }
+  :: d_step { MAY_CLAIM(2) -> claim(2); AFTERWARDS }
+  :: d_step { MAY_CLAIM(3) -> claim(3); AFTERWARDS }
+  :: d_step { MAY_CLAIM(4) -> claim(4); AFTERWARDS }
+  :: d_step { MAY_CLAIM(5) -> claim(5); AFTERWARDS }
+  :: d_step { MAY_CLAIM(6) -> claim(6); AFTERWARDS }
+  :: d_step { MAY_CLAIM(7) -> claim(7); AFTERWARDS }
+  :: d_step { MAY_WIN -> win(); AFTERWARDS }
+  :: d_step { MAY_SEND_LEAD -> send_lead(); AFTERWARDS }
+#ifdef COUNT_FROM_RESEND
+  :: d_step { C.phase == ELECTED && C.latest.age > 0 -> resend(); AFTERWARDS }
+#endif
+  :: d_step { MAY_LEAD -> lead(); AFTERWARDS }
+#ifndef NO_RELEASE
+  :: d_step { C.phase == ELECTED -> release(); AFTERWARDS }
+#endif
+  :: d_step { C.phase != STANDBY -> stop(); AFTERWARDS }
+  od
+}
+
+/* What reaches one server from each candidate, and what befalls it. */
+proctype server(byte me) {
+end:
+  do
+  :: d_step { MAY_VOTE(0) -> vote(0); AFTERWARDS }
+  :: d_step { MAY_VOTE(1) -> vote(1); AFTERWARDS }
+  :: d_step { MAY_TAKE_LATEST(0) -> take(0, LATEST); AFTERWARDS }
+  :: d_step { MAY_TAKE_LATEST(1) -> take(1, LATEST); AFTERWARDS }
+  :: d_step { MAY_TAKE_EARLIER(0) -> take(0, EARLIER); AFTERWARDS }
+  :: d_step { MAY_TAKE_EARLIER(1) -> take(1, EARLIER); AFTERWARDS }
+#ifndef NO_RELEASE
+  :: d_step { MAY_HEAR_RELEASE(0) -> hear_release(0); AFTERWARDS }
+  :: d_step { MAY_HEAR_RELEASE(1) -> hear_release(1); AFTERWARDS }
+#endif
+#ifndef NO_RESTART
+  :: d_step { true -> restart(); AFTERWARDS }
+#endif
+#ifdef WIPES
+  :: d_step { MAY_FORGET -> forget(); AFTERWARDS }
+  :: d_step { MAY_BE_TOLD(0) -> be_told(0); AFTERWARDS }
+  :: d_step { MAY_BE_TOLD(1) -> be_told(1); AFTERWARDS }
+  :: d_step { MAY_BE_TOLD(2) -> be_told(2); AFTERWARDS }
+  :: d_step { MAY_RETURN -> return_(); AFTERWARDS }
+#endif
+  od
+}
+
+/* A leader's clock that is slow and a voter's that is fast give the most leeway: neither loses by it anywhere. */
+proctype time() {
+  byte who;
+end:
+  do
+  :: d_step {
+       true ->
+       printf("\nTICK %d %d %d %d", SLOW, FAST, SLOW, FAST);
+       for (who : 0 .. SERVERS - 1) { run_watch(voter[who].age, FAST, LEASE) }
+       for (who : 0 .. CANDIDATES - 1) {
+         run_watch(cand[who].age, SLOW, VALID);
+         run_watch(cand[who].latest.age, SLOW, VALID);
+         run_watch(cand[who].earlier.age, SLOW, VALID)
+       }
+       who = 0;
+       AFTERWARDS
+     }
+  od
+}
