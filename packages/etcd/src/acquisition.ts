@@ -1,6 +1,6 @@
 import { instantOf, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
 import { checkTermOf, entering, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
-import { mayHaveBeenApplied } from "./etcd-errors.ts";
+import { isLeaseGone, mayHaveBeenApplied } from "./etcd-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import type { TransactionReply } from "./requests.ts";
 import { electionData, lookingAt, sightingOf } from "./sighting.ts";
@@ -20,7 +20,6 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
   checkTermOf(request, cluster.revision + 1);
   const candidate = newCandidate(clock, keys, request);
   const grantedAt = instantOf(clock);
-  await requests.grant(election, candidate.leaseNumber, ttlSeconds(candidate), request);
   const { succeeded, header, ranges } = await enter(parts, candidate);
   if (succeeded) {
     reader.sawOwn(candidate, header.revision);
@@ -33,8 +32,17 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
   return { acquired: false, current: await reader.snapshot(found, request) };
 }
 
+/** Takes the lease, and enters the candidate where nobody else is one. */
 async function enter({ requests, reader }: StoreParts, candidate: Candidate): Promise<TransactionReply> {
   const { request, keys, hex, leaseNumber } = candidate;
+  // Where no reply has come, the transaction finds out: it needs the lease.
+  const unanswered = await requests.grant(request.election, leaseNumber, ttlSeconds(candidate), request).then(
+    () => undefined,
+    (error: unknown) => {
+      if (!mayHaveBeenApplied(error)) throw error;
+      return error as Error;
+    },
+  );
   const nobody = { ...keys.candidates, target: "CREATE", result: "EQUAL", create_revision: "0" } as const;
   const transaction = { compare: [nobody], success: entering(candidate), failure: lookingAt(keys) };
   try {
@@ -45,6 +53,6 @@ async function enter({ requests, reader }: StoreParts, candidate: Candidate): Pr
       reader.abandon(hex);
       await requests.revoke(request.election, leaseNumber, request).catch(() => undefined);
     }
-    throw error;
+    throw isLeaseGone(error) ? (unanswered ?? error) : error;
   }
 }

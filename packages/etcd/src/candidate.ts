@@ -43,7 +43,7 @@ export function holdingOf(
 ): Holding {
   const { election, candidateId, leaseDurationMs } = request;
   const lease: Lease = { election, candidateId, term, termId: hex, leaseDurationMs, grantedAt };
-  return { lease, keys, leaseNumber: number, info, isOver: false, isReleasing: false };
+  return { lease, keys, leaseNumber: number, info, isOver: false };
 }
 
 /** @throws {TermRegressedError} for a term that is not above what this process has seen, or is below what an administrator has set. */

@@ -47,6 +47,8 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
 const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
   [/authentication failed|user name is empty|invalid auth token|revision of auth store is old/, "STORE_UNAUTHENTICATED"],
   [/database space exceeded/, "STORE_REJECTED"],
+  // Of a lease that has run out meanwhile.
+  [/lease not found/, "STORE_CONFLICT"],
 ];
 
 /** The codes of a handshake of TLS in which one side does not trust the other. Nothing was sent, or nothing was let in. */

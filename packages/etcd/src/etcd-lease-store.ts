@@ -10,6 +10,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type OccurrenceOptions,
   type ReadOptions,
   type TransferOptions,
   type TransferOutcome,
@@ -39,6 +40,7 @@ import { administered } from "./administration.ts";
 import { Cluster } from "./cluster.ts";
 import { watchElection } from "./election-watch.ts";
 import { STORE_NAME } from "./etcd-errors.ts";
+import { EtcdOccurrenceStore } from "./etcd-occurrence-store.ts";
 import { fenceOf } from "./fence.ts";
 import { Holdings } from "./holding.ts";
 import { ElectionKeys } from "./keys.ts";
@@ -50,6 +52,7 @@ import { ElectionReader } from "./reader.ts";
 import { releaseLease } from "./release.ts";
 import { publishValue, renewLease } from "./renewal.ts";
 import { EtcdRequests } from "./requests.ts";
+import { Retention } from "./retention.ts";
 import type { EtcdCompare } from "./wire.ts";
 
 /** The shortest lease that etcd grants with its default election time-out of a second: three halves of that, in whole seconds. */
@@ -90,6 +93,7 @@ export class EtcdLeaseStore implements LeaseStore {
   readonly clock: Clock;
   readonly #parts: StoreParts;
   readonly #administration: Administration;
+  readonly #retentions = new Map<number, Retention>();
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: EtcdLeaseStoreOptions) {
@@ -186,6 +190,17 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /**
+   * Returns the occurrences of a schedule, a key each, on leases that end `retentionMs` or up to a sixteenth more after its last
+   * write.
+   */
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): EtcdOccurrenceStore {
+    checkName("election", election);
+    duration("retentionMs", retentionMs);
+    const { clock, requests, keysOf } = this.#parts;
+    return new EtcdOccurrenceStore(requests, clock, keysOf(election).occurrences, this.#retentionOf(retentionMs));
+  }
+
+  /**
    * Returns the conditions for the `compare` of your own transaction, as etcd's gateway takes them: with them it is carried out only
    * while this leadership lasts, whatever this process believes. Sends nothing.
    *
@@ -197,9 +212,17 @@ export class EtcdLeaseStore implements LeaseStore {
   fence(leadership: Fenced): readonly EtcdCompare[] {
     return fenceOf(this.#parts.keysOf(leadership.election), leadership);
   }
+
+  /** Shares its leases among all stores of occurrences that are kept for so long. */
+  #retentionOf(retentionMs: number): Retention {
+    const { clock, requests } = this.#parts;
+    const retention = this.#retentions.get(retentionMs) ?? new Retention(requests, clock, retentionMs);
+    this.#retentions.set(retentionMs, retention);
+    return retention;
+  }
 }
 
-/** @throws {ConfigurationError} {UnsupportedError} */
+/** @throws {ConfigurationError} {UnsupportedError} for what etcd cannot do. */
 function checkRequest(request: AcquireRequest, { keysOf }: StoreParts): void {
   const { election, candidateId, value, leaseDurationMs, renewIntervalMs, minTerm, reservation } = request;
   checkName("election", election);

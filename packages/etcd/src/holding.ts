@@ -13,8 +13,6 @@ export interface Holding {
   info: CandidateInfo;
   /** Set once the term is over, or broken: nothing more is done to keep it. */
   isOver: boolean;
-  /** A release was sent, and its outcome is not known. */
-  isReleasing: boolean;
 }
 
 /** The leases that one store has given out in this process. */

@@ -43,15 +43,45 @@ export class ElectionKeys {
     return `${this.#own}notes/${hex}`;
   }
 
-  /** The prefix of the occurrences of a schedule of this name. */
-  get occurrences(): string {
-    return `${this.#own}ticks/`;
+  /** The keys of the occurrences of a schedule of this name. */
+  get occurrences(): OccurrenceKeys {
+    return new OccurrenceKeys(`${this.#own}ticks/`);
   }
 
   /** Returns the lease in a candidate's key, in hex; `undefined` where the key is no candidate's. */
   hexOf(key: string): string | undefined {
     const rest = key.slice(this.prefix.length);
     return /^[0-9a-f]{1,16}$/.test(rest) ? rest : undefined;
+  }
+}
+
+/** The keys of the occurrences of one schedule. */
+export class OccurrenceKeys {
+  readonly #prefix: string;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  record(occurrence: string): string {
+    return `${this.#prefix}records/${encoded(occurrence)}`;
+  }
+
+  fence(occurrence: string): string {
+    return `${this.#prefix}fences/${encoded(occurrence)}`;
+  }
+
+  fenceValue(term: number, termId: string): string {
+    return `${term} ${termId}`;
+  }
+
+  /** The marks that tell how old the nonce of an occurrence's record is. */
+  marks(occurrence: string): KeyRange {
+    return below(`${this.#prefix}marks/${encoded(occurrence)}/`);
+  }
+
+  mark(occurrence: string, nonce: string, durationMs: number): string {
+    return `${this.#prefix}marks/${encoded(occurrence)}/${encoded(nonce)}/${durationMs}`;
   }
 }
 

@@ -26,12 +26,9 @@ export async function releaseLease(
   holding.isOver = true;
   const leaving = holdMs > 0 ? await staying(parts, holding, Math.ceil(holdMs / 1_000), limits) : going(holding);
   const compare = [createdAt(keys.candidate(termId), term), onLease(keys.candidate(termId), holding.leaseNumber)];
-  // Where an earlier try got no reply, and the key is not there any more, that one has released it.
-  const wasReleasing = holding.isReleasing;
-  holding.isReleasing = true;
   const { succeeded } = await requests.write("release", election, { compare, success: leaving }, limits);
   await requests.revoke(election, holding.leaseNumber, limits).catch(() => undefined);
-  return succeeded || wasReleasing ? "released" : "not-held";
+  return succeeded ? "released" : "not-held";
 }
 
 function going({ keys, lease: { termId } }: Holding): readonly Json[] {

@@ -2,7 +2,15 @@ import { StoreError, type Clock } from "@leasehold/core";
 import { sendRequest, type RequestLimits } from "@leasehold/core/provider";
 import type { Cluster } from "./cluster.ts";
 import { isLeaseGone, STORE_NAME, toStoreError } from "./etcd-errors.ts";
-import { failureInStream, type CallOptions, type EtcdPath, type EtcdTransport, type Json } from "./transport.ts";
+import {
+  EtcdFailure,
+  failureInStream,
+  type CallOptions,
+  type EtcdPath,
+  type EtcdReply,
+  type EtcdTransport,
+  type Json,
+} from "./transport.ts";
 import { headerOf, rangesOf, type EtcdCompare, type Header, type KeyValue } from "./wire.ts";
 
 /** The bounds of one request. */
@@ -42,6 +50,18 @@ interface Label {
   readonly linearizable: boolean;
 }
 
+/** How a request goes out that its caller bounds in time and publishes. */
+interface Sending {
+  readonly writes: boolean;
+  readonly signal: AbortSignal;
+}
+
+interface Answer {
+  readonly body: Json;
+  readonly header: Header;
+  readonly endpoint: string;
+}
+
 /**
  * The requests that elections on etcd take: each is sent once, bounded in time, published on the diagnostics channel, and fails with
  * errors of ours.
@@ -59,11 +79,13 @@ export class EtcdRequests {
 
   /** One transaction that reads only: linearizable, all of one revision. */
   async read(operation: string, election: string, ranges: readonly Json[], limits: CallLimits): Promise<TransactionReply> {
-    return await this.#transact({ operation, election, writes: false, linearizable: true }, { success: ranges }, limits);
+    const label = { operation, election, writes: false, linearizable: true };
+    return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf({ success: ranges }), limits));
   }
 
   async write(operation: string, election: string, transaction: Transaction, limits: CallLimits): Promise<TransactionReply> {
-    return await this.#transact({ operation, election, writes: true, linearizable: true }, transaction, limits);
+    const label = { operation, election, writes: true, linearizable: true };
+    return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf(transaction), limits));
   }
 
   /** Grants a lease under a number of the caller's, as decimal digits. @throws {StoreError} where etcd gives less than was asked for. */
@@ -123,44 +145,59 @@ export class EtcdRequests {
     }
   }
 
-  async #transact(
-    label: Label,
-    { compare = [], success, failure = [] }: Transaction,
-    limits: CallLimits,
-  ): Promise<TransactionReply> {
-    const { body, header } = await this.#send(label, "/v3/kv/txn", { compare, success, failure }, limits);
-    return { succeeded: body["succeeded"] === true, header, ranges: rangesOf(body) };
+  /** One transaction, for a caller that bounds it in time and publishes it. */
+  async transact(operation: string, election: string, transaction: Transaction, sending: Sending): Promise<TransactionReply> {
+    return transactionReply(
+      await this.#ask({ operation, election, ...sending, linearizable: true }, "/v3/kv/txn", bodyOf(transaction)),
+    );
   }
 
-  async #send(
-    { linearizable, ...label }: Label,
+  /** A grant, for a caller that bounds it in time and publishes it. */
+  async grantNow(election: string, lease: string, ttlS: number, signal: AbortSignal): Promise<void> {
+    // A lease without a key changes nothing for anybody.
+    const asking = { operation: "grant", election, writes: false, linearizable: false, signal };
+    await this.#ask(asking, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) });
+  }
+
+  async #send(label: Label, path: EtcdPath, body: Json, { timeoutMs, signal, endpoint }: CallLimits): Promise<Answer> {
+    const { operation, election, writes } = label;
+    const request = { operation, election, writes, clock: this.#clock, store: STORE_NAME, timeoutMs, signal };
+    return await sendRequest(
+      request,
+      async (abandoned) => await this.#ask({ ...label, signal: abandoned, endpoint }, path, body),
+    );
+  }
+
+  /** @throws {StoreError} whatever goes wrong. {TermRegressedError} where the cluster has gone back. */
+  async #ask(
+    { operation, election, writes, linearizable, ...options }: Label & CallOptions,
     path: EtcdPath,
     body: Json,
-    { timeoutMs, signal, endpoint }: CallLimits,
-  ): Promise<{ readonly body: Json; readonly header: Header; readonly endpoint: string }> {
+  ): Promise<Answer> {
     const leastRevision = linearizable ? this.#cluster.revision : 0;
-    const reply = await sendRequest({ ...label, clock: this.#clock, store: STORE_NAME, timeoutMs, signal }, async (abandoned) => {
-      try {
-        return await this.#reply(path, body, { signal: abandoned, endpoint });
-      } catch (error) {
-        throw toStoreError(error, label.operation, label.election, label.writes);
-      }
-    });
-    this.#cluster.saw(label.election, reply.header, leastRevision);
-    return reply;
+    try {
+      const answer = answerOf(await this.#transport.call(path, body, options));
+      this.#cluster.saw(election, answer.header, leastRevision);
+      return answer;
+    } catch (error) {
+      throw toStoreError(error, operation, election, writes);
+    }
   }
+}
 
-  /** A success without the header that etcd gives each reply is a failure: proxies and captive portals answer anything with success. */
-  async #reply(
-    path: EtcdPath,
-    sent: Json,
-    options: CallOptions,
-  ): Promise<{ readonly body: Json; readonly header: Header; readonly endpoint: string }> {
-    const { body: answer, endpoint } = await this.#transport.call(path, sent, options);
-    if (answer["error"] !== undefined) throw failureInStream(answer, 200);
-    const body = (answer["result"] as Json | undefined) ?? answer;
-    const header = headerOf(body);
-    if (!header) throw new Error("the answer is not etcd's: it has no header");
-    return { body, header, endpoint };
-  }
+function bodyOf({ compare = [], success, failure = [] }: Transaction): Json {
+  return { compare, success, failure };
+}
+
+function transactionReply({ body, header }: Answer): TransactionReply {
+  return { succeeded: body["succeeded"] === true, header, ranges: rangesOf(body) };
+}
+
+/** A success without the header that etcd gives each reply is a failure: proxies and captive portals answer anything with success. */
+function answerOf({ body: given, endpoint }: EtcdReply): Answer {
+  if (given["error"] !== undefined) throw failureInStream(given, 200);
+  const body = (given["result"] as Json | undefined) ?? given;
+  const header = headerOf(body);
+  if (header) return { body, header, endpoint };
+  throw new EtcdFailure("the answer has no header: it does not come from etcd", { status: 200 });
 }

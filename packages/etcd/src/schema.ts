@@ -1,3 +1,5 @@
+import type { LeaseRecord } from "@leasehold/core/provider";
+
 /** What a candidate of ours tells beside its key, in JSON. Its termId is the hex of its lease. */
 export interface CandidateInfo {
   readonly schema: 1;
@@ -26,6 +28,17 @@ export function decodeNote(text: string): Note {
   if (note?.kind === "hold" && typeof note.holdMs === "number") return { schema: 1, kind: "hold", holdMs: note.holdMs };
   const { id = "", reason = "the note cannot be read" } = note?.kind === "break" ? note : {};
   return { schema: 1, kind: "break", id, reason };
+}
+
+/** Returns what stands in the place of an occurrence's record, or `undefined` where it is no JSON object: the engine refuses what is none of ours. */
+export function decodeRecord(text: string): Partial<LeaseRecord> | undefined {
+  return parsed(text);
+}
+
+/** The durations that somebody may have to wait for after a record's nonce. */
+export function durationsOf({ termId, leaseDurationMs, holdMs, reservation }: Partial<LeaseRecord> = {}): readonly number[] {
+  const waits = [termId === null ? undefined : leaseDurationMs, holdMs, reservation?.durationMs];
+  return [...new Set(waits.filter((ms): ms is number => typeof ms === "number"))];
 }
 
 function parsed(text: string | undefined): object | undefined {

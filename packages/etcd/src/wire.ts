@@ -24,12 +24,13 @@ export interface EtcdCompare {
   readonly key: string;
   /** The end of the range of keys that the condition is about, which must all meet it. */
   readonly range_end?: string;
-  readonly target: "CREATE" | "MOD" | "LEASE" | "VERSION";
+  readonly target: "CREATE" | "MOD" | "LEASE" | "VERSION" | "VALUE";
   readonly result: "EQUAL" | "GREATER";
   readonly create_revision?: string;
   readonly mod_revision?: string;
   readonly lease?: string;
   readonly version?: string;
+  readonly value?: string;
 }
 
 /** All keys that begin with a prefix, which ends with a slash. */
@@ -54,6 +55,11 @@ export function textOf(base64: unknown): string {
 /** The condition that a key was made at that revision; 0: that it is not there. */
 export function createdAt(key: string, revision: number): EtcdCompare {
   return { key: bytes(key), target: "CREATE", result: "EQUAL", create_revision: String(revision) };
+}
+
+/** The condition that a key has that value. */
+export function holds(key: string, value: string): EtcdCompare {
+  return { key: bytes(key), target: "VALUE", result: "EQUAL", value: bytes(value) };
 }
 
 /** The condition that a key was written last at that revision; 0: that it is not there. */

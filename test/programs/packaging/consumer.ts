@@ -24,6 +24,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { BlobDistributedMutex, BlobLeaseStore } from "@leasehold/azure-blob";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
+import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { onlyAsLeader } from "@leasehold/functions";
 import { onlyAsLeader as lambda } from "@leasehold/functions/aws-lambda";
@@ -44,7 +45,7 @@ const elector = new Elector({ store: new MemoryLeaseStore(), election: "consumer
 
 export const run = (signal: AbortSignal): Promise<void> => elector.run(task, { signal });
 export const stopMetrics = (): void => publishMetrics(elector, { write: (line) => line.length }).stop();
-export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | FirestoreLeaseStore | SqlLeaseStore)[]): LeaseStore[] => stores;
+export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | EtcdLeaseStore | FirestoreLeaseStore | SqlLeaseStore)[]): LeaseStore[] => stores;
 export const named = async (): Promise<LeaseStore> => storeFromUrl("memory:");
 export const lead = (mutex: BlobDistributedMutex, signal: AbortSignal): Promise<unknown> => mutex.runTaskWhenMutexAcquired(signal);
 const store = new DynamoDBLeaseStore({ tableName: "leases" });

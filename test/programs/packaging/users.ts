@@ -26,6 +26,8 @@ console.log(new BlobLeaseStore({ container: new ContainerClient("https://example
   dynamodb: `import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 console.log(new DynamoDBLeaseStore({ client: new DynamoDBClient({ region: "eu-central-1" }), tableName: "leases" }).capabilities);`,
+  etcd: `import { EtcdLeaseStore } from "@leasehold/etcd";
+console.log(new EtcdLeaseStore({ endpoints: "http://127.0.0.1:2379" }).capabilities);`,
   firestore: `import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { Firestore } from "@google-cloud/firestore";
 console.log(new FirestoreLeaseStore({ firestore: new Firestore({ projectId: "demo-x" }) }).capabilities);`,

@@ -3,7 +3,10 @@ import { isLeaseholdError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 
-/** Names that a path, a URL, a header, a query or a table would take for something else. */
+/**
+ * Names that a path, a URL, a header, a query or a table would take for something else. None is another one with a slash after it:
+ * on etcd, such elections are one inside the other.
+ */
 const NAMES: readonly string[] = [
   "nightly-billing",
   "Nightly-Billing",
@@ -16,7 +19,7 @@ const NAMES: readonly string[] = [
   "a/b/c",
   "/a/b/c",
   "abc",
-  "../../other",
+  "a/../../other",
   ".",
   "..",
   "billing.",

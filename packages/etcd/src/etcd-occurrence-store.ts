@@ -1,0 +1,22 @@
+import type { Clock } from "@leasehold/core";
+import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import { EtcdRecordStore } from "./etcd-record-store.ts";
+import type { OccurrenceKeys } from "./keys.ts";
+import type { EtcdRequests } from "./requests.ts";
+import type { Retention } from "./retention.ts";
+import { holds, type EtcdCompare } from "./wire.ts";
+
+/** The occurrences of one schedule on etcd, a record each. `EtcdLeaseStore.occurrences` gives it. */
+export class EtcdOccurrenceStore extends RecordOccurrenceStore {
+  readonly #keys: OccurrenceKeys;
+
+  constructor(requests: EtcdRequests, clock: Clock, keys: OccurrenceKeys, retention: Retention) {
+    super(new EtcdRecordStore(requests, clock, keys, retention), { clock });
+    this.#keys = keys;
+  }
+
+  /** As `EtcdLeaseStore.fence`, of this attempt at an occurrence. */
+  fence({ election, term, termId }: Fenced): readonly EtcdCompare[] {
+    return [holds(this.#keys.fence(election), this.#keys.fenceValue(term, termId))];
+  }
+}

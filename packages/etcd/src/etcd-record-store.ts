@@ -1,0 +1,95 @@
+import type { Clock } from "@leasehold/core";
+import type {
+  GetOptions,
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "@leasehold/core/provider";
+import { STORE_NAME } from "./etcd-errors.ts";
+import { leaseNumber, randomLease, type OccurrenceKeys } from "./keys.ts";
+import type { EtcdRequests } from "./requests.ts";
+import type { Retention } from "./retention.ts";
+import { decodeRecord, durationsOf } from "./schema.ts";
+import type { Json } from "./transport.ts";
+import { deleting, getting, putting, ranging, writtenAt } from "./wire.ts";
+
+/** No key was ever written at a negative revision. */
+const NEVER = "-1";
+
+/**
+ * One key per record, compared and swapped on the revision of its last write.
+ *
+ * etcd tells no time, but its leases end. So beside a record lies, for each duration that somebody may have to wait for after its
+ * nonce, a mark on a lease of that duration: once the mark is gone, so much time has passed. The lease is granted before the nonce is
+ * written; the holder counts from before that. Where the members elect another leader the lease begins anew: others wait longer then.
+ */
+export class EtcdRecordStore implements RecordStore {
+  readonly name: string = STORE_NAME;
+  readonly capabilities: RecordStoreCapabilities = {
+    maxValueBytes: 65_536,
+    fence: "atomic",
+    // A lease lasts whole seconds, two at least by default; and its keys go up to half a second after its end.
+    storeClock: { toleranceMs: 2_500, exact: true },
+  };
+  readonly #requests: EtcdRequests;
+  readonly #clock: Clock;
+  readonly #keys: OccurrenceKeys;
+  readonly #retention: Retention;
+
+  constructor(requests: EtcdRequests, clock: Clock, keys: OccurrenceKeys, retention: Retention) {
+    this.#requests = requests;
+    this.#clock = clock;
+    this.#keys = keys;
+    this.#retention = retention;
+  }
+
+  async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
+    const operations = [getting(this.#keys.record(election)), ranging(this.#keys.marks(election))];
+    const { ranges } = await this.#requests.transact("get", election, { success: operations }, { signal, writes: false });
+    const [[found] = [], marks = []] = ranges;
+    if (!found) return undefined;
+    const data = decodeRecord(found.value);
+    const present = new Set(marks.map(({ key }) => key));
+    const over = durationsOf(data).filter((ms) => !present.has(this.#keys.mark(election, data?.nonce ?? "", ms)));
+    return { data, version: String(found.modRevision), nonceAgeMs: [Math.max(0, ...over), Infinity] };
+  }
+
+  /** One transaction; before it, a lease for each mark that a new nonce needs. */
+  async put(
+    election: string,
+    record: LeaseRecord,
+    { ifVersion = "0", keepsNonce, fence, signal }: PutOptions,
+  ): Promise<PutOutcome> {
+    const version = /^\d+$/.test(ifVersion) ? ifVersion : NEVER;
+    const isPossible = version !== NEVER;
+    const marks = keepsNonce || !isPossible ? [] : await this.#marks(election, record, signal);
+    const kept = isPossible ? await this.#retention.lease(election, signal) : "0";
+    const key = this.#keys.record(election);
+    const success = [putting(key, JSON.stringify(record), kept), ...marks];
+    const fenceKey = this.#keys.fence(election);
+    if (fence?.termId) success.push(putting(fenceKey, this.#keys.fenceValue(fence.term, fence.termId), kept));
+    else if (fence) success.push(deleting(fenceKey));
+    const transaction = { compare: [writtenAt(key, version)], success };
+    const { succeeded, header } = await this.#requests
+      .transact("put", election, transaction, { signal, writes: true })
+      .catch((error: unknown) => {
+        // The next write asks for another lease, should that be what is gone.
+        this.#retention.forget();
+        throw error;
+      });
+    return succeeded ? { stored: true, version: String(header.revision) } : { stored: false };
+  }
+
+  async #marks(election: string, record: LeaseRecord, signal: AbortSignal): Promise<readonly Json[]> {
+    const marks: Json[] = [];
+    for (const durationMs of durationsOf(record)) {
+      const lease = leaseNumber(randomLease(this.#clock.randomUuid()));
+      await this.#requests.grantNow(election, lease, Math.ceil(durationMs / 1_000), signal);
+      marks.push(putting(this.#keys.mark(election, record.nonce, durationMs), "", lease));
+    }
+    return marks;
+  }
+}

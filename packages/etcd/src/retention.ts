@@ -1,0 +1,35 @@
+import type { Clock } from "@leasehold/core";
+import { leaseNumber, randomLease } from "./keys.ts";
+import type { EtcdRequests } from "./requests.ts";
+
+/** The part of the retention for which one lease serves for all that is written, so that few are alive at a time. */
+const SHARED = 1 / 16;
+
+/** The leases on which occurrences are kept: what was written last is gone a while after the retention. */
+export class Retention {
+  readonly #requests: EtcdRequests;
+  readonly #clock: Clock;
+  readonly #retentionMs: number;
+  #last: { readonly lease: string; readonly untilMs: number } | undefined;
+
+  constructor(requests: EtcdRequests, clock: Clock, retentionMs: number) {
+    this.#requests = requests;
+    this.#clock = clock;
+    this.#retentionMs = retentionMs;
+  }
+
+  /** Returns a lease, as decimal digits, that lasts for the retention at least. */
+  async lease(election: string, signal: AbortSignal): Promise<string> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#last && nowMs < this.#last.untilMs) return this.#last.lease;
+    const lease = leaseNumber(randomLease(this.#clock.randomUuid()));
+    const sharedMs = this.#retentionMs * SHARED;
+    await this.#requests.grantNow(election, lease, Math.ceil((this.#retentionMs + sharedMs) / 1_000), signal);
+    this.#last = { lease, untilMs: nowMs + sharedMs };
+    return lease;
+  }
+
+  forget(): void {
+    this.#last = undefined;
+  }
+}
