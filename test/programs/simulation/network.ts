@@ -76,7 +76,7 @@ export class Link {
     if (CONTROL_REQUESTS.has(request.operation)) return this.#toControlPlane(request, { there, back });
     if (nowMs < this.#refusesUntilMs && request.operation !== "watch") return this.#broken("refused", request, []);
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
-    this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
+    if (this.#windows.length > 0) this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
     if (this.#cutAfterWriteMs !== undefined && WRITES.has(request.operation)) {
       this.interrupt({ kind: "partition", side: "both", untilMs: nowMs + this.#cutAfterWriteMs });
       this.#cutAfterWriteMs = undefined;

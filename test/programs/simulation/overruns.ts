@@ -22,8 +22,8 @@ export class Overruns {
     const { everyone, nowMs, store } = this.#world;
     const untold: Candidate[] = [];
     for (const candidate of everyone) {
-      const { leadership, pending, clock, overranTerm } = candidate;
-      const goesOn = leadership !== undefined && pending > 0 && clock.running && overranTerm !== leadership.term;
+      const { leadership, pending, overranTerm } = candidate;
+      const goesOn = leadership !== undefined && pending > 0 && candidate.clock.running && overranTerm !== leadership.term;
       if (!goesOn || nowMs < store.barredUntilMs(leadership.termId)) {
         this.#uncoveredMs.delete(candidate);
         continue;

@@ -52,7 +52,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
 export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS): Plan {
   // Neighbouring seeds give unlike plans.
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
-  const store = random.pick(kinds.flatMap((kind) => Array<StoreKind>(SHARES[kind]).fill(kind)) as [StoreKind, ...StoreKind[]]);
+  const store = drawStore(random, kinds);
   const leaseMs =
     store === "blob"
       ? random.pick([15_000, 15_000, 20_000])
@@ -82,4 +82,10 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     calmAtMs,
     asks: random.chance(0.7),
   };
+}
+
+/** Each kind as often as its share. */
+function drawStore(random: SeededRandom, kinds: readonly StoreKind[]): StoreKind {
+  let left = Math.floor(random.next() * kinds.reduce((sum, kind) => sum + SHARES[kind], 0));
+  return kinds.find((kind) => (left -= SHARES[kind]) < 0)!;
 }

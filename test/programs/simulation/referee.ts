@@ -70,6 +70,7 @@ export class Referee {
     if (this.#world.plan.asks && !leadership.isValid()) {
       this.violate("starts-valid", `${candidate.id} in term ${leadership.term}`);
     }
+    if (!this.#world.history) return;
     leadership.signal.addEventListener("abort", () =>
       this.#world.note(candidate.id, `signal of term ${leadership.term} aborts (${String(leadership.signal.reason)})`),
     );
@@ -182,8 +183,11 @@ export class Referee {
   /** An elector's word on itself, whatever its tasks were given. */
   #checkElectors(): void {
     if (!this.#world.plan.asks) return;
-    const leading = [...this.#world.everyone].filter(({ clock, elector }) => clock.running && elector.isLeader);
-    const fair = leading.filter(({ term }) => term > this.#exemptTerm);
+    const fair: Candidate[] = [];
+    for (const candidate of this.#world.everyone) {
+      const { clock, elector, term } = candidate;
+      if (clock.running && elector.isLeader && term > this.#exemptTerm) fair.push(candidate);
+    }
     if (fair.length > 1) this.violate("one-leader", `isLeader is true for ${fair.map(({ id }) => id).join(" and ")}`);
   }
 

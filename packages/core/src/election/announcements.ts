@@ -100,14 +100,14 @@ export class Announcements {
     const { elector, clock } = this.#options;
     const { election, candidateId } = elector;
     this.#state = state;
-    publishState({
+    publishState(() => ({
       election,
       candidateId,
       state,
       ...(term === undefined ? {} : { term }),
       ...(reason === undefined ? {} : { reason: String((reason as Partial<Error> | undefined)?.message ?? reason) }),
       wallMs: clock.wallMs(),
-    });
+    }));
   }
 
   get #published(): Published {

@@ -41,6 +41,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly candidateId: string;
   readonly #store: LeaseStore;
   readonly #timing: Timing;
+  #report: TimingReport | undefined;
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
   readonly #claim: CallClaim;
@@ -124,7 +125,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The worst-case times that follow from this elector's options and its store. */
   get timing(): TimingReport {
-    return timing(this.#options, this.#store.capabilities);
+    return (this.#report ??= timing(this.#options, this.#store.capabilities));
   }
 
   /** Adds a listener for one kind of event; returns a function that removes it. */

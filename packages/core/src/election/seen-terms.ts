@@ -11,7 +11,7 @@ export function highestTermSeen(store: LeaseStore, election: string): number {
 
 /** Notes a term, so that a record that goes back is noticed by every elector of this process on that store. */
 export function noteTerm(store: LeaseStore, election: string, term: number): void {
-  const terms = seen.get(store) ?? new Recent<number>(store.clock ?? systemClock);
-  seen.set(store, terms);
+  let terms = seen.get(store);
+  if (!terms) seen.set(store, (terms = new Recent(store.clock ?? systemClock)));
   if (term > (terms.get(election) ?? 0)) terms.set(election, term);
 }

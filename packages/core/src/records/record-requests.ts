@@ -55,6 +55,6 @@ export class RecordRequests {
   }
 
   #request(election: string, request: Omit<RequestOptions, "clock" | "store" | "election">): RequestOptions {
-    return { clock: this.#clock, store: this.#records.name, election, ...request };
+    return { ...request, clock: this.#clock, store: this.#records.name, election };
   }
 }

@@ -147,26 +147,28 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
   if (record.schema !== 1) return { problem: `its schema is ${describeSchema(record.schema)}, and this version reads schema 1` };
-  const checks: ReadonlyArray<readonly [keyof LeaseRecord, boolean]> = [
-    ["term", Number.isSafeInteger(record.term) && (record.term as number) >= 0],
-    ["termId", record.termId === null || isText(record.termId)],
-    ["candidateId", record.candidateId === null || isText(record.candidateId)],
-    ["value", record.value === undefined || typeof record.value === "string"],
-    ["nonce", isText(record.nonce)],
-    ["leaseDurationMs", isDuration(record.leaseDurationMs)],
-    ["renewIntervalMs", isDuration(record.renewIntervalMs)],
-    ["broken", record.broken === undefined || isNote(record.broken, { reason: (v) => typeof v === "string", id: isText })],
-    [
-      "transfer",
-      record.transfer === undefined || isNote(record.transfer, { candidateId: isText, timeoutMs: isDuration, id: isText }),
-    ],
-    ["holdMs", record.holdMs === undefined || isDuration(record.holdMs)],
-    ["reservation", record.reservation === undefined || isNote(record.reservation, { group: isText, durationMs: isDuration })],
-    ["done", record.done === undefined || record.done === true],
-  ];
-  const bad = checks.find(([, good]) => !good);
-  return bad ? { problem: `its ${bad[0]} is not valid` } : (data as LeaseRecord);
+  const bad = LEASE_RECORD_FIELDS.find((name) => !MAY_BE[name](record[name]));
+  return bad ? { problem: `its ${bad} is not valid` } : (data as LeaseRecord);
 }
+
+type Check = (field: unknown) => boolean;
+
+/** What each field of a lease record may be. */
+const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
+  schema: (field) => field === 1,
+  term: (field) => Number.isSafeInteger(field) && (field as number) >= 0,
+  termId: (field) => field === null || isText(field),
+  candidateId: (field) => field === null || isText(field),
+  value: (field) => field === undefined || isString(field),
+  nonce: isText,
+  leaseDurationMs: isDuration,
+  renewIntervalMs: isDuration,
+  broken: isNote({ reason: isString, id: isText }),
+  transfer: isNote({ candidateId: isText, timeoutMs: isDuration, id: isText }),
+  holdMs: (field) => field === undefined || isDuration(field),
+  reservation: isNote({ group: isText, durationMs: isDuration }),
+  done: (field) => field === undefined || field === true,
+};
 
 /** Whatever a stranger may have put there. */
 function describeSchema(schema: unknown): string {
@@ -174,15 +176,23 @@ function describeSchema(schema: unknown): string {
   return typeof schema === "object" ? "an object" : String(schema as string | number | bigint | boolean);
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
+function isString(field: unknown): boolean {
+  return typeof field === "string";
 }
 
-function isDuration(value: unknown): boolean {
-  return typeof value === "number" && Number.isFinite(value) && value > 0;
+function isText(field: unknown): boolean {
+  return isString(field) && field !== "";
 }
 
-function isNote(value: unknown, fields: Readonly<Record<string, (field: unknown) => boolean>>): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+function isDuration(field: unknown): boolean {
+  return typeof field === "number" && Number.isFinite(field) && field > 0;
+}
+
+/** A field that is absent, or an object with these fields. */
+function isNote(fields: Readonly<Record<string, Check>>): Check {
+  const checks = Object.entries(fields);
+  return (field) => {
+    if (typeof field !== "object") return field === undefined;
+    return field !== null && checks.every(([name, mayBe]) => mayBe((field as Record<string, unknown>)[name]));
+  };
 }

@@ -177,7 +177,7 @@ export class SeenRecords {
       ifVersion,
       keepsNonce,
       timeoutMs,
-      ...(fenceChanges ? { fence } : {}),
+      fence: fenceChanges ? fence : undefined,
     });
     if (outcome.stored) {
       this.#saw(election, { data: record, version: outcome.version }, { sentAt });

@@ -34,8 +34,10 @@ export interface StoreRequest {
   readonly message?: string | undefined;
 }
 
-const publishStateChange = publisher(STATE_CHANNEL);
-const publishStoreRequest = publisher(REQUEST_CHANNEL);
+/** Publishes a state change, if anybody listens. */
+export const publishState: (make: () => StateChange) => void = publisher(STATE_CHANNEL);
+/** Publishes a request, if anybody listens. */
+export const publishRequest: (make: () => StoreRequest) => void = publisher(REQUEST_CHANNEL);
 
 /** Returns what publishes on a channel. What it publishes is made only if anybody listens. */
 export function publisher(name: string): (make: () => object) => void {
@@ -50,14 +52,4 @@ export function listen(name: string, listener: (message: never) => void): () => 
   const onMessage = (message: unknown): void => listener(message as never);
   subscribe(name, onMessage);
   return () => void unsubscribe(name, onMessage);
-}
-
-/** Publishes a state change, if anybody listens. */
-export function publishState(change: StateChange): void {
-  publishStateChange(() => change);
-}
-
-/** Publishes a request, if anybody listens. */
-export function publishRequest(request: StoreRequest): void {
-  publishStoreRequest(() => request);
 }

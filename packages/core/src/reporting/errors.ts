@@ -53,9 +53,12 @@ export class LeaseholdError extends Error {
   /** The election that the error is about, if it is about one. */
   readonly election: string | undefined;
 
+  static {
+    Object.defineProperty(this.prototype, BRAND, { value: true });
+  }
+
   constructor(code: LeaseholdErrorCode, message: string, details: LeaseholdErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    Object.defineProperty(this, BRAND, { value: true });
     this.name = new.target.name;
     this.code = code;
     this.election = details.election;

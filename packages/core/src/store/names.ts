@@ -66,7 +66,7 @@ export function checkReservation({ group, durationMs }: { readonly group: unknow
 
 /** The number of bytes of `text` in UTF-8. */
 export function utf8Bytes(text: string): number {
-  return new TextEncoder().encode(text).length;
+  return Buffer.byteLength(text);
 }
 
 function checkText(what: string, text: string, maxBytes: number): void {

@@ -1,6 +1,6 @@
 import { toldError } from "../reporting/told-error.ts";
 import type { Clock } from "../time/clock.ts";
-import { publishRequest } from "../reporting/diagnostics.ts";
+import { publishRequest, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
 
 /** One request to a service. */
@@ -30,8 +30,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
   if (options.timeoutMs <= 0) throw timedOut({ ...options, writes: false });
   const sentMs = clock.monotonicMs();
   const abandon = new AbortController();
-  let outcome = "ok";
-  let message: string | undefined;
+  let failure: { readonly error: unknown } | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
       const timer = clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs);
@@ -48,7 +47,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
       };
       signal?.addEventListener("abort", onAbort, { once: true });
       // An async arrow, so that a send that throws at once is settled like one that rejects.
-      (async () => send(abandon.signal))().then(
+      (async () => await send(abandon.signal))().then(
         (value) => {
           settle();
           resolve(value);
@@ -60,20 +59,23 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
       );
     });
   } catch (error) {
-    outcome = isLeaseholdError(error) ? error.code : signal?.aborted ? "ABORTED" : "ERROR";
-    ({ message } = toldError(error));
+    failure = { error };
     throw error;
   } finally {
-    publishRequest({
+    publishRequest(() => ({
       store: options.store,
       election: options.election,
       operation: options.operation,
       writes: options.writes,
       durationMs: clock.monotonicMs() - sentMs,
-      outcome,
-      ...(message === undefined ? {} : { message }),
-    });
+      ...(failure ? failed(failure.error, signal) : { outcome: "ok" }),
+    }));
   }
+}
+
+function failed(error: unknown, signal: AbortSignal | undefined): Pick<StoreRequest, "outcome" | "message"> {
+  const outcome = isLeaseholdError(error) ? error.code : signal?.aborted ? "ABORTED" : "ERROR";
+  return { outcome, message: toldError(error).message };
 }
 
 function timedOut({ store, operation, election, timeoutMs, writes }: RequestOptions): StoreError {

@@ -43,8 +43,8 @@ interface Sent {
 
 /** The stored record of one election. */
 interface Entry {
-  /** Kept as JSON, as most services would: nothing that JSON cannot hold survives. */
-  readonly json: string;
+  /** As most services would keep it: nothing that JSON cannot hold survives, and nobody can change it. */
+  readonly data: unknown;
   readonly version: string;
   readonly nonceWritten: NonceWritten;
 }
@@ -120,7 +120,7 @@ export class SimulatedRecordService {
     const ageMs = this.nowMs() - atMs;
     const { storeClock } = this.#options;
     return {
-      data: JSON.parse(entry.json) as unknown,
+      data: entry.data,
       version: entry.version,
       ...(storeClock && server === this.#server ? { nonceAgeMs: [ageMs, ageMs] } : {}),
       ...(storeClock?.mayStep ? { nonceWallMs: wallMs } : {}),
@@ -132,7 +132,7 @@ export class SimulatedRecordService {
     const { ifVersion, keepsNonce, fence } = options;
     const present = this.#entries.get(election);
     if (present?.version !== ifVersion) return { stored: false };
-    const before = present && (JSON.parse(present.json) as LeaseRecord);
+    const before = present?.data as LeaseRecord | undefined;
     const version = this.#store(election, record, keepsNonce && present ? present.nonceWritten : this.#now(sent?.wallMs));
     if (fence) this.#fences.set(election, fence);
     const atMs = this.#world.monotonicMs();
@@ -215,7 +215,7 @@ export class SimulatedRecordService {
     const version = `v${this.#writes}`;
     const present = this.#entries.get(election);
     if (present) this.#past.set(election, present);
-    this.#entries.set(election, { json: JSON.stringify(data), version, nonceWritten });
+    this.#entries.set(election, { data: frozen(JSON.parse(JSON.stringify(data))), version, nonceWritten });
     return version;
   }
 
@@ -263,4 +263,10 @@ class SimulatedConnection implements RecordStore {
     const passage = this.#network({ operation });
     return carry(this.#world, this.#process, passage, () => serve(passage));
   }
+}
+
+function frozen(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
 }

@@ -55,7 +55,12 @@ export class VirtualClock implements Clock {
   }
 
   randomUuid(): string {
-    const hex = (): string => ((this.#random.next() * 4_294_967_296) >>> 0).toString(16).padStart(8, "0");
+    const digits = (number: number): string => number.toString(16).padStart(4, "0");
+    const hex = (): string => {
+      const bits = (this.#random.next() * 4_294_967_296) >>> 0;
+      // In halves: V8 takes ten times as long to print what is no small integer.
+      return digits(bits >>> 16) + digits(bits & 0xffff);
+    };
     const [a, b, c, d] = [hex(), hex(), hex(), hex()];
     return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-8${c.slice(1, 4)}-${c.slice(4)}${d}`;
   }

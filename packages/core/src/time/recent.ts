@@ -29,8 +29,9 @@ export class Recent<Value> {
   }
 
   get(key: string): Value | undefined {
-    this.keep(key, KEPT_MS);
-    return this.#entries.get(key)?.value;
+    const entry = this.#entries.get(key);
+    if (entry) this.#keep(entry, KEPT_MS);
+    return entry?.value;
   }
 
   set(key: string, value: Value): void {
@@ -46,7 +47,11 @@ export class Recent<Value> {
   /** Keeps an entry for so long more, at least: for somebody who comes back only then. */
   keep(key: string, forMs: number): void {
     const entry = this.#entries.get(key);
-    if (entry) entry.keptUntilMs = Math.max(entry.keptUntilMs, this.#clock.monotonicMs() + forMs);
+    if (entry) this.#keep(entry, forMs);
+  }
+
+  #keep(entry: Entry<Value>, forMs: number): void {
+    entry.keptUntilMs = Math.max(entry.keptUntilMs, this.#clock.monotonicMs() + forMs);
   }
 
   #letGo(): void {

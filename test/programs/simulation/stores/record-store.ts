@@ -41,8 +41,9 @@ function claimOf({ term, termId, done }: LeaseRecord): Claim {
 }
 
 /** The orders of administrators that a record shows. */
-function ordersOf(record: LeaseRecord | undefined): string[] {
+function ordersOf(record: LeaseRecord | undefined): readonly string[] {
   const { broken, transfer } = record ?? {};
+  if (!broken && !transfer) return [];
   return [...(broken ? [broken.reason] : []), ...(transfer ? [`for ${transfer.timeoutMs} ms`] : [])];
 }
 
@@ -64,7 +65,7 @@ export class SimulatedRecords implements SimulatedStore {
     this.#service.onAccepted = (write) => {
       const { election, before, record } = write;
       if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
-      const [order] = ordersOf(record).filter((mark) => !ordersOf(before).includes(mark));
+      const order = ordersOf(record).find((mark) => !ordersOf(before).includes(mark));
       if (order !== undefined) this.view.ordered(order, record.term);
       const isItsHolders = record.termId !== null && before?.termId === record.termId;
       if (isItsHolders && before.broken && !record.broken) this.view.wroteBroken(record.term);
