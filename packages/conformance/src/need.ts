@@ -7,7 +7,9 @@
  * - `foreign`: a way to put something else in the lease's place; `removal`: a way to delete it;
  * - `watch`: a store that pushes; `transfer`: one that can hand over;
  * - `store-clock`: one that can tell a process without a memory that a lease has expired, by itself or by its own clock;
- * - `reservation`: one that can tell when a reservation has ended; `occurrences`: one that keeps the occurrences of a schedule.
+ * - `reservation`: one that can tell when a reservation has ended; `occurrences`: one that keeps the occurrences of a schedule;
+ * - `record`: one that keeps a record of an election that nobody leads: whoever reads is told its last term, the next is one more,
+ *   and `minTerm` raises it.
  */
 export type Need =
   | "faults"
@@ -21,4 +23,5 @@ export type Need =
   | "transfer"
   | "store-clock"
   | "reservation"
-  | "occurrences";
+  | "occurrences"
+  | "record";

@@ -187,6 +187,28 @@ export class Scene {
     assert.equal(await store.release(lease, this.limits), "released");
   }
 
+  /**
+   * Checks that a reader was told that nobody leads, as the store tells it after that term: a store that keeps no record tells
+   * what this process has seen, or nothing.
+   */
+  isFree(seen: LeaseSnapshot | undefined, term: number): void {
+    const { state, holder, value } = seen ?? {};
+    if (this.keepsRecord) assert.deepEqual([state, seen?.term, holder, value], ["vacant", term, undefined, undefined]);
+    else assert.deepEqual([state ?? "vacant", holder, value], ["vacant", undefined, undefined]);
+    assert.ok((seen?.term ?? 0) <= term, `a free lease has term ${seen?.term}, and there was none above ${term}`);
+  }
+
+  /** The same after a lease that has run out, whose last holder is told where there is a record. */
+  hasExpired(seen: LeaseSnapshot | undefined, { term, candidateId }: Lease): void {
+    if (this.keepsRecord) assert.deepEqual([seen?.state, seen?.term, seen?.holder], ["expired", term, candidateId]);
+    else this.isFree(seen, term);
+  }
+
+  /** See `record` of {@link Need}. */
+  get keepsRecord(): boolean {
+    return !("record" in (this.subject.lacks ?? {}));
+  }
+
   /** Lets time pass. */
   async pass(ms: number): Promise<void> {
     await this.place.pass(Math.ceil(ms));
@@ -282,6 +304,11 @@ export function assertStoreError(error: unknown): asserts error is StoreError {
   const { mayHaveBeenApplied, store, operation } = error as StoreError;
   assert.equal(typeof mayHaveBeenApplied, "boolean", "a StoreError must say whether the request may have been applied");
   assert.ok(store !== "" && operation !== "", "a StoreError must name the store and the operation");
+}
+
+/** Reports whether a reader was told that somebody has the lease, or may have it. */
+export function isTaken(seen: LeaseSnapshot | undefined): boolean {
+  return seen !== undefined && seen.state !== "vacant";
 }
 
 /** Checks that a reader was told that somebody leads, or that it cannot tell. */

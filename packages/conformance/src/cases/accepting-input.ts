@@ -95,6 +95,21 @@ const VALUES: readonly string[] = [
 /** Names, values and durations are taken, or refused before anything is sent. */
 export const acceptingInput: readonly Case[] = [
   {
+    id: "names-within-names",
+    title: "an election whose name goes on after another's and a slash has nothing to do with that",
+    async run(scene) {
+      const [a, b] = await scene.connect(2);
+      const outer = await scene.win(a, "outer");
+      const inner = await scene.win(b, "inner", { election: `${scene.election}/inner` });
+      await scene.leave(a, outer);
+      scene.isFree(await scene.look(b), outer.term);
+      await scene.keep(b, inner);
+      const next = await scene.win(a, "outer");
+      await scene.leave(b, inner);
+      await scene.keep(a, next);
+    },
+  },
+  {
     id: "names-round-trip",
     title: "any name is an election and a candidate of its own, compared by code point: case, spaces and composition matter",
     async run(scene) {
@@ -109,7 +124,7 @@ export const acceptingInput: readonly Case[] = [
       }
       for (const lease of leases.toReversed()) {
         await scene.leave(a, lease);
-        assert.equal((await scene.look(b, {}, lease.election))?.state, "vacant");
+        scene.isFree(await scene.look(b, {}, lease.election), lease.term);
       }
     },
   },

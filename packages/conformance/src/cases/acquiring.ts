@@ -110,6 +110,7 @@ export const acquiring: readonly Case[] = [
   {
     id: "min-term",
     title: "the new term is at least minTerm",
+    needs: ["record"],
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const first = await scene.win(a, "a", { minTerm: 1_000 });
@@ -132,16 +133,18 @@ export const acquiring: readonly Case[] = [
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const term = await scene.leadOnce(a);
-      const before = await scene.look(b);
+      await scene.look(b);
+      // Others may make terms rise that are one store's own count.
+      const higher = term + 1_000_000;
       for (const store of [a, b]) {
-        const ending = await scene.ending(store.acquire(scene.asking("a", { aboveTerm: term + 50 })));
+        const ending = await scene.ending(store.acquire(scene.asking("a", { aboveTerm: higher })));
         assert.ok("error" in ending, "a record whose terms have gone back was acquired");
         assert.ok(isLeaseholdError(ending.error, "TERM_REGRESSED"), `it should be TERM_REGRESSED; it is ${String(ending.error)}`);
       }
-      const after = await scene.look(b);
-      assert.deepEqual([after?.state, after?.term], ["vacant", before?.term]);
-      const next = await scene.win(b, "b", { aboveTerm: term + 50, minTerm: term + 51 });
-      assert.equal(next.term, term + 51, "an administrator's minTerm leads out of it");
+      scene.isFree(await scene.look(b), term);
+      if (!scene.keepsRecord) return;
+      const next = await scene.win(b, "b", { aboveTerm: higher, minTerm: higher + 1 });
+      assert.equal(next.term, higher + 1, "an administrator's minTerm leads out of it");
     },
   },
 ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { LeaseStore } from "@leasehold/core";
 import type { Lease, RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
-import { assertLed, type Ending, type Scene } from "../scene.ts";
+import { assertLed, isTaken, type Ending, type Scene } from "../scene.ts";
 import type { Faults } from "../subject.ts";
 import { heldLease, sendLate, vacantLease, wonOrFree } from "./unreliable-network.ts";
 
@@ -87,7 +87,7 @@ export const delayingMessages: readonly Case[] = [
         await scene.leave(store, lease);
         await held.letGo();
         const seen = await scene.look(other);
-        assert.deepEqual([seen?.state, seen?.value], ["vacant", undefined], `a late ${what} brought a released lease back`);
+        assert.deepEqual([isTaken(seen), seen?.value], [false, undefined], `a late ${what} brought a released lease back`);
         await scene.leave(other, await scene.win(other, "b"));
       }
     },

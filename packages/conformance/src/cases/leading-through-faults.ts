@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { timing, type LeaseStore } from "@leasehold/core";
+import type { Place } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
-import { STEPS_PER_LEASE, type Scene } from "../scene.ts";
+import { isTaken, STEPS_PER_LEASE, type Scene } from "../scene.ts";
 
 /** How many leases a renewal hangs: a minute at 15 seconds. */
 const HANG_LEASES = 4;
@@ -49,7 +50,7 @@ export const leadingThroughFaults: readonly Case[] = [
         await scene.leave(other, earlier);
         await contest.until("it acquires", () => sentMs !== undefined, 0.5 * scene.leaseMs);
         await scene.eventually("an acquisition whose reply is lost is carried out", async () => {
-          return (await scene.look(other))?.state !== "vacant";
+          return isTaken(await scene.look(other));
         });
         await contest.enter("b", other);
         await end(a, contest);
@@ -123,19 +124,36 @@ async function stepsDownInTime(scene: Scene, contest: Contest, leader: Candidate
   assert.ok(overMs < scene.leaseMs, `it was valid for ${overMs} ms`);
 }
 
-/** The same store, which does something right before it sends its first acquisition. */
+/** The same store, which does something right before it sends its first acquisition, by a place in its queue if it has one. */
 function beforeItAcquires(store: LeaseStore, act: () => Promise<void>): LeaseStore {
   let acted = false;
-  const acquire: LeaseStore["acquire"] = async (request) => {
+  const actOnce = async (): Promise<void> => {
     if (!acted) await act();
     acted = true;
+  };
+  const acquire: LeaseStore["acquire"] = async (request) => {
+    await actOnce();
     return await store.acquire(request);
   };
+  const given = store.join?.bind(store);
+  const join: LeaseStore["join"] = given && ((...of) => beforeItsTurn(given(...of), actOnce));
   return new Proxy(store, {
     get(target, key): unknown {
       if (key === "acquire") return acquire;
+      if (key === "join") return join;
       const member: unknown = Reflect.get(target, key);
       return typeof member === "function" ? (member.bind(target) as unknown) : member;
     },
   });
+}
+
+function beforeItsTurn(place: Place, act: () => Promise<void>): Place {
+  return {
+    turns: () => place.turns(),
+    leave: (limits) => place.leave(limits),
+    acquire: async () => {
+      await act();
+      return await place.acquire();
+    },
+  };
 }

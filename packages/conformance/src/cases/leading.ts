@@ -126,7 +126,7 @@ export const leading: readonly Case[] = [
   {
     id: "leading-deleted-record",
     title: "a leader whose record was deleted has lost; no process that knows its term leads a lower one, until minTerm says so",
-    needs: ["removal"],
+    needs: ["removal", "record"],
     async run(scene) {
       const [store, other] = await scene.connect(2);
       for (let turn = 0; turn < 3; turn += 1) await scene.leadOnce(other);
