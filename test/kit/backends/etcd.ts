@@ -80,6 +80,16 @@ export async function enableAuth(etcd: Etcd, { user, password }: EtcdUser, prefi
   await etcdctl(etcd, ["auth", "enable"]);
 }
 
+/**
+ * How many requests a member has been sent, by the names of etcd's API, such as `Range`: of those who speak gRPC, and of those who
+ * use the gateway. A stream counts for each message that was sent on it.
+ */
+export async function requestsAt({ url }: Pick<Etcd, "url">): Promise<ReadonlyMap<string, number>> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const received = metrics.matchAll(/^grpc_server_msg_received_total\{grpc_method="(\w+)",.*\} (\S+)$/gm);
+  return new Map(Array.from(received, ([, method, count]) => [method!, Number(count)]));
+}
+
 interface Membership {
   readonly name: string;
   /** The members' addresses for each other, by their names. */

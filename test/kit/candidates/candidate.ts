@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, isLeaseholdError } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, LeaseStore } from "@leasehold/core";
-import type { Instant } from "@leasehold/core/provider";
+import type { Instant, Place } from "@leasehold/core/provider";
 import { openStore } from "../stores/stores.ts";
 import type { StoreSettings } from "../stores/test-store.ts";
 import { keepRegister, type RegisterEvent, type RegisterHabits } from "./keep-register.ts";
@@ -293,10 +293,30 @@ function tellOf(given: LeaseStore): void {
     if (outcome.acquired) sayGranted("acquire", outcome.lease.grantedAt);
     return outcome;
   };
+  const join = given.join?.bind(given);
+  if (join) given.join = (...of) => tellingOf(join(...of));
   given.renew = async (...of) => {
     const outcome = await renew(...of);
     if (outcome.held && outcome.extendedAt) sayGranted("renew", outcome.extendedAt);
     return outcome;
+  };
+}
+
+/** A look is answered each time that the election is told. */
+function tellingOf(place: Place): Place {
+  return {
+    async *turns() {
+      for await (const snapshot of place.turns()) {
+        say({ event: "looked" });
+        yield snapshot;
+      }
+    },
+    async acquire() {
+      const outcome = await place.acquire();
+      if (outcome.acquired) sayGranted("acquire", outcome.lease.grantedAt);
+      return outcome;
+    },
+    leave: (limits) => place.leave(limits),
   };
 }
 

@@ -52,10 +52,13 @@ export class HttpFaults implements Faults {
   async heal(): Promise<void> {
     this.#fault = undefined;
     this.#proxy.rule = undefined;
+    this.#proxy.passes = undefined;
   }
 
   #begin(fault: Fault, onRequest?: () => void): void {
     this.#fault = fault;
+    // Streams stand still meanwhile, and have lost what came.
+    this.#proxy.passes = () => false;
     this.#proxy.rule = () => {
       onRequest?.();
       return fault;

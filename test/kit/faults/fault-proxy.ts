@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { blobRequestName } from "./blob-request-name.ts";
 import type { Fault } from "./fault.ts";
-import { firstHalf, receive, relay } from "./http-relay.ts";
+import { firstHalf, receive, relay, relayOpen } from "./http-relay.ts";
 import type { WholeReply, WholeRequest } from "./http-relay.ts";
 import { RequestLog } from "./request-log.ts";
 import type { OpenDelivery, OpenRecord, ProxiedRequest, ReceivedRequest } from "./request-log.ts";
@@ -14,6 +14,11 @@ import type { OpenDelivery, OpenRecord, ProxiedRequest, ReceivedRequest } from "
 export interface FaultProxyOptions {
   /** Gives each request its `name`. @defaultValue `blobRequestName` */
   readonly nameOf?: ((request: ReceivedRequest) => string) | undefined;
+  /**
+   * True for a request whose reply goes on for as long as the client wants it: it is passed on piece by piece. Whoever
+   * asks for one changes nothing: a fault of its reply keeps it from the service as well. @defaultValue none
+   */
+  readonly isStream?: ((request: ReceivedRequest) => boolean) | undefined;
 }
 
 /** Chooses what happens to a request that has arrived; `undefined` lets it through. */
@@ -36,6 +41,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly requests: readonly ProxiedRequest[];
   /** Asked once for each request. @defaultValue `undefined`, which lets everything through */
   rule: FaultRule | undefined;
+  /** Asked for each piece of a stream: false loses it, and the stream goes on. @defaultValue `undefined`, which loses none */
+  passes: ((piece: Buffer) => boolean) | undefined;
   /**
    * While true, nothing passes between the clients and this proxy, and nothing of it comes after the partition has
    * healed: a request that arrives is recorded and goes no further, and a reply or a fault that is due is not seen.
@@ -63,7 +70,7 @@ export async function startFaultProxy(targetUrl: string, options: FaultProxyOpti
   server.requestTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return new HttpFaultProxy(server, new URL(targetUrl), options.nameOf ?? blobRequestName);
+  return new HttpFaultProxy(server, new URL(targetUrl), options);
 }
 
 /** One request on its way: what arrived, who waits for the answer, and what is written down about it. */
@@ -71,25 +78,29 @@ interface Passage {
   readonly request: WholeRequest;
   readonly response: ServerResponse;
   readonly record: OpenRecord;
+  readonly isStream: boolean;
 }
 
 class HttpFaultProxy implements FaultProxy {
   readonly url: string;
   rule: FaultRule | undefined;
+  passes: FaultProxy["passes"];
   readonly #server: Server;
   readonly #target: URL;
   readonly #nameOf: (request: ReceivedRequest) => string;
+  readonly #isStream: (request: ReceivedRequest) => boolean;
   readonly #log = new RequestLog();
   readonly #sockets = new Set<Socket>();
   readonly #stopping = new AbortController();
   #partitioned = false;
   #stopped: Promise<void> | undefined;
 
-  constructor(server: Server, target: URL, nameOf: (request: ReceivedRequest) => string) {
+  constructor(server: Server, target: URL, { nameOf = blobRequestName, isStream = () => false }: FaultProxyOptions) {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     this.#server = server;
     this.#target = target;
     this.#nameOf = nameOf;
+    this.#isStream = isStream;
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -143,13 +154,13 @@ class HttpFaultProxy implements FaultProxy {
     const record = this.#log.add(received, this.#nameOf(received));
     if (this.#partitioned) return;
     record.fault = this.rule?.(record);
-    await this.#pass({ request, response, record }, record.fault);
+    await this.#pass({ request, response, record, isStream: this.#isStream(received) }, record.fault);
   }
 
   async #pass(passage: Passage, fault: Fault | undefined): Promise<void> {
     switch (fault?.kind) {
       case undefined:
-        this.#answer(passage, await this.#deliver(passage));
+        await this.#forward(passage);
         return;
       case "delay": {
         await this.#wait(fault.requestMs);
@@ -159,7 +170,8 @@ class HttpFaultProxy implements FaultProxy {
         return;
       }
       case "black-hole":
-        if (fault.side === "reply") await this.#deliver(passage);
+        // Of a stream nobody would ever end it.
+        if (fault.side === "reply" && !passage.isStream) await this.#deliver(passage);
         return;
       case "cut":
         if (fault.side === "before") this.#cut(passage);
@@ -169,22 +181,52 @@ class HttpFaultProxy implements FaultProxy {
         this.#answer(passage, madeUp(fault));
         return;
       case "duplicate":
-        await this.#deliver(passage);
-        this.#answer(passage, await this.#deliver(passage));
+        if (!passage.isStream) await this.#deliver(passage);
+        await this.#forward(passage);
         return;
       case "hold":
-        if (await isKept(fault.until)) this.#answer(passage, await this.#deliver(passage));
+        if (await isKept(fault.until)) await this.#forward(passage);
         else this.#cut(passage);
     }
   }
 
+  async #forward(passage: Passage): Promise<void> {
+    if (passage.isStream) await this.#stream(passage);
+    else this.#answer(passage, await this.#deliver(passage));
+  }
+
+  async #stream(passage: Passage): Promise<void> {
+    const { request, response, record } = passage;
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, this.#stopping.signal]);
+    const reply = await this.#delivered(record, async () => relayOpen(this.#target, request, signal));
+    if (reply === undefined) return this.#cut(passage);
+    response.writeHead(reply.status, reply.statusText, [...reply.rawHeaders]);
+    response.flushHeaders();
+    try {
+      for await (const piece of reply.pieces) {
+        if (!this.#partitioned && (this.passes?.(piece) ?? true)) response.write(piece);
+      }
+      response.end();
+    } catch {
+      response.destroy();
+    }
+  }
+
   async #deliver({ request, record }: Passage): Promise<WholeReply | undefined> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return undefined;
+    return await this.#delivered(record, async () => relay(this.#target, request, this.#stopping.signal));
+  }
+
+  async #delivered<Reply extends Pick<WholeReply, "status">>(
+    record: OpenRecord,
+    send: () => Promise<Reply | undefined>,
+  ): Promise<Reply | undefined> {
+    if (this.#stopping.signal.aborted) return undefined;
     const delivery: OpenDelivery = { sentMs: performance.now(), repliedMs: undefined, status: undefined };
     record.deliveries.push(delivery);
     this.#log.changed();
-    const reply = await relay(this.#target, request, signal);
+    const reply = await send();
     if (reply === undefined) return undefined;
     delivery.repliedMs = performance.now();
     delivery.status = reply.status;

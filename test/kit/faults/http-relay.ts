@@ -32,6 +32,24 @@ export async function receive(incoming: IncomingMessage): Promise<WholeRequest |
  * connection is a new one each time, so that none is ever found to have been closed while it was idle.
  */
 export async function relay(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<WholeReply | undefined> {
+  const incoming = await send(origin, request, signal);
+  const body = incoming && (await wholeBody(incoming));
+  return incoming && body && { ...headOf(incoming), body };
+}
+
+/** A reply whose end is not waited for. */
+export interface OpenReply extends Omit<WholeReply, "body"> {
+  /** Its body as it comes. Ends when the service ends it; breaks when the service hangs up, or the signal aborts. */
+  readonly pieces: AsyncIterable<Buffer>;
+}
+
+/** The same for a reply that goes on for as long as the client wants it, such as a watch. */
+export async function relayOpen(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<OpenReply | undefined> {
+  const incoming = await send(origin, request, signal);
+  return incoming && { ...headOf(incoming), pieces: incoming };
+}
+
+async function send(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<IncomingMessage | undefined> {
   const { promise, resolve } = Promise.withResolvers<IncomingMessage | undefined>();
   const { hostname, port } = origin;
   const { method, target: path } = request;
@@ -39,12 +57,11 @@ export async function relay(origin: URL, request: WholeRequest, signal: AbortSig
   httpRequest({ hostname, port, method, path, headers, agent: false, setHost: false, signal }, resolve)
     .on("error", () => resolve(undefined))
     .end(request.body);
-  const incoming = await promise;
-  if (incoming === undefined) return undefined;
-  const body = await wholeBody(incoming);
-  if (body === undefined) return undefined;
-  const rawHeaders = endToEnd(incoming.rawHeaders).flat();
-  return { status: incoming.statusCode!, statusText: incoming.statusMessage!, rawHeaders, body };
+  return await promise;
+}
+
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): Omit<WholeReply, "body"> {
+  return { status: statusCode!, statusText: statusMessage!, rawHeaders: endToEnd(rawHeaders).flat() };
 }
 
 /** The part of a reply that is seen when its connection breaks in the middle: half of the body, or half of the head if it has none. */

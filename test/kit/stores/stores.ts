@@ -6,6 +6,7 @@ const STORES = {
   azure: async () => (await import("./azure.ts")).azure,
   dynamodb: async () => (await import("./dynamodb.ts")).dynamodb,
   firestore: async () => (await import("./firestore.ts")).firestore,
+  etcd: async () => (await import("./etcd.ts")).etcd,
   mysql: async () => (await import("./mysql.ts")).mysql,
   postgres: async () => (await import("./postgres.ts")).postgres,
 } satisfies Record<string, () => Promise<TestStore>>;

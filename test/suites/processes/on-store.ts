@@ -8,8 +8,8 @@ import { rollingDeploy } from "./rolling-deploy.ts";
 import { slowTransaction } from "./slow-transaction.ts";
 import { StoreStage } from "./store-stage.ts";
 
-/** A transaction of DynamoDB is one request. */
-const holdsTransactions = (name: StoreName): boolean => name !== "dynamodb";
+/** A transaction of DynamoDB or etcd is one request. */
+const holdsTransactions = (name: StoreName): boolean => name !== "dynamodb" && name !== "etcd";
 
 /** Registers what processes do on a store with a short lease. All tests of a store run at once: most of a test is waiting. */
 export async function processesOn(name: StoreName): Promise<void> {

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll } from "vitest";
+import { etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
+import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
+import { runConformance, runConformanceUnless, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import { EtcdPlace } from "./etcd-place.ts";
+
+await runConformanceUnless(etcdMissing(), "etcd", () => {
+  let etcd: Etcd;
+  let places = 0;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+  runConformance(
+    {
+      name: "etcd",
+      leaseMs: 3_000,
+      rounds: SOME_ROUNDS,
+      outageMs: LONG_OUTAGE_MS,
+      // The session, and then the key; a keep-alive, and a reading of the key; the key's end, and the session's.
+      requests: { acquire: 2, renew: 2, release: 2, look: 1 },
+      lacks: {
+        transfer: "the next in the queue leads, and no other can be named",
+        reservation: "nothing is left of an election that nobody is a candidate of",
+        record: "nothing is left of an election that nobody is a candidate of; terms are etcd's revisions",
+      },
+      skips: { "names-within-names": "as in Go, whose candidates lie at the election's name, a slash, and their lease" },
+      async open() {
+        places += 1;
+        return new EtcdPlace(etcd, `place-${places}/`);
+      },
+    },
+    { concurrently: true },
+  );
+});
