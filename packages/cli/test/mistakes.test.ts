@@ -51,7 +51,7 @@ test("without a verb it shows the help, as a mistake; when asked for the help it
   expect(command.stderr).toContain("Usage: leasehold");
   expect(await command.run("--help")).toMatchObject({ exitCode: 0, stderr: "" });
   expect(command.stdout).toContain("timing");
-  for (const scheme of ["azure-blob", "dynamodb", "firestore", "sqlite", "postgres", "mysql"]) {
+  for (const scheme of ["azure-blob", "dynamodb", "firestore", "etcd", "etcds", "sqlite", "postgres", "mysql"]) {
     expect(command.stdout).toContain(`\n  ${scheme}://`);
   }
 });

@@ -13,6 +13,9 @@ test.for([
   ["mysql://me:p%40ss@127.0.0.1:1/db", "mysql"],
   ["dynamodb://Table_1.x?region=eu-west-1&endpoint=http://127.0.0.1:1", "dynamodb"],
   ["firestore://project/leases?database=other&endpoint=http://127.0.0.1:1", "firestore"],
+  ["etcd://127.0.0.1", "etcd"],
+  ["etcd://me:p%40ss@127.0.0.1:1,[::1]:1?prefix=/services/", "etcd"],
+  ["etcds://127.0.0.1", "etcd"],
   ["azure-blob://acc/container", "azure-blob"],
   ["azure-blob://acc/container?endpoint=https://acc.blob.core.chinacloudapi.cn", "azure-blob"],
   ["azure-blob://acc/container?connection-string-env=AZURE", "azure-blob"],
@@ -22,8 +25,11 @@ test.for([
 });
 
 test.for([
-  ["nonsense", "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, sqlite, postgres, postgresql, mysql."],
-  ["etcd://host:2379", "no store has the scheme 'etcd:'; there are azure-blob, dynamodb,"],
+  [
+    "nonsense",
+    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, sqlite, postgres, postgresql, mysql.",
+  ],
+  ["zookeeper://host:2181", "no store has the scheme 'zookeeper:'; there are azure-blob, dynamodb,"],
   ["constructor://x", "no store has the scheme 'constructor:'"],
   ["sqlite:app.db", "the store's URL cannot be read."],
   ["sqlite://app.db", "a URL of sqlite: has three slashes and an absolute path"],
@@ -35,6 +41,9 @@ test.for([
   ["dynamodb://table?region=a&region=b", "the store's URL (dynamodb) has the parameter 'region' twice."],
   ["firestore://project", "a URL of firestore: names a project and a collection"],
   ["firestore://project/leases?endpoint=127.0.0.1:8080", "endpoint is the URL of a server"],
+  ["etcd://host:2379/services", "a URL of etcd: names hosts, and no path"],
+  ["etcd://one,,two", "a URL of etcd: names hosts, and no path"],
+  ["etcd://host?ca=/ca.pem", "a URL of etcd: has no parameter 'ca'; there are prefix."],
   ["azure-blob://acc", "a URL of azure-blob: names an account and a container"],
   ["azure-blob://acc/a/b", "a URL of azure-blob: names an account and a container"],
   ["azure-blob://acc/c?endpoint=https://x&connection-string-env=Y", "has endpoint or connection-string-env, and not both."],
@@ -56,12 +65,19 @@ test.for([
     "names the account other, and the connection string in AZURE is for acc",
   ],
   ["dynamodb://t?region=eu-west-1", "tableName"],
+  ["etcd://me@host", "password is missing"],
+  ["etcds://host?ca=/nowhere/ca.pem", "ca names the file /nowhere/ca.pem, which cannot be read (ENOENT)."],
 ] as const)("%s is refused by what the environment or its package says", async ([url, message]) => {
   await expect(openStoreUrl(url, PLACE)).rejects.toThrow(message);
 });
 
 test("a password is for a variable or a file, and never for an argument", () => {
-  for (const url of ["mysql://me:pa55@host/db", "postgres://me:pa55@host/db", "postgres://host/db?password=pa55"]) {
+  for (const url of [
+    "mysql://me:pa55@host/db",
+    "etcd://me:pa55@host",
+    "postgres://me:pa55@host/db",
+    "postgres://host/db?password=pa55",
+  ]) {
     expect(checkStoreUrl(url)).toBe(url);
     expect(() => checkStoreUrl(url, { isArgument: true })).toThrow(/^the store's URL has a password/);
   }

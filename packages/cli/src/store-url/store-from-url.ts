@@ -1,6 +1,7 @@
 import { ConfigurationError, MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
 import { azureBlob } from "./azure-blob.ts";
 import { dynamodb } from "./dynamodb.ts";
+import { etcd, etcds } from "./etcd.ts";
 import { firestore } from "./firestore.ts";
 import { mysql, postgres, sqlite } from "./sql.ts";
 import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
@@ -11,6 +12,8 @@ const KINDS: Readonly<Record<string, StoreKind>> = {
   "azure-blob": azureBlob,
   dynamodb,
   firestore,
+  etcd,
+  etcds,
   sqlite,
   postgres,
   postgresql: postgres,
