@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { campaigns } from "./campaigns.ts";
 import { run, sidecar } from "./commands.ts";
 import { crowd } from "./crowd.ts";
+import { etcd } from "./etcd.ts";
 import { functions } from "./functions.ts";
 import { latency } from "./latency.ts";
 import { merit } from "./merit.ts";
@@ -11,7 +12,7 @@ import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [requests, stores, functions, latency, merit, crowd, scale, campaigns, run, sidecar];
+const SECTIONS: readonly Section[] = [requests, stores, functions, latency, merit, crowd, etcd, scale, campaigns, run, sidecar];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());
