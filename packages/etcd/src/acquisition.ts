@@ -50,7 +50,7 @@ async function enter({ requests, reader }: StoreParts, candidate: Candidate): Pr
   } catch (error) {
     // It may have its key all the same, or may get it yet: without the lease neither lasts.
     if (mayHaveBeenApplied(error)) {
-      reader.abandon(hex);
+      reader.abandon(request.election, hex);
       await requests.revoke(request.election, leaseNumber, request).catch(() => undefined);
     }
     throw isLeaseGone(error) ? (unanswered ?? error) : error;

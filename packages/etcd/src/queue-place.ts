@@ -192,6 +192,8 @@ export class QueuePlace implements Place {
 
   #turn(): LeaseSnapshot {
     const { election } = this.#candidate.request;
-    return { election, state: "vacant", term: this.#parts.reader.lastTerm(election) };
+    // Others of this process may have read its own key as that of a leader.
+    const term = Math.min(this.#parts.reader.lastTerm(election), (this.#term ?? 1) - 1);
+    return { election, state: "vacant", term };
   }
 }

@@ -80,8 +80,10 @@ export class ElectionReader {
   }
 
   /** Remembers a lease that may have a key nobody knows of, to be revoked when a reading shows it. */
-  abandon(hex: string): void {
+  abandon(election: string, hex: string): void {
     this.#abandoned.set(hex, true);
+    const memory = this.#memories.get(election);
+    if (memory) this.#memories.set(election, { ...memory, isVacant: false });
   }
 
   async #readOnce(keys: ElectionKeys, election: string, limits: CallLimits): Promise<Sighting> {

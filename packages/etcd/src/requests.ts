@@ -94,12 +94,13 @@ export class EtcdRequests {
     const { body } = await this.#send(label, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) }, limits);
     const grantedS = Number(body["TTL"] ?? 0);
     if (grantedS >= ttlS) return;
+    // Without a key it is nothing to anybody, and ends by itself.
     const message = `${STORE_NAME}: a lease of ${ttlS} s was asked for '${election}', and one of ${grantedS} s granted.`;
     throw new StoreError("STORE_REJECTED", message, {
       store: STORE_NAME,
       operation: "grant",
       election,
-      mayHaveBeenApplied: true,
+      mayHaveBeenApplied: false,
     });
   }
 

@@ -1,0 +1,64 @@
+import { TermRegressedError } from "@leasehold/core";
+import { EtcdLeaseStore, type Json } from "@leasehold/etcd";
+import { describe, expect, it } from "vitest";
+import { header, scripted } from "./scripted.ts";
+
+const LIMITS = { timeoutMs: 1_000 };
+const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 5_000, renewIntervalMs: 1_000, ...LIMITS };
+
+describe("a cluster that has gone back", () => {
+  it("is one whose revision is below what was seen: nobody leads until it is above that", async () => {
+    const revisions = [7, 6, 7];
+    const store = new EtcdLeaseStore({ transport: scripted((index) => header(revisions[index] ?? 0)) });
+    await store.read("e");
+    const reading = store.read("e");
+    await expect(reading).rejects.toThrow(TermRegressedError);
+    await expect(reading).rejects.toMatchObject({ foundTerm: 6, highestTermSeen: 7 });
+    await expect(reading).rejects.toThrow(/snapshot restore --bump-revision \d+ --mark-compacted/);
+    expect(await store.read("e")).toBeUndefined();
+  });
+
+  it("is another cluster that is not ahead; one that is ahead is the same one, restored as it should be", async () => {
+    const replies = [header(7, "1"), header(7, "2"), header(8, "2"), header(8, "1"), header(9, "1")];
+    const store = new EtcdLeaseStore({ transport: scripted((index) => replies[index] as Json) });
+    await store.read("e");
+    await expect(store.read("e")).rejects.toThrow(TermRegressedError);
+    await store.read("e");
+    await expect(store.read("e")).rejects.toThrow(TermRegressedError);
+    await store.read("e");
+  });
+
+  it("is not one whose members lag behind in what each may tell by itself, nor one whose replies overtake each other", async () => {
+    const late = Promise.withResolvers<void>();
+    const transport = scripted((_, path) => (path === "/v3/lease/grant" ? { ...header(3), ID: "1", TTL: "5" } : header(9)));
+    const call = transport.call.bind(transport);
+    let reads = 0;
+    transport.call = async (path, body, options) => {
+      const reply = await call(path, body, options);
+      reads += 1;
+      if (reads !== 1) return reply;
+      await late.promise;
+      return { ...reply, body: header(4) };
+    };
+    const store = new EtcdLeaseStore({ transport });
+    const first = store.read("e");
+    await store.read("e");
+    late.resolve();
+    expect(await first).toBeUndefined();
+    // The grant tells of an older revision than all of them.
+    expect(await store.acquire(REQUEST)).toMatchObject({ acquired: false });
+  });
+
+  it("gives no term that is not above the highest seen, and writes nothing", async () => {
+    for (const wish of [{ aboveTerm: 8 }, { minTerm: 9 }]) {
+      const transport = scripted(() => header(7));
+      await expect(new EtcdLeaseStore({ transport }).acquire({ ...REQUEST, ...wish })).rejects.toThrow(TermRegressedError);
+      expect(transport.requests.map(({ path }) => path)).toEqual(["/v3/kv/txn"]);
+    }
+  });
+
+  it("gives no term that a number cannot hold", async () => {
+    const transport = scripted(() => ({ header: { cluster_id: "1", revision: "9007199254740993", raft_term: "2" } }));
+    await expect(new EtcdLeaseStore({ transport }).read("e")).rejects.toThrow(/must be a whole number/);
+  });
+});

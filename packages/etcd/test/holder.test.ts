@@ -1,0 +1,163 @@
+import { randomUUID } from "node:crypto";
+import type { LeaseStore } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
+import { etcdctl, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Json } from "@leasehold/etcd";
+import { loseReply, wiredStore, type Wire } from "./wire.ts";
+
+const LIMITS = { timeoutMs: 5_000 };
+
+describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", () => {
+  let etcd: Etcd;
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+
+  afterAll(async () => {
+    await etcd.stop();
+  });
+
+  it("has lost it once its lease is revoked, though a keep-alive succeeds", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const lease = await win(store);
+    await etcdctl(etcd, ["lease", "revoke", lease.termId]);
+    // As etcd before 3.4.38, 3.5.23 and 3.6.5 does.
+    wire.onCall = async (path, _body, send) => {
+      const reply = await send();
+      return path === "/v3/lease/keepalive" ? { ...reply, body: changed(reply.body, { TTL: "10" }) } : reply;
+    };
+    expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing", barredUntilExpiry: false });
+  });
+
+  it("has lost it where a keep-alive tells of no time", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const lease = await win(store);
+    wire.onCall = async (path, _body, send) => {
+      const reply = await send();
+      return path === "/v3/lease/keepalive" ? { ...reply, body: changed(reply.body, { TTL: undefined }) } : reply;
+    };
+    expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing" });
+  });
+
+  it("has not renewed where the members elected a leader meanwhile; the next renewal does", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const lease = await win(store);
+    wire.onCall = async (path, _body, send) => {
+      const reply = await send();
+      if (path === "/v3/lease/keepalive") return reply;
+      const header = { ...(reply.body["header"] as Json), raft_term: "1000" };
+      return { ...reply, body: { ...reply.body, header } };
+    };
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: true });
+    wire.onCall = async (_path, _body, send) => await send();
+    expect(await store.renew(lease, LIMITS)).toMatchObject({ held: true });
+    await store.release(lease, LIMITS);
+  });
+
+  it("reads through the endpoint that has kept its lease alive", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const lease = await win(store);
+    const endpoints: unknown[] = [];
+    const call = wire.call.bind(wire);
+    wire.call = async (path, body, options) => {
+      endpoints.push(options.endpoint);
+      return await call(path, body, options);
+    };
+    await store.renew(lease, LIMITS);
+    expect(endpoints).toEqual([undefined, etcd.url]);
+    await store.release(lease, LIMITS);
+  });
+
+  it("does not keep a broken term any longer", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const lease = await win(store);
+    await store.break(lease.election, { reason: "maintenance" });
+    wire.paths.length = 0;
+    for (let looks = 0; looks < 2; looks += 1) {
+      expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    }
+    expect(wire.paths).toEqual(["/v3/lease/keepalive", "/v3/kv/txn", "/v3/kv/txn"]);
+    expect(await store.release(lease, LIMITS)).toBe("released");
+  });
+
+  it("is told the reason of a break that did not wait for it", async () => {
+    const { store } = wiredStore(etcd.url);
+    const lease = await win(store);
+    await store.break(lease.election, { reason: "at once", immediate: true });
+    expect(await store.renew(lease, LIMITS)).toMatchObject({
+      held: false,
+      reason: "broken",
+      barredUntilExpiry: false,
+      explanation: expect.stringContaining("at once") as string,
+    });
+    expect(await store.release(lease, LIMITS)).toBe("not-held");
+  });
+
+  it("leaves nothing behind: neither a key nor a lease", async () => {
+    const { store } = wiredStore(etcd.url);
+    const lease = await win(store);
+    expect(await leases(etcd)).toContain(lease.termId);
+    await store.release(lease, LIMITS);
+    expect(await etcdctl(etcd, ["get", "--prefix", `${lease.election}/`])).toBe("");
+    expect(await etcdctl(etcd, ["get", "--prefix", `.leasehold/${lease.election}/`])).toBe("");
+    expect(await leases(etcd)).not.toContain(lease.termId);
+  });
+
+  it("is fenced by two conditions, which a release with a hold and a break make false while the key is still there", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    for (const end of ["hold", "break"]) {
+      const lease = await win(store);
+      const guarded = async (): Promise<boolean> => await transact(wire, { compare: store.fence(lease), success: [] });
+      expect(await guarded()).toBe(true);
+      if (end === "hold") await store.release(lease, { ...LIMITS, holdMs: 10_000 });
+      else await store.break(lease.election, { reason: "stop" });
+      expect((await etcdctl(etcd, ["get", "--prefix", `${lease.election}/`, "--keys-only"])).trim()).not.toBe("");
+      expect(await guarded()).toBe(false);
+    }
+  });
+
+  it("is not in the way where the reply to its acquisition was lost", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const election = randomUUID();
+    wire.onCall = async (path, _body, send) => {
+      if (path === "/v3/lease/revoke") throw new Error("no revocation gets through");
+      return path === "/v3/kv/txn" && wire.paths.includes("/v3/lease/grant") ? await loseReply(send) : await send();
+    };
+    await expect(win(store, election)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+    const other = wiredStore(etcd.url).store;
+    expect(await other.read(election)).toMatchObject({ state: "held" });
+    wire.onCall = async (_path, _body, send) => await send();
+    // What it sees of itself it takes back.
+    const lease = await win(store, election);
+    await store.release(lease, LIMITS);
+  });
+
+  it("is one of those that a lost grant has not kept from leading", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    wire.onCall = async (path, _body, send) => (path === "/v3/lease/grant" ? await loseReply(send) : await send());
+    const lease = await win(store);
+    await store.release(lease, LIMITS);
+  });
+});
+
+async function win(store: LeaseStore, election: string = randomUUID()): Promise<Lease> {
+  const outcome = await store.acquire({ election, candidateId: "a", leaseDurationMs: 10_000, renewIntervalMs: 3_000, ...LIMITS });
+  if (!outcome.acquired) throw new Error(`It has not acquired: ${JSON.stringify(outcome)}`);
+  return outcome.lease;
+}
+
+function changed(body: Json, fields: Json): Json {
+  return { result: { ...(body["result"] as Json), ...fields } };
+}
+
+async function transact(wire: Wire, transaction: Json): Promise<boolean> {
+  const { body } = await wire.call("/v3/kv/txn", transaction, { signal: new AbortController().signal });
+  return body["succeeded"] === true;
+}
+
+async function leases(etcd: Etcd): Promise<readonly string[]> {
+  return (await etcdctl(etcd, ["lease", "list"])).split("\n");
+}

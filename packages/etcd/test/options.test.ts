@@ -1,0 +1,79 @@
+import { ConfigurationError, UnsupportedError } from "@leasehold/core";
+import { EtcdLeaseStore, type EtcdLeaseStoreOptions, type EtcdTransport } from "@leasehold/etcd";
+import { describe, expect, it } from "vitest";
+
+const SECRET = "correct-horse-battery-staple";
+const ENDPOINTS = ["http://10.0.0.7:2379", "http://10.0.0.8:2379"];
+const SILENT = { call: () => Promise.reject(new Error("it was asked")), watch: () => [] } as unknown as EtcdTransport;
+const LIMITS = { timeoutMs: 1_000 };
+
+describe("an EtcdLeaseStore is not made", () => {
+  it.each<readonly [string, unknown, RegExp]>([
+    ["without options", undefined, /needs its options/],
+    ["without a way to etcd", {}, /needs endpoints/],
+    ["with two ways to etcd", { endpoints: ENDPOINTS, transport: SILENT }, /needs endpoints/],
+    ["with an unknown option", { endpoint: ENDPOINTS }, /Was 'endpoints' meant/],
+    ["with no endpoint", { endpoints: [] }, /endpoints is empty/],
+    ["with a number for endpoints", { endpoints: 2379 }, /endpoints is empty/],
+    ["with a host for an endpoint", { endpoints: ["http://10.0.0.7:2379", "10.0.0.8:2379"] }, /endpoints\[1\] is not a URL/],
+    ["with a user in an endpoint", { endpoints: `http://root:${SECRET}@10.0.0.7:2379` }, /endpoints\[0\] has a user/],
+    ["with a path in an endpoint", { endpoints: "http://10.0.0.7:2379/v3" }, /endpoints\[0\] has a path/],
+    ["with endpoints of two kinds", { endpoints: ["http://10.0.0.7:2379", "https://10.0.0.8:2379"] }, /those of one kind/],
+    ["with certificates for http:", { endpoints: ENDPOINTS, tls: { ca: "x" } }, /tls needs endpoints of https:/],
+    ["with certificates for a transport", { transport: SILENT, tls: {} }, /a transport brings its own/],
+    [
+      "with a certificate without its key",
+      { endpoints: "https://10.0.0.7:2379", tls: { cert: "x" } },
+      /only one of cert and key/,
+    ],
+    [
+      "with what is no certificate",
+      { endpoints: "https://10.0.0.7:2379", tls: { ca: SECRET, cert: SECRET, key: SECRET } },
+      /must be PEM/,
+    ],
+    ["with an unknown part of tls", { endpoints: "https://10.0.0.7:2379", tls: { pfx: SECRET } }, /no option 'pfx'/],
+    ["with a transport that is none", { transport: {} }, /not an EtcdTransport/],
+    ["with a user without a password", { endpoints: ENDPOINTS, user: "root" }, /password is missing/],
+    ["with a password without a user", { endpoints: ENDPOINTS, password: SECRET }, /user is missing/],
+    ["with a control character in its prefix", { endpoints: ENDPOINTS, prefix: "a\nb" }, /prefix must be text/],
+    ["with a number for its prefix", { endpoints: ENDPOINTS, prefix: 7 }, /prefix must be text/],
+  ])("%s", (_, options, message) => {
+    const making = (): unknown => new EtcdLeaseStore(options as EtcdLeaseStoreOptions);
+    expect(making).toThrow(ConfigurationError);
+    expect(making).toThrow(message);
+    expect(making).not.toThrow(SECRET);
+  });
+});
+
+describe("before anything is sent, a store refuses", () => {
+  const store = new EtcdLeaseStore({ transport: SILENT });
+  const request = { election: "e", candidateId: "c", leaseDurationMs: 5_000, renewIntervalMs: 1_000, ...LIMITS };
+
+  it.each([1_000, 2_500, 2_147_484_000])("a lease of %i ms", async (leaseDurationMs) => {
+    await expect(store.acquire({ ...request, leaseDurationMs })).rejects.toThrow(ConfigurationError);
+    expect(() => store.join({ ...request, leaseDurationMs }, { signal: new AbortController().signal })).toThrow(
+      ConfigurationError,
+    );
+  });
+
+  it("a reservation, for which it would have to remember who led", async () => {
+    await expect(store.acquire({ ...request, reservation: { group: "g", durationMs: 1_000 } })).rejects.toThrow(UnsupportedError);
+  });
+
+  it("a transfer, since the next in the queue leads", async () => {
+    await expect(store.transfer("e", "c")).rejects.toThrow(UnsupportedError);
+  });
+
+  it.each([
+    ["", ".leasehold"],
+    ["", ".leasehold/e"],
+    [".lease", "hold"],
+    [".leasehold/", "e"],
+  ])("with the prefix '%s', the election '%s', whose keys would be among its own", async (prefix, election) => {
+    await expect(new EtcdLeaseStore({ transport: SILENT, prefix }).read(election)).rejects.toThrow(/kept for the store's own/);
+  });
+
+  it("a value that is too long", async () => {
+    await expect(store.acquire({ ...request, value: "x".repeat(65_537) })).rejects.toThrow(ConfigurationError);
+  });
+});

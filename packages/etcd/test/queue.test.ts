@@ -1,0 +1,257 @@
+import { randomUUID } from "node:crypto";
+import type { AcquireRequest, Lease, Place } from "@leasehold/core/provider";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { etcdctl, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loseReply, wiredStore } from "./wire.ts";
+
+const LIMITS = { timeoutMs: 5_000 };
+/** How often a place is read anew, where nothing is pushed. */
+const RHYTHM_MS = 250;
+/** So seldom that only what is pushed is noticed. */
+const NEVER_MS = 60_000;
+
+describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () => {
+  let etcd: Etcd;
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+
+  afterAll(async () => {
+    await etcd.stop();
+  });
+
+  it("is taken once, though the replies to its first requests are lost", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const request = asking();
+    wire.onCall = async (_path, _body, send) => await loseReply(send);
+    const queued = new Queued(store, request);
+    // The lease; then the key, on a lease that is there already.
+    for (let tries = 0; tries < 2; tries += 1) {
+      await expect(queued.next()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+      const [lost] = wire.paths.splice(0);
+      expect(lost).toBe("/v3/lease/grant");
+      wire.onCall = async (path, _body, send) => (path === "/v3/kv/txn" ? await loseReply(send) : await send());
+    }
+    wire.onCall = async (_path, _body, send) => await send();
+    expect(await queued.next()).toMatchObject({ state: "vacant" });
+    expect(await keysOf(etcd, request.election)).toHaveLength(1);
+    const lease = await queued.acquire();
+    expect(await keysOf(etcd, request.election)).toEqual([`${request.election}/${lease.termId}`]);
+    await queued.stop();
+  });
+
+  it("is not left behind where the reply to its first request is lost", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const request = asking();
+    wire.onCall = async (path, _body, send) => (path === "/v3/kv/txn" ? await loseReply(send) : await send());
+    const queued = new Queued(store, request);
+    await expect(queued.next()).rejects.toMatchObject({ mayHaveBeenApplied: true });
+    expect(await keysOf(etcd, request.election)).toHaveLength(1);
+    await queued.place.leave(LIMITS);
+    expect(await keysOf(etcd, request.election)).toEqual([]);
+    wire.paths.length = 0;
+    await queued.place.leave(LIMITS);
+    expect(wire.paths).toEqual([]);
+  });
+
+  it("waits for the one right before it, and for nobody else", async () => {
+    const election = randomUUID();
+    const places = ["a", "b", "c"].map(
+      (candidateId) => new Queued(wiredStore(etcd.url).store, asking({ election, candidateId, renewIntervalMs: NEVER_MS })),
+    );
+    const [a, b, c] = places as [Queued, Queued, Queued];
+    for (const place of places) await place.next();
+    const first = await a.acquire();
+    const [ofB, ofC] = [b.next(), c.next()];
+    await b.place.leave(LIMITS);
+    // Its turn is not yet come: the first one still leads.
+    expect(await ofC).toMatchObject({ state: "held", holder: "a", term: first.term });
+    const ofCAgain = c.next();
+    await a.store.release(first, LIMITS);
+    const turn = await ofCAgain;
+    expect(turn).toEqual({ election, state: "vacant", term: first.term });
+    const second = await c.acquire();
+    expect(second.term).toBeGreaterThan(first.term);
+    expect(await ofB).toBeUndefined();
+    for (const place of places) await place.stop();
+  });
+
+  it("tells two candidates with one candidateId apart", async () => {
+    const election = randomUUID();
+    const [a, b] = [
+      new Queued(wiredStore(etcd.url).store, asking({ election })),
+      new Queued(wiredStore(etcd.url).store, asking({ election })),
+    ];
+    await a.next();
+    const lease = await a.acquire();
+    expect(await b.next()).toMatchObject({ state: "held", holder: "candidate" });
+    expect(await b.place.acquire()).toMatchObject({ acquired: false, current: { term: lease.term } });
+    for (const place of [a, b]) await place.stop();
+  });
+
+  it("is void once its session is revoked behind its back, which it is told at once", async () => {
+    const election = randomUUID();
+    const [a, b] = ["a", "b"].map(
+      (candidateId) => new Queued(wiredStore(etcd.url).store, asking({ election, candidateId, renewIntervalMs: NEVER_MS })),
+    ) as [Queued, Queued];
+    await a.next();
+    await a.acquire();
+    await b.next();
+    const ended = b.next();
+    await etcdctl(etcd, ["lease", "revoke", await leaseAfter(etcd, election)]);
+    expect(await ended).toBeUndefined();
+    expect(await b.place.acquire()).toEqual({ acquired: false });
+    await b.place.leave(LIMITS);
+    await a.stop();
+  });
+
+  it("goes on, by reading, where the watch loses the end of the one before", async () => {
+    const election = randomUUID();
+    const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
+    const { store, wire } = wiredStore(etcd.url);
+    wire.onWatch = async function* deaf(messages) {
+      for await (const message of messages) if (message["events"] === undefined) yield message;
+    };
+    const b = new Queued(store, asking({ election, candidateId: "b" }));
+    await a.next();
+    const lease = await a.acquire();
+    await b.next();
+    await a.store.release(lease, LIMITS);
+    await b.until(({ state }) => state === "vacant");
+    await b.acquire();
+    for (const place of [a, b]) await place.stop();
+  });
+
+  it("begins its watch anew where etcd has ended it, as by compaction", async () => {
+    const election = randomUUID();
+    const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
+    const { store, wire } = wiredStore(etcd.url);
+    let watches = 0;
+    wire.onWatch = async function* compacted(messages) {
+      watches += 1;
+      if (watches === 1) yield { canceled: true, compact_revision: "7" };
+      else yield* messages;
+    };
+    const b = new Queued(store, asking({ election, candidateId: "b", renewIntervalMs: NEVER_MS }));
+    await a.next();
+    const lease = await a.acquire();
+    await b.next();
+    // After the reading that follows the end of the first watch.
+    await b.next();
+    const turn = b.next();
+    await a.store.release(lease, LIMITS);
+    expect(await turn).toMatchObject({ state: "vacant" });
+    expect(watches).toBe(2);
+    for (const place of [a, b]) await place.stop();
+  });
+
+  it("is kept without being asked, and nothing goes on once it was left", async () => {
+    const clock = new VirtualClock();
+    const { store, wire } = wiredStore(etcd.url, { clock });
+    const kept = Promise.withResolvers<void>();
+    wire.onCall = async (path, _body, send) => {
+      if (path === "/v3/lease/keepalive") kept.resolve();
+      return await send();
+    };
+    const queued = new Queued(store, asking());
+    await queued.next();
+    await clock.advance(RHYTHM_MS);
+    await kept.promise;
+    await queued.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("does not lead where an administrator has broken its turn before it acquired", async () => {
+    const { store } = wiredStore(etcd.url);
+    const request = asking();
+    const queued = new Queued(store, request);
+    await queued.next();
+    expect(await wiredStore(etcd.url).store.break(request.election, { reason: "not now" })).toMatchObject({ broken: true });
+    expect(await queued.place.acquire()).toEqual({ acquired: false });
+    await queued.stop();
+  });
+
+  it("is refused where its term would not be above the highest seen", async () => {
+    const { store } = wiredStore(etcd.url);
+    for (const wish of [{ aboveTerm: 1_000_000 }, { minTerm: 1_000_001 }]) {
+      const queued = new Queued(store, asking(wish));
+      await expect(queued.next()).rejects.toMatchObject({
+        code: "TERM_REGRESSED",
+        message: expect.stringContaining("--bump-revision") as string,
+      });
+      await queued.stop();
+    }
+  });
+});
+
+function asking(options: Partial<AcquireRequest> = {}): AcquireRequest {
+  return {
+    election: randomUUID(),
+    candidateId: "candidate",
+    leaseDurationMs: 10_000,
+    renewIntervalMs: RHYTHM_MS,
+    ...LIMITS,
+    ...options,
+  };
+}
+
+/** A candidate in the queue. */
+class Queued {
+  readonly store: LeaseStore;
+  readonly place: Place;
+  readonly #stopping = new AbortController();
+  #turns: AsyncIterator<LeaseSnapshot> | undefined;
+  #lease: Lease | undefined;
+
+  constructor(store: LeaseStore, request: AcquireRequest) {
+    this.store = store;
+    this.place = (store as Required<LeaseStore>).join(request, { signal: this.#stopping.signal });
+  }
+
+  /** The next of its turns; `undefined` where they have ended. */
+  async next(): Promise<LeaseSnapshot | undefined> {
+    try {
+      this.#turns ??= this.place.turns()[Symbol.asyncIterator]();
+      const { value, done } = await this.#turns.next();
+      return done ? undefined : (value as LeaseSnapshot);
+    } catch (error) {
+      this.#turns = undefined;
+      throw error;
+    }
+  }
+
+  async until(matches: (snapshot: LeaseSnapshot) => boolean): Promise<void> {
+    for (;;) {
+      const snapshot = await this.next();
+      if (!snapshot || matches(snapshot)) return;
+    }
+  }
+
+  async acquire(): Promise<Lease> {
+    const outcome = await this.place.acquire();
+    if (!outcome.acquired) throw new Error(`It has not acquired: ${JSON.stringify(outcome)}`);
+    this.#lease = outcome.lease;
+    return outcome.lease;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (this.#lease) await this.store.release(this.#lease, LIMITS);
+    else await this.place.leave(LIMITS);
+  }
+}
+
+async function keysOf(etcd: Etcd, election: string): Promise<readonly string[]> {
+  const keys = await etcdctl(etcd, ["get", "--prefix", `${election}/`, "--keys-only", "--sort-by=CREATE"]);
+  return keys.split("\n").filter((key) => key !== "");
+}
+
+/** The lease, in hex, of the candidate who waits behind the leader. */
+async function leaseAfter(etcd: Etcd, election: string): Promise<string> {
+  const [, second = ""] = await keysOf(etcd, election);
+  return second.slice(election.length + 1);
+}
