@@ -112,6 +112,6 @@ describe.skipIf(await isMissing(etcdMissing()))("an election that programs in Go
 
   /** Returns a lease of the server's choice, in hex. */
   async function grant(ttlS: number): Promise<string> {
-    return /lease ([0-9a-f]+) granted/.exec(await etcdctl(etcd, ["lease", "grant", String(ttlS)]))?.[1] ?? "";
+    return /lease ([0-9a-f]+) granted/.exec(await etcdctl(etcd, ["lease", "grant", String(ttlS)]))?.[1]?.replace(/^0+/, "") ?? "";
   }
 });

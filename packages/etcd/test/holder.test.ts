@@ -158,6 +158,7 @@ async function transact(wire: Wire, transaction: Json): Promise<boolean> {
   return body["succeeded"] === true;
 }
 
+/** The leases at etcd, in hex, without the zeros that etcdctl puts before them. */
 async function leases(etcd: Etcd): Promise<readonly string[]> {
-  return (await etcdctl(etcd, ["lease", "list"])).split("\n");
+  return (await etcdctl(etcd, ["lease", "list"])).split("\n").map((line) => line.replace(/^0+/, ""));
 }
