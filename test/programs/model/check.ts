@@ -2,7 +2,7 @@
 export interface Check {
   readonly name: string;
   /** The folder of the model, whose main file has the same name. @defaultValue the record protocol, in this folder */
-  readonly model?: "voting" | undefined;
+  readonly model?: "quorum" | "voting" | undefined;
   /** Macros of the model. */
   readonly macros: readonly string[];
   /** The claim that has to be found violated; absent where every claim has to hold in every state. */

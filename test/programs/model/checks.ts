@@ -1,4 +1,5 @@
 import { TWO_VALID, type Check } from "./check.ts";
+import { QUORUM_LONG, QUORUM_RIGHT, QUORUM_WRONG } from "./quorum-checks.ts";
 import { VOTING_LONG, VOTING_RIGHT, VOTING_WRONG } from "./voting-checks.ts";
 
 const OLD_GUARDED_WRITE = "a guarded write is of an older term than one before";
@@ -58,6 +59,6 @@ const WRONG: readonly Check[] = [
 
 /** @param full whether to take the long ones, too. */
 export function checks(full: boolean): readonly Check[] {
-  const long = full ? [...LONG, ...VOTING_LONG] : [];
-  return [...long, ...RIGHT, ...VOTING_RIGHT, ...WRONG, ...VOTING_WRONG];
+  const long = full ? [...LONG, ...QUORUM_LONG, ...VOTING_LONG] : [];
+  return [...long, ...RIGHT, ...QUORUM_RIGHT, ...VOTING_RIGHT, ...WRONG, ...QUORUM_WRONG, ...VOTING_WRONG];
 }

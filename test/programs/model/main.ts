@@ -13,8 +13,8 @@ import { search, type Found } from "./search.ts";
 
 const USAGE = `npm run model [-- --full]
 
-Searches every state of the models of the record protocol and of voting (test/programs/model): of the right ones, where all claims
-have to hold, and of versions with one rule broken, where the search has to find how a claim is violated.
+Searches every state of the models of the record protocol, of a quorum and of voting (test/programs/model): of the right ones, where
+all claims have to hold, and of versions with one rule broken, where the search has to find how a claim is violated.
 
 --full  also searches the right ones with everything at once, and without its reductions (about 1 GB of memory each)
 `;
