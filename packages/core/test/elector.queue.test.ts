@@ -195,6 +195,21 @@ describe("a place that is void", () => {
   });
 });
 
+test("a term that others of this process have seen come is no term that has passed", async () => {
+  const store = service.connect("a");
+  const { elector } = candidate("a", { store });
+  service.replyMs = 1_000;
+  void elector.run(untilAborted);
+  await clock.advance(500);
+  expect(await candidate("beside", { store }).elector.tryRun(() => "ran")).toMatchObject({
+    leader: { candidateId: "a", term: 1 },
+  });
+  await clock.advance(600);
+
+  expect(elector.isLeader).toBe(true);
+  await elector.stop();
+});
+
 describe("between two terms", () => {
   test("no place is held during a cooldown, and looks show who leads meanwhile", async () => {
     const a = running("a");

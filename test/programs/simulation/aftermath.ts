@@ -43,7 +43,8 @@ export async function seeRecovery(world: World): Promise<void> {
 }
 
 /** What `timing()` promises from the last renewal on, by the slowest clock, after what may still be pending when the calm begins. */
-function recoveryMs({ plan, leaseMs, seated, orders }: World): number {
+function recoveryMs(world: World): number {
+  const { plan, leaseMs, seated, orders } = world;
   const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" && mishap.to !== NOBODY ? mishap.timeoutMs : 0));
   const promised = seated.map(({ elector: { timing } }) => {
     const { crashFailoverMs, leaseDurationMs, retryPeriodMs, attemptTimeoutMs, cooldownMs } = timing;
@@ -55,7 +56,7 @@ function recoveryMs({ plan, leaseMs, seated, orders }: World): number {
   // What was ordered before may be carried out yet.
   const orderMs = plan.mishaps.some(isOrder) ? orders.lastMs : 0;
   const barredMs = orderMs + Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
-  return LAST_ARRIVALS_MS + (Math.max(...promised) + pendingMs + barredMs) / SLOWEST_RATE;
+  return LAST_ARRIVALS_MS + withLateMs(world, Math.max(...promised) + pendingMs + barredMs);
 }
 
 function isOrder({ kind }: Mishap): boolean {
@@ -115,6 +116,9 @@ function seeBystanders({ processes }: World, term: number): void {
 /** How often the others are refused for a while before a leader dies. */
 const REFUSED = 0.3;
 
+/** How often no watch tells of a leader's death. */
+const STALLED = 0.3;
+
 /** For a renewal, everybody but the leader is refused. The leader renews once more: from then on nothing is wrong. */
 async function seeRefusals(world: World, leader: Candidate, others: readonly Candidate[]): Promise<void> {
   const forMs = leader.elector.timing.renewIntervalMs;
@@ -137,13 +141,16 @@ export async function seeSuccession(world: World): Promise<void> {
   if (!leader || others.length === 0 || (!dies && !leader.releases)) return;
   if (dies && random.chance(REFUSED)) await seeRefusals(world, leader, others);
   world.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
+  if (dies && world.store.faults && random.chance(STALLED)) world.store.faults.stall();
   if (dies) leader.clock.kill();
   else {
     tellToStop(leader);
     // Its task's time to drain comes on top.
     await world.until(() => leader.pending === 0, world.nowMs + (LONGEST_TASK_STEP_LEASES * leaseMs) / SLOWEST_RATE);
   }
-  const led = leader.elector.timing;
+  // In a queue, whoever has died with it may stand before the others, for as long as his own lease.
+  const gone = world.store.faults && dies ? world.seated.filter((other) => other.process === leader.process) : [leader];
+  const led = gone.map(({ elector }) => elector.timing).toSorted((one, other) => other.leaseDurationMs - one.leaseDurationMs)[0]!;
   // By the leader's lease and renewals, and by the others' looks and requests.
   const promised = others.map(({ elector: { timing } }) =>
     dies
@@ -155,7 +162,7 @@ export async function seeSuccession(world: World): Promise<void> {
   const turnMs = barredMs > 0 ? barredMs + Math.max(...others.map(({ elector: { timing } }) => timing.retryPeriodMs)) : 0;
   const fromMs = world.nowMs;
   const isSucceeded = (): boolean => (referee.leader?.candidate ?? leader) !== leader;
-  await world.until(isSucceeded, fromMs + (Math.max(...promised) + turnMs) / SLOWEST_RATE);
+  await world.until(isSucceeded, fromMs + withLateMs(world, Math.max(...promised) + turnMs));
   if (isSucceeded()) return;
   const afterMs = Math.round(world.nowMs - fromMs);
   fail("leader-returns", `nobody has succeeded ${leader.id} ${afterMs} ms after its ${dies ? "crash" : "stop"}`);
@@ -177,7 +184,15 @@ export async function seeEnd(world: World): Promise<void> {
   const left = running.find(({ stopped }) => !stopped);
   if (left) fail("all-stop", `${left.id} still runs, with ${left.pending} tasks pending`);
   if (!haveStopped()) fail("all-stop", "an observer, or an elector of another election, still runs");
+  // In a queue the places of the dead stand until their leases have run out.
+  const someDied = [...world.everyone].some(({ clock }) => !clock.alive);
+  if (world.store.faults && someDied) await world.until(() => !world.store.held, world.nowMs + withLateMs(world, world.leaseMs));
   if (running.every(({ releases }) => releases) && world.store.held) fail("all-stop", "the lease was not released");
+}
+
+/** Such a time by the slowest clock, and how late the service may find that it has passed. */
+function withLateMs({ store }: World, ms: number): number {
+  return ms / SLOWEST_RATE + (store.faults?.foundLateMs ?? 0);
 }
 
 export function tellToStop(candidate: Candidate): void {

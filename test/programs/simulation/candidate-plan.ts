@@ -55,7 +55,7 @@ function movedIn(candidate: CandidatePlan, candidates: readonly CandidatePlan[],
 }
 
 function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks, customs }: Field, index: number): CandidatePlan {
-  const others = store === "blob" || leaseMs === SHORTEST_LEASE_MS ? [2] : [0.5, 2];
+  const others = store === "blob" || store === "etcd" || leaseMs === SHORTEST_LEASE_MS ? [2] : [0.5, 2];
   const leaseDurationMs = leaseMs * (random.chance(0.8) ? 1 : random.pick(others as [number, ...number[]]));
   const mayRely = clockMayStep(store) && wrongClocks !== "all";
   return {
@@ -66,7 +66,7 @@ function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks, cust
     sleeps: random.chance(0.5),
     expiry: mayRely && random.chance(0.4) ? "store-clock" : undefined,
     releaseOnStop: !random.chance(0.1),
-    options: drawExtremeOptions(random, leaseDurationMs),
+    options: drawExtremeOptions(random, store, leaseDurationMs),
     livesWith: undefined,
     lodges: random.chance(0.06) ? `lodger-${index}` : undefined,
     observes: random.chance(0.06),

@@ -1,5 +1,6 @@
 import type { ElectorOptions } from "@leasehold/core";
 import type { SeededRandom } from "@leasehold/core/testing";
+import type { StoreKind } from "./stores/stores.ts";
 
 /** Options of one candidate that differ from the others', at the ends of what may be set. */
 export type ExtremeOptions = Pick<
@@ -26,9 +27,11 @@ export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infin
   return releaseTimeoutMs >= SHORTEST_RELEASE_MS && drainTimeoutMs > 1;
 }
 
-export function drawExtremeOptions(random: SeededRandom, leaseMs: number): ExtremeOptions {
+export function drawExtremeOptions(random: SeededRandom, store: StoreKind, leaseMs: number): ExtremeOptions {
   if (!random.chance(0.12)) return NO_EXTREMES;
-  return { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
+  const { minTerm, ...others } = { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
+  // A term of etcd's is its revision, which nobody can raise: with more than that a candidate never leads.
+  return minTerm === undefined || store === "etcd" ? others : { ...others, minTerm };
 }
 
 type Extreme = (leaseMs: number) => ExtremeOptions;

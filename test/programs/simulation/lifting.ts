@@ -23,7 +23,8 @@ export async function seeLifting(world: World): Promise<void> {
   if (others.length > 0 && leader.releases && barsForMs(leader.plan) > 0) {
     world.note(leader.id, "is told to stop, and bars the others");
     tellToStop(leader);
-  } else orders.transfer(NOBODY, KEPT_MS);
+  } else if (leader.process.access.store.capabilities.transfer) orders.transfer(NOBODY, KEPT_MS);
+  else return;
   const { term } = leader;
   // Somebody of its group may have the lease at once: from its own process even before the release has arrived.
   const isSucceeded = (): boolean => referee.highestTerm > term;

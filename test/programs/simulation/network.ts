@@ -12,7 +12,7 @@ export const RETRY_AFTER_LEASES = 0.25;
 
 const FAIR_WEATHER_MS = 15;
 /** The names of a lease's writes, by each store. */
-const WRITES = new Set(["put", "UpdateItem", "renew"]);
+const WRITES = new Set(["put", "UpdateItem", "renew", "keepalive"]);
 /** An attempt waits for a ninth of a lease, by default. */
 const SLOW_LEASES = 0.11;
 

@@ -46,6 +46,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
   "records with a clock": 57,
   blob: 5,
   dynamodb: 1,
+  etcd: 5,
 };
 
 /** Draws a plan. The same seed gives the same plan. */
@@ -53,10 +54,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   // Neighbouring seeds give unlike plans.
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
   const store = drawStore(random, kinds);
-  const leaseMs =
-    store === "blob"
-      ? random.pick([15_000, 15_000, 20_000])
-      : random.pick([15_000, 15_000, 15_000, 6_000, 30_000, SHORTEST_LEASE_MS]);
+  const leaseMs = drawLeaseMs(random, store);
   const timing: PlannedTiming = {
     leaseDurationMs: leaseMs,
     retryPeriodMs: leaseMs * random.pick([0.15, 0.15, 0.3, 0.4]),
@@ -88,4 +86,9 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
 function drawStore(random: SeededRandom, kinds: readonly StoreKind[]): StoreKind {
   let left = Math.floor(random.next() * kinds.reduce((sum, kind) => sum + SHARES[kind], 0));
   return kinds.find((kind) => (left -= SHARES[kind]) < 0)!;
+}
+
+function drawLeaseMs(random: SeededRandom, store: StoreKind): number {
+  if (store === "blob") return random.pick([15_000, 15_000, 20_000]);
+  return random.pick([15_000, 15_000, 15_000, 6_000, 30_000, store === "etcd" ? 2_000 : SHORTEST_LEASE_MS]);
 }

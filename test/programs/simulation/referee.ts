@@ -36,6 +36,8 @@ export class Referee {
   #exemptTerm = 0;
   /** Those that have not settled. */
   #immediateBreaks = 0;
+  /** Terms that were ended behind their leaders' backs, and by when these must have noticed. */
+  readonly #excused = new Map<number, number>();
   /** The term given out last, and who has begun to lead it, if somebody has. */
   #lastGrant: { readonly termId: string; readonly atMs: number; led: Candidate | undefined } | undefined;
   /** How many terms were given out. */
@@ -131,6 +133,15 @@ export class Referee {
     };
   }
 
+  /** A term was ended in a way that its leader cannot know of before then. */
+  excuse(term: number, untilMs: number): void {
+    this.#excused.set(term, untilMs);
+  }
+
+  #isExempt(term: number): boolean {
+    return term <= this.#exemptTerm || this.#world.nowMs < (this.#excused.get(term) ?? -Infinity);
+  }
+
   /** The latest leadership of which something is so. */
   lastView(isSo: (view: View) => boolean): View | undefined {
     return [...this.#views].findLast(isSo);
@@ -164,7 +175,7 @@ export class Referee {
         continue;
       }
       this.#checkStall(view);
-      if (leadership.term <= this.#exemptTerm) continue;
+      if (this.#isExempt(leadership.term)) continue;
       const isBarred = this.#isSpoilt || nowMs < store.barredUntilMs(leadership.termId);
       if (isValid) {
         if (!isBarred) this.violate("lease-covers-validity", `${candidate.id} is valid in term ${leadership.term}`);
@@ -186,7 +197,7 @@ export class Referee {
     const fair: Candidate[] = [];
     for (const candidate of this.#world.everyone) {
       const { clock, elector, term } = candidate;
-      if (clock.running && elector.isLeader && term > this.#exemptTerm) fair.push(candidate);
+      if (clock.running && elector.isLeader && !this.#isExempt(term)) fair.push(candidate);
     }
     if (fair.length > 1) this.violate("one-leader", `isLeader is true for ${fair.map(({ id }) => id).join(" and ")}`);
   }
@@ -196,7 +207,7 @@ export class Referee {
     if (this.wasSpoilt) return;
     for (const { id, leadership } of this.#overruns.untold()) {
       const term = leadership?.term ?? 0;
-      if (term > this.#exemptTerm) this.violate("overrun-is-told", `${id} in term ${term}`);
+      if (!this.#isExempt(term)) this.violate("overrun-is-told", `${id} in term ${term}`);
     }
   }
 

@@ -20,6 +20,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
   "records with a clock": 150,
   blob: 40,
   dynamodb: 20,
+  etcd: 40,
 };
 
 beforeAll(warmUp);

@@ -23,8 +23,8 @@ export const NO_TURNS: Turns = { minimumHoldMs: 0, reservation: undefined, renew
 
 export function drawCustoms(random: SeededRandom, store: StoreKind, leaseMs: number): Customs {
   const holds = random.chance(0.2);
-  // Without a clock of the store's, nobody could tell that a group's turn is over.
-  const reserves = random.chance(0.2) && store !== "records";
+  // Without a clock of the store's, nobody could tell that a group's turn is over; and a queue has its own order.
+  const reserves = random.chance(0.2) && store !== "records" && store !== "etcd";
   return { holds, reservationMs: reserves ? leaseMs * random.pick([0.3, 1, 1.5]) : undefined };
 }
 

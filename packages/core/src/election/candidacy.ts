@@ -155,8 +155,8 @@ export class Candidacy {
     }
     this.contact.answered("write");
     const { lease } = outcome;
-    // A later term may have begun since the request was made.
-    const isPassedOver = lease.term <= this.#highestSeen();
+    // A later term may have begun since the request was made. Its own may have been seen: some stores show whose turn it is.
+    const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
     if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
     await this.giveBack(lease);

@@ -27,7 +27,7 @@ export interface Place {
    * that the place stands and that the service takes this candidate's writes.
    *
    * A snapshot without a `bar` says that it is this place's turn: `vacant`, with the last term that was led in as far as is
-   * known, which is below the place's own. It is yielded again at the same rhythm until the place has acquired. Meanwhile
+   * known, which is no higher than the place's own. It is yielded again at the same rhythm until the place has acquired. Meanwhile
    * everybody behind it waits: who does not want to lead now, leaves. A snapshot with a `bar` tells who leads.
    *
    * Ends when the place is void or has acquired, or once the signal has aborted. There is one iteration at a time.

@@ -6,15 +6,19 @@ import { coldCall } from "./cold-call.ts";
 import { corruption } from "./corruption.ts";
 import { crash } from "./crash.ts";
 import { freeze } from "./freeze.ts";
+import { goCandidate } from "./go-candidate.ts";
 import { lastRenewal } from "./last-renewal.ts";
+import { leaderElection } from "./leader-election.ts";
 import type { MishapKind, Scope } from "./mishap.ts";
 import { outage } from "./outage.ts";
 import { partition } from "./partition.ts";
 import { resign } from "./resign.ts";
+import { revocation } from "./revocation.ts";
 import { stop } from "./stop.ts";
 import { storeClockStep } from "./store-clock-step.ts";
 import { tick } from "./tick.ts";
 import { transfer } from "./transfer.ts";
+import { watchTrouble } from "./watch-trouble.ts";
 import { wallClockJump } from "./wall-clock-jump.ts";
 
 const KINDS = {
@@ -33,6 +37,10 @@ const KINDS = {
   "clock-failover": clockFailover,
   "cold-call": coldCall,
   tick,
+  "leader-election": leaderElection,
+  revocation,
+  "watch-trouble": watchTrouble,
+  "go-candidate": goCandidate,
 };
 
 type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;

@@ -2,8 +2,12 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Hunted, Seeds } from "../seeds.ts";
+import { STORE_KINDS } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
+
+/** Where a bug can show that names no stores: in a queue it takes others. */
+const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd");
 
 /** How the hunt for one bug went. */
 export interface Hunt extends Hunted {
@@ -22,7 +26,7 @@ export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
       "--import",
       asUrl("./patch-sources.ts").href,
       fileURLToPath(asUrl("./hunt-one.ts")),
-      JSON.stringify({ ...seeds, stores: mutant.stores }),
+      JSON.stringify({ ...seeds, stores: mutant.stores ?? WITHOUT_QUEUES }),
     ],
     { env: { ...process.env, NODE_OPTIONS: "", LEASEHOLD_MUTANT: mutant.name } },
   );

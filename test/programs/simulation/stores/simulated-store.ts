@@ -72,6 +72,25 @@ export function newServiceView(): ServiceView {
  */
 export type RequestFailure = "reset" | "refused" | "throttled" | "denied";
 
+/** What befalls a store whose elections are queues, beyond what befalls every one. */
+export interface QueueFaults {
+  /** How late the service may find that a lease has run out, after all that may have befallen it. */
+  readonly foundLateMs: number;
+  /** The service's members elect another leader. @param unheard the former one does not hear of it before {@link heal}, or by chance. */
+  electLeader(unheard: boolean): void;
+  heal(): void;
+  /** Ends the session of the candidate at this place in the queue. Returns its term, if there was one. */
+  revoke(index: number): number | undefined;
+  /** Forgets the history that watches begin from. */
+  compact(): void;
+  /** All watches stand still, and nobody is told. */
+  stall(): void;
+  /** A program in Go joins, leads for so long once it is its turn, and resigns or dies. */
+  joinInGo(leadsForMs: number, dies: boolean, ttlS: number): void;
+  /** All is well from now on, and programs in Go leave. */
+  calmDown(): void;
+}
+
 /** A service in virtual time, of one kind. */
 export interface SimulatedStore {
   readonly view: ServiceView;
@@ -92,6 +111,8 @@ export interface SimulatedStore {
   corrupt(): (() => void) | undefined;
   /** Sets the service's own clock, where candidates are told the time by it. */
   stepClock?(ms: number): void;
+  /** Where its elections are queues. */
+  readonly faults?: QueueFaults | undefined;
   /** Another server takes over, whose clock is so far ahead. */
   failOver?(aheadMs: number): void;
 }

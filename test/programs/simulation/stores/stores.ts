@@ -1,6 +1,7 @@
 import type { SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import { SimulatedBlobs } from "./blob-store.ts";
 import { SimulatedDynamoDB } from "./dynamodb-store.ts";
+import { SimulatedEtcd } from "./etcd-store.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
 
@@ -27,6 +28,8 @@ const STORES = {
   dynamodb: (world, _, random) => new SimulatedDynamoDB(world, () => random.between(-HOSTS_APART_MS, HOSTS_APART_MS)),
   /** The real Azure provider and SDK. */
   blob: (world, rate) => new SimulatedBlobs(world, rate),
+  /** The real provider of etcd, whose elections are queues. */
+  etcd: (world, rate, random) => new SimulatedEtcd(world, rate, random),
 } satisfies Record<string, Open>;
 
 export type StoreKind = keyof typeof STORES;

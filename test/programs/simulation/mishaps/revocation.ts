@@ -1,0 +1,22 @@
+import { SLOWEST_RATE } from "../stores/simulated-store.ts";
+import type { MishapKind } from "./mishap.ts";
+
+/** An administrator ends the session of somebody in the queue, behind everybody's back. */
+export interface Revocation {
+  readonly kind: "revocation";
+  /** The place in the queue, from 0: the first may lead. */
+  readonly index: number;
+}
+
+export const revocation: MishapKind<Revocation> = {
+  share: 2,
+  fits: ({ store }) => store === "etcd",
+  draw: (random) => ({ kind: "revocation", index: random.pick([0, 0, 1, 1, 2]) }),
+  befall: ({ index }, world) => {
+    const term = world.store.faults?.revoke(index);
+    if (term === undefined) return;
+    world.note("service", `an administrator revokes the lease of term ${term}`);
+    // Until its holder renews, or its own time is up, it cannot know.
+    world.referee.excuse(term, world.nowMs + world.leaseMs / SLOWEST_RATE);
+  },
+};

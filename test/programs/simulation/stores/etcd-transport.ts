@@ -1,0 +1,153 @@
+import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
+import type { CallOptions, EtcdPath, EtcdReply, EtcdTransport, Json } from "@leasehold/etcd";
+import { shown, textOf, type KeyEvent } from "./etcd-keys.ts";
+import { MEMBERS, type EtcdService } from "./etcd-service.ts";
+
+/** One stream of a watch, at the service. */
+export interface WatchStream {
+  /** It stands still: nothing comes of it, and nobody is told. */
+  isStalled: boolean;
+  push(events: readonly KeyEvent[]): void;
+  /** The connection breaks. */
+  cut(): void;
+}
+
+interface Watched {
+  readonly from: string;
+  /** The end of its range; a single key otherwise. */
+  readonly to: string | undefined;
+  readonly startRevision: number;
+  readonly isPutFiltered: boolean;
+}
+
+export interface EtcdTransportOptions {
+  readonly world: VirtualClock;
+  readonly service: EtcdService;
+  readonly process: ProcessClock;
+  readonly network: Network;
+  /** All streams there are. */
+  readonly streams: Set<WatchStream>;
+  /** The failure of a stream whose connection breaks. */
+  readonly broken: () => Error;
+}
+
+/** The way of one process to the simulated etcd, in place of HTTP: to one member, and to the next where that fails. */
+export class SimulatedTransport implements EtcdTransport {
+  readonly #options: EtcdTransportOptions;
+  #current = 0;
+
+  constructor(options: EtcdTransportOptions) {
+    this.#options = options;
+  }
+
+  async call(path: EtcdPath, body: Json, { endpoint, signal }: CallOptions): Promise<EtcdReply> {
+    const { world, service, process, network } = this.#options;
+    const member = endpoint ?? (MEMBERS[this.#current] as string);
+    const leave = (): void => this.#leave(member);
+    // Whoever waits no longer for a member asks another one.
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      const passage = network({ operation: operationOf(path, body) });
+      return { body: await carry(world, process, passage, () => service.answer(path, body, member)), endpoint: member };
+    } catch (error) {
+      leave();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  async *watch(requests: readonly Json[], { signal }: CallOptions): AsyncGenerator<Json, void, undefined> {
+    const { world, service, process, network, streams, broken } = this.#options;
+    const messages: Json[] = [];
+    let failure: Error | undefined;
+    let wake = Promise.withResolvers<void>();
+    let lastMs = 0;
+    const deliver = (act: () => void): void => {
+      for (const { replyAfterMs } of network({ operation: "watch" }).arrivals) {
+        if (replyAfterMs === undefined) continue;
+        // What one connection carries comes in order.
+        lastMs = Math.max(lastMs, world.monotonicMs() + replyAfterMs);
+        world.setTimer(() => process.deliver(act), lastMs - world.monotonicMs());
+      }
+    };
+    const tell = (message: Json): void =>
+      deliver(() => {
+        messages.push({ header: service.header(MEMBERS[this.#current] as string), ...message });
+        wake.resolve();
+      });
+    const watched = requests.map(watchedBy);
+    let isOpen = false;
+    const stream: WatchStream = {
+      isStalled: false,
+      push: (events) => {
+        if (stream.isStalled || !isOpen) return;
+        const seen = events.filter((event) => watched.some((one) => isSeen(event, one)));
+        if (seen.length > 0) tell({ events: seen.map(eventShown) });
+      },
+      cut: () => {
+        streams.delete(stream);
+        deliver(() => {
+          failure = broken();
+          wake.resolve();
+        });
+      },
+    };
+    const open = (): void => {
+      const { compacted } = service.keys;
+      const startRevision = Math.min(...watched.map((one) => one.startRevision));
+      if (startRevision <= compacted) return tell({ created: true, canceled: true, compact_revision: String(compacted) });
+      isOpen = true;
+      tell({ created: true });
+      stream.push(service.keys.since(startRevision));
+    };
+    const onAbort = (): void => wake.resolve();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      streams.add(stream);
+      const [arrival] = network({ operation: "watch" }).arrivals;
+      if (arrival) world.setIdleTimer(open, arrival.afterMs);
+      while (!signal.aborted) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+        if (signal.aborted) return;
+        yield* messages.splice(0);
+        if (failure) throw failure;
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      streams.delete(stream);
+    }
+  }
+
+  #leave(member: string): void {
+    if (MEMBERS[this.#current] === member) this.#current = (this.#current + 1) % MEMBERS.length;
+  }
+}
+
+function operationOf(path: EtcdPath, { success, failure }: Json): string {
+  if (path !== "/v3/kv/txn") return path.slice(path.lastIndexOf("/") + 1);
+  const operations = [success, failure].flatMap((list) => (list ?? []) as Json[]);
+  return operations.every((operation) => "request_range" in operation) ? "look" : "txn";
+}
+
+function watchedBy({ create_request: create }: Json): Watched {
+  const { key, range_end: end, start_revision: start, filters } = create as Json;
+  return {
+    from: textOf(key),
+    to: end === undefined ? undefined : textOf(end),
+    startRevision: Number(start),
+    isPutFiltered: ((filters ?? []) as string[]).includes("NOPUT"),
+  };
+}
+
+function isSeen({ type, revision, key: { key } }: KeyEvent, { from, to, startRevision, isPutFiltered }: Watched): boolean {
+  const isInside = to === undefined ? key === from : key >= from && key < to;
+  return isInside && revision >= startRevision && !(isPutFiltered && type === "PUT");
+}
+
+function eventShown({ type, key, revision }: KeyEvent): Json {
+  // Of a key that is gone, its name and when it went.
+  const { key: name } = shown(key) as { readonly key: string };
+  return type === "PUT" ? { kv: shown(key) } : { type, kv: { key: name, mod_revision: String(revision) } };
+}
