@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { oldestPeers } from "./test/oldest-peers/peers.ts";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -70,8 +71,9 @@ export default defineConfig(({ mode }) => {
     // What runs the global setup, by Vitest's own name for it.
     environments: { __vitest__: { resolve } },
     test: {
-      // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass.
-      maxWorkers: "300%",
+      // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass. As a
+      // percentage it could not be: Vitest takes more than 100% for 100%.
+      maxWorkers: 2 * availableParallelism(),
       sequence: { sequencer: LongestFirst },
       // Prints the table of every store that was put to the test.
       globalSetup: ["test/kit/conformance/table.ts"],

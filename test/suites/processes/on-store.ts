@@ -8,9 +8,6 @@ import { rollingDeploy } from "./rolling-deploy.ts";
 import { slowTransaction } from "./slow-transaction.ts";
 import { StoreStage } from "./store-stage.ts";
 
-/** A transaction of DynamoDB or etcd is one request. */
-const holdsTransactions = (name: StoreName): boolean => name !== "dynamodb" && name !== "etcd";
-
 /** Registers what processes do on a store with a short lease. All tests of a store run at once: most of a test is waiting. */
 export async function processesOn(name: StoreName): Promise<void> {
   const missing = await isMissing((await testStore(name)).missing());
@@ -20,6 +17,7 @@ export async function processesOn(name: StoreName): Promise<void> {
     coldTakeover(stage);
     lateWrite(stage);
     overrun(stage);
-    if (holdsTransactions(name)) slowTransaction(stage);
+    // A transaction of etcd is one request.
+    if (name !== "etcd") slowTransaction(stage);
   });
 }

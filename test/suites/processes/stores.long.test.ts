@@ -1,6 +1,10 @@
-/** Real processes and real signals on every other store with a short lease, where its real service is installed. */
-import { STORE_NAMES } from "@leasehold/test-kit/stores/stores";
+/** Real processes and real signals on one store of each kind, where its service is installed. */
 import { processesOn } from "./on-store.ts";
 
-/** SQLite is in sqlite.test.ts; Azure, whose shortest lease is long, waits beside others in processes.long.test.ts. */
-for (const name of STORE_NAMES) if (name !== "sqlite" && name !== "azure") await processesOn(name);
+/**
+ * Records behind a network, and leases of the service's own. Records in this machine's files are in sqlite.test.ts; Azure, whose
+ * shortest lease is long, waits beside others in processes.long.test.ts. What is another store's own, conformance shows with electors,
+ * and the demo and chaos with processes that are killed and frozen.
+ */
+await processesOn("postgres");
+await processesOn("etcd");
