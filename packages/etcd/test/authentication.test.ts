@@ -27,6 +27,36 @@ describe("a user with a password", () => {
     expect(transport.requests[0]?.body).toEqual({ name: "u", password: "p" });
   });
 
+  it("asks for another one, too, where users or roles have changed since", async () => {
+    const transport = scripted((index, path) => {
+      if (path === "/v3/auth/authenticate") return { ...header(1), token: `token ${index}` };
+      if (index === 1) throw new EtcdFailure("etcdserver: revision of auth store is old", { status: 400, grpcCode: 3 });
+      return header(1);
+    });
+    await store(transport).read("e");
+    expect(transport.requests.at(-1)?.token).toBe("token 2");
+  });
+
+  it("asks for another one for the next watch where a watch was refused", async () => {
+    const tokens: unknown[] = [];
+    const transport = scripted((index, path) => ({
+      ...header(1),
+      ...(path === "/v3/auth/authenticate" ? { token: `token ${index}` } : {}),
+    }));
+    // oxlint-disable-next-line eslint/require-yield -- it is refused
+    transport.watch = async function* refusing(_, { token }) {
+      tokens.push(token);
+      throw refused;
+    };
+    const one = store(transport);
+    for (let watches = 0; watches < 2; watches += 1) {
+      const watch = one.watch("e", { signal: new AbortController().signal })[Symbol.asyncIterator]();
+      await watch.next();
+      await expect(watch.next()).rejects.toMatchObject({ code: "STORE_UNAUTHENTICATED" });
+    }
+    expect(tokens).toEqual(["token 0", "token 2"]);
+  });
+
   it("asks no more than once where tokens are refused all the same", async () => {
     const transport = scripted((_, path) => {
       if (path === "/v3/auth/authenticate") return { ...header(1), token: "token" };

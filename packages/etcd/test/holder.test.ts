@@ -83,6 +83,38 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     expect(await store.release(lease, LIMITS)).toBe("released");
   });
 
+  it("publishes only as long as the term is its own, and is told what became of it", async () => {
+    const { store } = wiredStore(etcd.url);
+    const broken = await win(store);
+    await store.break(broken.election, { reason: "enough" });
+    expect(await store.publish(broken, "late", LIMITS)).toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
+    expect((await store.read(broken.election))?.value).toBeUndefined();
+    const taken = await win(store);
+    await etcdctl(etcd, ["lease", "revoke", taken.termId]);
+    const next = await win(wiredStore(etcd.url).store, taken.election);
+    expect(await store.publish(taken, "late", LIMITS)).toMatchObject({
+      held: false,
+      reason: "taken",
+      explanation: `'a' has it, in term ${next.term}`,
+    });
+    for (const lease of [broken, taken])
+      expect(await store.release(lease, LIMITS)).toBe(lease === broken ? "released" : "not-held");
+  });
+
+  it("keeps others out for the hold that it has left, and no longer than the lease of the key says", async () => {
+    const { store } = wiredStore(etcd.url);
+    const lease = await win(store);
+    await store.publish(lease, "of the term", LIMITS);
+    await store.release(lease, { ...LIMITS, holdMs: 99_001 });
+    const { bar, ...seen } = (await wiredStore(etcd.url).store.read(lease.election)) ?? {};
+    expect(seen).toEqual({ election: lease.election, state: "vacant", term: lease.term, leaseDurationMs: 10_000 });
+    expect(bar).toMatchObject({ kind: "hold" });
+    const { leftMs = 0 } = bar as { readonly leftMs?: number };
+    expect(leftMs).toBeGreaterThan(10_000);
+    expect(leftMs).toBeLessThanOrEqual(101_000);
+    expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing", explanation: "it was released" });
+  });
+
   it("is told the reason of a break that did not wait for it", async () => {
     const { store } = wiredStore(etcd.url);
     const lease = await win(store);
