@@ -51,8 +51,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
 
 /** Draws a plan. The same seed gives the same plan. */
 export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS): Plan {
-  // Neighbouring seeds give unlike plans.
-  const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
+  const random = randomOf(seed);
   const store = drawStore(random, kinds);
   const leaseMs = drawLeaseMs(random, store);
   const timing: PlannedTiming = {
@@ -82,8 +81,18 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   };
 }
 
+/** The store of the plan that this seed gives. */
+export function storeOf(seed: number, kinds?: readonly StoreKind[]): StoreKind {
+  return drawStore(randomOf(seed), kinds);
+}
+
+/** Neighbouring seeds give unlike plans. */
+function randomOf(seed: number): SeededRandom {
+  return new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
+}
+
 /** Each kind as often as its share. */
-function drawStore(random: SeededRandom, kinds: readonly StoreKind[]): StoreKind {
+function drawStore(random: SeededRandom, kinds: readonly StoreKind[] = STORE_KINDS): StoreKind {
   let left = Math.floor(random.next() * kinds.reduce((sum, kind) => sum + SHARES[kind], 0));
   return kinds.find((kind) => (left -= SHARES[kind]) < 0)!;
 }

@@ -1,4 +1,4 @@
-import { drawPlan } from "./plan.ts";
+import { drawPlan, storeOf } from "./plan.ts";
 import { simulate } from "./simulation.ts";
 import type { StoreKind } from "./stores/stores.ts";
 import { countRun, emptyTally, type Tally } from "./tally.ts";
@@ -9,12 +9,17 @@ export interface Seeds {
   readonly count: number;
   /** The kinds of stores to draw from; all of them by default. */
   readonly stores?: readonly StoreKind[] | undefined;
+  /** Those seeds alone that draw this kind. */
+  readonly only?: StoreKind | undefined;
 }
 
 /** Runs them one after another. */
-export async function runSeeds({ first, count, stores }: Seeds): Promise<Tally> {
+export async function runSeeds({ first, count, stores, only }: Seeds): Promise<Tally> {
   const tally = emptyTally();
-  for (let seed = first; seed < first + count; seed += 1) countRun(tally, await simulate(drawPlan(seed, stores)));
+  for (let seed = first; seed < first + count; seed += 1) {
+    if (only !== undefined && storeOf(seed, stores) !== only) continue;
+    countRun(tally, await simulate(drawPlan(seed, stores)));
+  }
   return tally;
 }
 
