@@ -368,6 +368,8 @@ describe("attempts", () => {
   test("a retry that the last try would cut short waits for it, unless the task publishes", async () => {
     const { leadership, wonMs } = await lead();
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 2_600 }, { kind: "lost" });
+    const failures: number[] = [];
+    a.elector.on("renewFailed", () => failures.push(world.clock.monotonicMs() - wonMs));
     const before = world.service.log.length;
     await advanceTo(wonMs + 7_700);
     const publishing = leadership.publish("http://new").catch((error: unknown) => error);
@@ -377,6 +379,8 @@ describe("attempts", () => {
     const lastTryMs = RENEW_DEADLINE_MS - ATTEMPT_TIMEOUT_MS;
     const sent = world.service.log.slice(before).map(({ sentMs }) => Math.round(sentMs - wonMs));
     expect(sent).toEqual([5_000, 7_700, Math.round(lastTryMs)]);
+    // What was not sent has not failed.
+    expect(failures).toHaveLength(1);
     expect(await publishing).toMatchObject({ code: "STORE_TIMEOUT" });
     expect(leadership.signal.aborted).toBe(false);
   });

@@ -1,5 +1,5 @@
 import type { LeaseStore, OccurrenceStore } from "@leasehold/core";
-import { checkName, DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
+import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
 
 /** The occurrence that was done last. */
 export interface LastRun {
@@ -39,7 +39,6 @@ const SHARE = 0.1;
  */
 export async function lastRun(store: LeaseStore, election: string, options: LastRunOptions = {}): Promise<LastRun | undefined> {
   const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
-  checkName("election", election);
   const occurrences = occurrencesOf(store, election, DEFAULT_RETENTION_MS, "lastRun");
   return noteOf((await occurrences.read(NOTE, { timeoutMs, signal }))?.value);
 }

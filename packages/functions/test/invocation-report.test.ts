@@ -163,6 +163,15 @@ describe("a line, without a logger", () => {
     });
   });
 
+  test("is dated by the system's clock where none is given", async () => {
+    const texts = written();
+    const beganMs = Date.now();
+    await onLambda({ store: new MemoryLeaseStore(), election: ELECTION }, () => "ran")({} as ScheduledEvent, context);
+
+    const { _aws } = JSON.parse(texts[0]!) as { readonly _aws: { readonly Timestamp: number } };
+    expect(_aws.Timestamp).toBeGreaterThanOrEqual(beganMs);
+  });
+
   test("has its metrics by the function where each event has an election of its own, or CloudWatch cannot take the name", async () => {
     const texts = written();
     for (const election of [() => "acme", "Abrechnung bei Nächten"]) {
@@ -188,6 +197,14 @@ describe("a line, without a logger", () => {
       message: "Ran 'nightly-billing', term 1.",
       delivery: "//s 1",
     });
+  });
+
+  test("names the subscription that delivers on Google Cloud: two of one topic deliver the same message each", async () => {
+    const texts = written();
+    const event = { id: "1", source: "//s", type: "t", time: "2026-01-01T00:00:00Z", data: { subscription: "west" } };
+    await onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock }, () => "ran")(event as CloudEvent<unknown>);
+
+    expect(JSON.parse(texts[0]!)).toMatchObject({ delivery: "//s west 1" });
   });
 
   test("goes to the invocation's own log on Azure", async () => {

@@ -82,6 +82,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 2), standBackMs) };",
     why: "The pace of the looks is what bounds them; any wait that is one will do.",
   },
+  ...[9, 11].map((part) => ({
+    file: "packages/core/src/election/renewals.ts",
+    from: "const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);",
+    to: `const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / ${part});`,
+    why: "Any slack will do that is short beside an interval.",
+  })),
   {
     file: "packages/core/src/records/seen-records.ts",
     from: "for await (const stored of this.#records.watch?.(election, options) ?? []) {",

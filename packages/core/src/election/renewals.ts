@@ -182,7 +182,6 @@ export class Renewals {
     const asked = isLeaseholdError(error) ? (error as StoreError).retryAfterMs : undefined;
     const backoffMs = Math.max(Math.min(FIRST_RETRY_MS * 2 ** this.#failures, this.#timing.renewIntervalMs / 4) - tookMs, 0);
     const toLastTryMs = this.#toLastTryMs();
-    const isToCome = toLastTryMs + tookMs > 0;
-    return isToCome ? Math.min(Math.max(asked ?? 0, backoffMs), Math.max(toLastTryMs, 0)) : backoffMs;
+    return toLastTryMs > 0 ? Math.min(Math.max(asked ?? 0, backoffMs), toLastTryMs) : backoffMs;
   }
 }
