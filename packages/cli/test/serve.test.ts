@@ -239,7 +239,9 @@ describe("every answer", () => {
 
   test("is refused to a host that is not served here", async () => {
     await using a = await new Sidecar("a", store, clock).start();
-    expect((await a.ask("/elections", { headers: { host: "evil.example" } })).status).toBe(403);
+    const { status, body } = await a.ask("/elections", { headers: { host: "evil.example" } });
+    expect(status).toBe(403);
+    expect(body).toContain("--http-host");
   });
 
   test("is the page where the root is asked for HTML", async () => {
@@ -247,5 +249,20 @@ describe("every answer", () => {
     const { headers, body } = await a.ask("/", { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(body).toContain("<!doctype html>");
+  });
+
+  test("has the type of its file: a browser runs no script, and takes no style, of another", async () => {
+    await using a = await new Sidecar("a", store, clock).start();
+    const typeOf = async (path: string): Promise<unknown> => (await a.ask(path)).headers["content-type"];
+    expect(await typeOf("/dashboard.html")).toBe("text/html; charset=utf-8");
+    expect(await typeOf("/dashboard.css")).toBe("text/css; charset=utf-8");
+    expect(await typeOf("/dashboard.js")).toBe("text/javascript; charset=utf-8");
+  });
+
+  test("ends with the server: nothing listens once it is disposed of", async () => {
+    const a = await new Sidecar("a", store, clock).start();
+    await a[Symbol.asyncDispose]();
+
+    await expect(a.ask("/leader")).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 });

@@ -18,6 +18,7 @@ describe("what can be read as a lease", () => {
     { ...good, value: "" },
     { ...good, term: 0, termId: null, candidateId: null },
     { ...good, broken: { reason: "", id: "order" }, transfer: { candidateId: "b", timeoutMs: 1, id: "order" } },
+    { ...good, holdMs: 1, reservation: { group: "west", durationMs: 1 }, done: true },
     { ...good, somethingNewer: true },
   ])("%j", (data) => {
     expect(parseLeaseRecord(data)).toBe(data);
@@ -48,6 +49,11 @@ describe("what can be read as a lease", () => {
     [{ ...good, broken: null }, "its broken is not valid"],
     [{ ...good, transfer: { candidateId: "", timeoutMs: 1, id: "order" } }, "its transfer is not valid"],
     [{ ...good, transfer: { candidateId: "b", timeoutMs: null, id: "order" } }, "its transfer is not valid"],
+    [{ ...good, transfer: "b" }, "its transfer is not valid"],
+    [{ ...good, holdMs: 0 }, "its holdMs is not valid"],
+    [{ ...good, reservation: { group: "west" } }, "its reservation is not valid"],
+    [{ ...good, reservation: { group: "", durationMs: 1 } }, "its reservation is not valid"],
+    [{ ...good, done: false }, "its done is not valid"],
   ])("%j is not one", (data, problem) => {
     expect(parseLeaseRecord(data)).toEqual({ problem });
   });
