@@ -34,6 +34,14 @@ test("a leader that died led until its last renewal, whatever is known of the ag
   expect(leaderless.lastedMs(17_000)).toBe(16_000);
 });
 
+test("a leader whose age nobody tells led until the last look that showed it", () => {
+  const leaderless = new Leaderless();
+  leaderless.saw(snapshot("held"), 1_000);
+  leaderless.saw(snapshot("held"), 4_000);
+  leaderless.saw(snapshot("expired"), 16_500);
+  expect(leaderless.lastedMs(17_000)).toBe(13_000);
+});
+
 test("a leader that came after a release begins anew", () => {
   const leaderless = new Leaderless();
   leaderless.saw(snapshot("held", 0), 1_000);

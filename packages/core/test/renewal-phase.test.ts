@@ -133,4 +133,13 @@ describe("the phase of a holder's renewals", () => {
       }
     },
   );
+
+  test("a second renewal soon after the first moves the grid", () => {
+    const phase = new RenewalPhase(INTERVAL_MS);
+    phase.looked(0, LATENCY_MS, true);
+    phase.looked(1_000, 1_000 + LATENCY_MS, true);
+
+    // It came between the two looks: the next one is aimed at the middle of what that leaves.
+    expect(1_000 + LATENCY_MS + phase.nextLookMs(1_000 + LATENCY_MS)).toBeCloseTo(INTERVAL_MS + 508.75, 6);
+  });
 });

@@ -271,9 +271,13 @@ describe("the shortest lease", () => {
     expect(tooShort).toThrow(/leaseDurationMs is 999; this store takes 1000 to \d+\. Its clock may be off by 100 ms/);
   });
 
-  test("is as short as one likes where the clock does not step, however late it finds an expiry", () => {
+  test("is as short as one likes where the clock does not step or is never off, however late it finds an expiry", () => {
     const records = new MemoryRecordStore();
-    for (const storeClock of [undefined, { toleranceMs: 4_000, exact: false }, { toleranceMs: 0, exact: true }]) {
+    const [coarse, exact] = [
+      { toleranceMs: 4_000, exact: false },
+      { toleranceMs: 0, exact: true },
+    ];
+    for (const storeClock of [undefined, coarse, exact, { ...exact, mayStep: true }]) {
       const store = new RecordLeaseStore(Object.assign(records, { capabilities: { ...records.capabilities, storeClock } }));
       expect(store.capabilities.minLeaseMs).toBe(1);
     }

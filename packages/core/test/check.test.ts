@@ -1,0 +1,11 @@
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { timedCheck } from "../src/store/check.ts";
+
+test("a check tells how long each of its requests took", async () => {
+  const clock = new VirtualClock();
+  const read = (): Promise<void> => clock.advance(30);
+  const probe = (): Promise<void> => clock.advance(50);
+
+  await expect(timedCheck(clock, read, probe)).resolves.toEqual({ readMs: 30, writeMs: 50 });
+});
