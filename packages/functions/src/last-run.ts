@@ -50,7 +50,6 @@ export async function noteRun(
   { candidateId, leftMs }: { readonly candidateId: string; readonly leftMs: number },
 ): Promise<void> {
   const timeoutMs = Math.min(leftMs * SHARE, DEFAULT_REQUEST_TIMEOUT_MS);
-  if (timeoutMs < 1) return;
   const { storeClock, minLeaseMs: leaseDurationMs } = store.capabilities;
   const expiry = storeClock ? ("store-clock" as const) : undefined;
   try {

@@ -114,6 +114,25 @@ describe("a line, by a logger", () => {
     ]);
   });
 
+  test("says that it caught up with one, whether its own ran or was done", async () => {
+    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 1, since: "2025-12-30T00:00:00Z" };
+    const at = (scheduledMs: number, more: object = {}) =>
+      onlyAsLeader(
+        { ...base(), gate: "oncePerTick", occurrence: () => ({ name: "nightly", scheduledMs }), ...more },
+        () => "ran",
+      )();
+    const dueMs = clock.wallMs();
+    await at(dueMs, { catchUp });
+    await at(dueMs - 5 * HOUR_MS);
+    await at(dueMs - 5 * HOUR_MS, { catchUp });
+
+    expect(lines.map(({ message }) => message)).toEqual([
+      "Ran 'nightly@2026-01-01T00:00:00.000Z', term 1, and 1 missed before it.",
+      "Ran 'nightly@2025-12-31T19:00:00.000Z', term 1.",
+      "Skipped 'nightly@2025-12-31T19:00:00.000Z': done. 1 missed before it ran.",
+    ]);
+  });
+
   test("that cannot be written fails nothing, and false is silence", async () => {
     const throwing = (): never => {
       throw new Error("the disk is full");

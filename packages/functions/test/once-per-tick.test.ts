@@ -134,6 +134,14 @@ describe("oncePerTick", () => {
     expect(leases[1]).toBeGreaterThan(600_000);
   });
 
+  test("is of an election whose occurrences are asked for when the function is loaded, so that what cannot work is found then", () => {
+    store.occurrences = (election) => {
+      throw new ConfigurationError(`no occurrences of ${election}`);
+    };
+
+    expect(() => onlyAsLeader(base(), () => "ran")).toThrow(`no occurrences of ${ELECTION}`);
+  });
+
   test("leaves nothing valid behind", async () => {
     let kept: FunctionLeadership | undefined;
     await onlyAsLeader(base(), (leadership) => {
