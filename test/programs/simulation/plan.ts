@@ -47,6 +47,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
   blob: 5,
   dynamodb: 1,
   etcd: 5,
+  voting: 10,
 };
 
 /** Draws a plan. The same seed gives the same plan. */

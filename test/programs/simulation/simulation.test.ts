@@ -21,6 +21,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
   blob: 40,
   dynamodb: 20,
   etcd: 40,
+  voting: 40,
 };
 
 beforeAll(warmUp);

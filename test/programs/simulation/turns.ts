@@ -21,10 +21,13 @@ export interface Customs {
 /** A candidate that asks for nothing. */
 export const NO_TURNS: Turns = { minimumHoldMs: 0, reservation: undefined, renewal: "scheduled" };
 
+/** The stores that keep nothing for a group. */
+const UNRESERVED: ReadonlySet<StoreKind> = new Set(["records", "etcd", "voting"]);
+
 export function drawCustoms(random: SeededRandom, store: StoreKind, leaseMs: number): Customs {
   const holds = random.chance(0.2);
   // Without a clock of the store's, nobody could tell that a group's turn is over; and a queue has its own order.
-  const reserves = random.chance(0.2) && store !== "records" && store !== "etcd";
+  const reserves = random.chance(0.2) && !UNRESERVED.has(store);
   return { holds, reservationMs: reserves ? leaseMs * random.pick([0.3, 1, 1.5]) : undefined };
 }
 

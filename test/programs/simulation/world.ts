@@ -59,7 +59,7 @@ export class World {
     this.history = keepsHistory ? [] : undefined;
     this.time = new TrueTime(plan.seed);
     this.random = new SeededRandom(plan.seed ^ 0x51f15eed);
-    this.store = openStore(plan.store, this.time, plan.serviceRate, this.random);
+    this.store = openStore(plan.store, this.time, plan.serviceRate, this.random, plan.candidates.length);
     this.seats = plan.candidates.map(() => undefined);
     this.referee = new Referee(this);
     this.schedule = new Schedule(this);

@@ -11,6 +11,7 @@ export interface Break extends AfterResignation {
 
 export const breaking: MishapKind<Break> = {
   share: 2,
+  fits: ({ store }) => store !== "voting",
   draw: (random, scope) => ({
     kind: "break",
     immediate: random.chance(0.2),

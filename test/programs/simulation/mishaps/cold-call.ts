@@ -13,7 +13,7 @@ export interface ColdCall {
 export const coldCall: MishapKind<ColdCall> = {
   share: 2,
   // It has nothing but the store's clock to go by.
-  fits: ({ wrongClocks }) => wrongClocks !== "all",
+  fits: ({ store, wrongClocks }) => wrongClocks !== "all" && store !== "voting",
   draw: (random, scope) => ({
     kind: "cold-call",
     taskMs: random.between(0, 0.5) * scope.leaseMs,

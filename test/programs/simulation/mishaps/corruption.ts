@@ -8,6 +8,7 @@ export interface Corruption {
 
 export const corruption: MishapKind<Corruption> = {
   share: 1,
+  fits: ({ store }) => store !== "voting",
   draw: (random, scope) => ({ kind: "corruption", forMs: drawSpanMs(random, scope) / 2 }),
   befall: ({ forMs }, world) => {
     const restore = world.referee.isSpoilt ? undefined : world.store.corrupt();

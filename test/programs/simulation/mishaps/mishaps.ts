@@ -14,6 +14,7 @@ import { outage } from "./outage.ts";
 import { partition } from "./partition.ts";
 import { resign } from "./resign.ts";
 import { revocation } from "./revocation.ts";
+import { serverLoss } from "./server-loss.ts";
 import { stop } from "./stop.ts";
 import { storeClockStep } from "./store-clock-step.ts";
 import { tick } from "./tick.ts";
@@ -41,6 +42,7 @@ const KINDS = {
   revocation,
   "watch-trouble": watchTrouble,
   "go-candidate": goCandidate,
+  "server-loss": serverLoss,
 };
 
 type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;

@@ -5,6 +5,7 @@ import { OPTION_MUTANTS } from "./option-mutants.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 import { ORDER_MUTANTS } from "./order-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
+import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
@@ -494,4 +495,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
   ...ORDER_MUTANTS,
+  ...VOTING_MUTANTS,
 ];

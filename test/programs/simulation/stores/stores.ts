@@ -4,12 +4,13 @@ import { SimulatedDynamoDB } from "./dynamodb-store.ts";
 import { SimulatedEtcd } from "./etcd-store.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
+import { SimulatedVoting } from "./voting-store.ts";
 
 /** How far the hosts of DynamoDB are trusted to agree with one another, to either side of the service's own time. */
 const HOSTS_APART_MS = 500;
 
 /** Makes a service of one kind. */
-type Open = (world: VirtualClock, rate: number, random: SeededRandom) => SimulatedStore;
+type Open = (world: VirtualClock, rate: number, random: SeededRandom, candidates: number) => SimulatedStore;
 
 const STORES = {
   /** Polled, and tells no time. */
@@ -30,6 +31,8 @@ const STORES = {
   blob: (world, rate) => new SimulatedBlobs(world, rate),
   /** The real provider of etcd, whose elections are queues. */
   etcd: (world, rate, random) => new SimulatedEtcd(world, rate, random),
+  /** No store at all: the real voters, in the candidates' processes. */
+  voting: (world, _, random, candidates) => new SimulatedVoting(world, random, candidates > 3 ? 5 : random.pick([3, 3, 5])),
 } satisfies Record<string, Open>;
 
 export type StoreKind = keyof typeof STORES;
@@ -41,6 +44,6 @@ export function clockMayStep(kind: StoreKind): boolean {
   return kind === "records with a clock" || kind === "dynamodb";
 }
 
-export function openStore(kind: StoreKind, world: VirtualClock, rate: number, random: SeededRandom): SimulatedStore {
-  return STORES[kind](world, rate, random);
+export function openStore(kind: StoreKind, ...[world, rate, random, candidates]: Parameters<Open>): SimulatedStore {
+  return STORES[kind](world, rate, random, candidates);
 }

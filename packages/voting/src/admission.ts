@@ -1,0 +1,95 @@
+import type { Ballot, KeptBallots } from "./ballots.ts";
+import type { Told } from "./messages.ts";
+
+/** What another server has told since this one was started. */
+interface Heard extends Told {
+  /** The most that it has heard of this server's writes. */
+  readonly seen: number;
+}
+
+/** What a server begins again with after a loss. */
+export interface Beginning {
+  readonly ballots: KeptBallots;
+  /** Above every number of writes that others remember. */
+  readonly writes: number;
+}
+
+/**
+ * Decides when a server that was started may take part.
+ *
+ * One whose file is gone may have lost it. It waits for the longest lease that may stand, and until all others but a minority
+ * have told it their terms: one of them is in every majority that has elected somebody. One whose file is whole may have
+ * been given an older one: it asks the same, and otherwise waits for the longest lease.
+ */
+export class Admission {
+  readonly #servers: number;
+  #sinceMs: number;
+  readonly #told = new Map<string, Heard>();
+  #forgot: boolean;
+
+  /** @param servers how many there are, this one included. */
+  constructor(options: { readonly servers: number; readonly startMs: number; readonly forgot: boolean }) {
+    this.#servers = options.servers;
+    this.#sinceMs = options.startMs;
+    this.#forgot = options.forgot;
+  }
+
+  get forgot(): boolean {
+    return this.#forgot;
+  }
+
+  /** It has found that its file is older than what others remember of it. */
+  loses(nowMs: number): void {
+    this.#forgot = true;
+    this.#sinceMs = nowMs;
+    this.#told.clear();
+  }
+
+  hears(from: string, told: Told, seen: number): void {
+    this.#told.set(from, { ...told, seen });
+  }
+
+  /** All others but a minority. */
+  get #needed(): number {
+    return Math.min(this.#servers - majorityOf(this.#servers) + 1, this.#servers - 1);
+  }
+
+  /** A server whose file is whole may take part, as far as it can know. */
+  isIntact(longestLeaseMs: number, nowMs: number): boolean {
+    if (this.#forgot) return false;
+    const told = [...this.#told.values()];
+    const longestMs = Math.max(longestLeaseMs, ...told.map((each) => each.longestLeaseMs));
+    return told.length >= this.#needed || nowMs >= this.#sinceMs + longestMs;
+  }
+
+  /**
+   * What one that has lost its file begins with; undefined until it may. Where all that have told are empty as well, it is a
+   * first start, and the clock tells from which term on anybody is voted for.
+   */
+  beginning(nowMs: number, wallMs: number): Beginning | undefined {
+    const told = [...this.#told.values()];
+    const full = told.filter(({ empty }) => !empty);
+    // Not the empty ones and the others together: a second loss would go unnoticed.
+    const count = full.length > 0 ? full.length : told.length;
+    if (count < this.#needed) return undefined;
+    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
+    if (nowMs < this.#sinceMs + longestMs) return undefined;
+    const ballots = new Map<string, Ballot>();
+    for (const { terms } of told) {
+      for (const [name, term] of Object.entries(terms)) {
+        // Every lease that it may have acknowledged is over by now.
+        if (term > (ballots.get(name)?.term ?? -1)) ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
+      }
+    }
+    const isFresh = full.length === 0;
+    const floor = Math.max(0, ...told.map((each) => each.floor));
+    const clockFloor = Math.max(isFresh ? Math.floor(wallMs / 1_000) : 0, ...told.map((each) => each.clockFloor));
+    const elections = Object.fromEntries(ballots);
+    return { ballots: { floor, clockFloor, isFresh, elections }, writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1 };
+  }
+}
+
+/** How many of so many servers are a majority. */
+export function majorityOf(servers: number): number {
+  return Math.floor(servers / 2) + 1;
+}

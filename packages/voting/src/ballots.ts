@@ -1,0 +1,178 @@
+import type { Acknowledgement, Elect, Lead, Release, Sign, Vote } from "./messages.ts";
+
+/** What a voter keeps of one election, on its disk before it answers. */
+export interface Ballot {
+  readonly term: number;
+  /** The termId of the claim that has its one vote of that term; null where it has learnt of the term by a LEAD. */
+  readonly votedFor: string | null;
+  /** The lease that may stand: after a start nobody is voted for, for so long. */
+  readonly leaseDurationMs: number;
+}
+
+/** All that a voter keeps. */
+export interface KeptBallots {
+  /** An election that is not among these has this term: it was dropped, or is new. */
+  readonly floor: number;
+  /** Nobody is voted for below this. A first start has it of the clock; it keeps no LEAD out. */
+  readonly clockFloor: number;
+  /** Nothing was voted or heard since the clock gave that. */
+  readonly isFresh: boolean;
+  readonly elections: Readonly<Record<string, Ballot>>;
+}
+
+/** What a voter has heard since it was started. */
+interface Memory {
+  barredUntilMs: number;
+  holdUntilMs: number;
+  lead?:
+    | (Omit<Sign, "ageMs" | "holdMs"> & { readonly termId: string; readonly heardMs: number; readonly server: string })
+    | undefined;
+}
+
+/** So many elections that are over are kept in full; of the others one number is. */
+const KEPT_ELECTIONS = 1_000;
+
+/**
+ * The rules by which one server votes: a pure state machine. The caller gives the time, by a monotonic clock, and sees to it
+ * that what has changed is on the disk before anybody is answered.
+ */
+export class Ballots {
+  readonly #ballots: Map<string, Ballot>;
+  readonly #memories = new Map<string, Memory>();
+  readonly #startMs: number;
+  #floor: number;
+  readonly #clockFloor: number;
+  #isFresh: boolean;
+  /** Rises whenever something changes that has to be kept. */
+  version = 0;
+
+  constructor(kept: KeptBallots, nowMs: number) {
+    this.#isFresh = kept.isFresh;
+    this.#ballots = new Map(Object.entries(kept.elections));
+    this.#floor = kept.floor;
+    this.#clockFloor = kept.clockFloor;
+    this.#startMs = nowMs;
+  }
+
+  /** What has to be kept. */
+  get kept(): KeptBallots {
+    const elections = Object.fromEntries(this.#ballots);
+    return { floor: this.#floor, clockFloor: this.#clockFloor, isFresh: this.#isFresh, elections };
+  }
+
+  get longestLeaseMs(): number {
+    return Math.max(0, ...[...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs));
+  }
+
+  /** The term that it has voted in, or has learnt of. */
+  termOf(election: string): number {
+    return this.#ballots.get(election)?.term ?? this.#floor;
+  }
+
+  /** For how long nobody is voted for. */
+  waitMs(election: string, nowMs: number): number {
+    const { barredUntilMs, holdUntilMs } = this.#memory(election);
+    return Math.max(barredUntilMs - nowMs, holdUntilMs - nowMs, 0);
+  }
+
+  /** The server whose LEAD was heard last. */
+  lastLeader(election: string): string | undefined {
+    return this.#memories.get(election)?.lead?.server;
+  }
+
+  elect({ election, trial, term, termId, leaseDurationMs }: Elect, nowMs: number): Vote {
+    const present = this.termOf(election);
+    const isRepeated = !trial && term === present && this.#ballots.get(election)?.votedFor === termId;
+    const granted = isRepeated || (term > this.#votedTo(election) && this.waitMs(election, nowMs) <= 0);
+    if (granted && !trial && !isRepeated) this.#keep(election, { term, votedFor: termId, leaseDurationMs }, nowMs);
+    return this.vote(election, granted, nowMs);
+  }
+
+  vote(election: string, granted: boolean, nowMs: number): Vote {
+    const waitMs = this.waitMs(election, nowMs);
+    return { kind: "VOTE", granted, term: this.#votedTo(election), waitMs, sign: this.sign(election, nowMs) };
+  }
+
+  lead(
+    { election, term, termId, number, leaseDurationMs, candidateId, value }: Lead,
+    from: string,
+    nowMs: number,
+  ): Acknowledgement {
+    const present = this.termOf(election);
+    const memory = this.#memory(election);
+    const heard = memory.lead?.term === term ? memory.lead : undefined;
+    const refused = term < present || heard?.released === true || (heard !== undefined && heard.termId !== termId);
+    // Who has taken a newer one is barred for longer.
+    if (!refused && (heard?.number ?? 0) < number) {
+      this.#take(election, { term, leaseDurationMs }, nowMs);
+      memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
+      const released = false;
+      memory.lead = { term, termId, number, candidateId, value, leaseDurationMs, released, heardMs: nowMs, server: from };
+    }
+    return { kind: "LEAD", taken: !refused, term: this.termOf(election) };
+  }
+
+  /** Ends the bar of its own term, also after a start, and of no other; LEADs of that term that are under way bar nobody. */
+  release({ election, term, termId, number, leaseDurationMs, holdMs }: Release, from: string, nowMs: number): Acknowledgement {
+    if (term >= this.termOf(election)) {
+      const memory = this.#memory(election);
+      const heard = memory.lead?.term === term ? memory.lead : undefined;
+      this.#take(election, { term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }, nowMs);
+      if (!heard?.released) memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
+      memory.barredUntilMs = nowMs;
+      const { candidateId = "", heardMs = nowMs } = heard ?? {};
+      memory.lead = { term, termId, number, candidateId, leaseDurationMs, released: true, heardMs, server: from };
+    }
+    return { kind: "RELEASE", taken: true, term: this.termOf(election) };
+  }
+
+  sign(election: string, nowMs: number): Sign | undefined {
+    const memory = this.#memories.get(election);
+    if (!memory?.lead) return undefined;
+    const { term, number, candidateId, value, leaseDurationMs, heardMs, released } = memory.lead;
+    const holdMs = Math.max(memory.holdUntilMs - nowMs, 0);
+    return { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
+  }
+
+  /** Nobody is voted for up to this term. */
+  #votedTo(election: string): number {
+    return Math.max(this.termOf(election), this.#clockFloor);
+  }
+
+  /** A term that somebody else has been given: it is known, and a lease may stand. */
+  #take(election: string, { term, leaseDurationMs }: Pick<Ballot, "term" | "leaseDurationMs">, nowMs: number): void {
+    const before = this.#ballots.get(election);
+    // A longer lease of an earlier term may still stand.
+    const standingMs = before && this.waitMs(election, nowMs) > 0 ? before.leaseDurationMs : 0;
+    const isSame = before?.term === term;
+    const longestMs = Math.max(leaseDurationMs, standingMs, isSame ? before.leaseDurationMs : 0);
+    if (isSame && before.leaseDurationMs === longestMs) return;
+    this.#keep(election, { term, votedFor: isSame ? before.votedFor : null, leaseDurationMs: longestMs }, nowMs);
+  }
+
+  #keep(election: string, ballot: Ballot, nowMs: number): void {
+    // Set anew, so that the ones that were used last come last.
+    this.#memory(election);
+    this.#ballots.delete(election);
+    this.#ballots.set(election, ballot);
+    this.version += 1;
+    this.#isFresh = false;
+    for (const [name, { term }] of this.#ballots) {
+      if (this.#ballots.size <= KEPT_ELECTIONS) break;
+      if (name === election || this.waitMs(name, nowMs) > 0) continue;
+      this.#floor = Math.max(this.#floor, term);
+      this.#ballots.delete(name);
+      this.#memories.delete(name);
+    }
+  }
+
+  #memory(election: string): Memory {
+    const known = this.#memories.get(election);
+    if (known) return known;
+    // An election that an intact file lacks is new to it.
+    const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
+    const memory = { barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity };
+    this.#memories.set(election, memory);
+    return memory;
+  }
+}

@@ -1,0 +1,78 @@
+import { StoreError, TermRegressedError } from "@leasehold/core";
+import type { AcquireRequest } from "@leasehold/core/provider";
+import type { Answer, Elect, Vote } from "./messages.ts";
+import { poll, type PollResult } from "./poll.ts";
+import { Reign } from "./reign.ts";
+import type { Server } from "./server.ts";
+
+/** The longest that answers to a trial are held, so that voters have something to choose among. */
+const HOLD_MS = 50;
+
+/** A term that a majority has voted for and acknowledged; or the votes that were refused. */
+export type ClaimOutcome =
+  | { readonly won: true; readonly reign: Reign }
+  | { readonly won: false; readonly votes: ReadonlyMap<string, Vote> };
+
+/**
+ * One attempt to be elected, in three round trips: a trial, which changes nothing; ELECT, which has the own server's vote
+ * before anybody else hears of it; and the first LEAD. No vote is a lease.
+ *
+ * @throws {StoreError} where no majority answers.
+ */
+export async function claim(server: Server, request: AcquireRequest): Promise<ClaimOutcome> {
+  const { election, leaseDurationMs, timeoutMs, candidateId, value } = request;
+  const termId = server.clock.randomUuid();
+  const nowMs = server.clock.monotonicMs();
+  const { term: heardTerm = 0, number = 0 } = server.ballots.sign(election, nowMs) ?? {};
+  const elect = {
+    kind: "ELECT",
+    election,
+    termId,
+    leaseDurationMs,
+    heard: { term: heardTerm, number },
+    holdMs: Math.min(timeoutMs / 4, HOLD_MS),
+  } as const;
+  const asked: Elect = { ...elect, trial: true, term: Number.MAX_SAFE_INTEGER };
+  const trial = await poll(server, { request: asked, timeoutMs, isAnswer: isVote, isYes: isGranted });
+  if (trial.outcome === "no") return { won: false, votes: trial.answers };
+  if (trial.outcome === "open") throw unanswered(election, "a trial", trial, false);
+
+  const term = Math.max(request.minTerm ?? 1, ...[...trial.answers.values()].map((vote) => vote.term + 1));
+  const { aboveTerm = 0 } = request;
+  if (term <= aboveTerm) throw new TermRegressedError(election, term, aboveTerm);
+  const claimed: Elect = { ...elect, trial: false, term };
+  const own = await server.ask(server.name, claimed, timeoutMs);
+  if (!isVote(own) || !own.granted) return { won: false, votes: trial.answers };
+  const ballot = await poll(server, { request: claimed, timeoutMs, isAnswer: isVote, isYes: isGranted });
+  if (ballot.outcome === "no") return { won: false, votes: ballot.answers };
+  if (ballot.outcome === "open") throw unanswered(election, "ELECT", ballot, false);
+
+  await server.remember();
+  const reign = new Reign(server, { election, term, termId, candidateId, leaseDurationMs }, value);
+  const lead = await reign.lead(timeoutMs);
+  if (lead.outcome === "yes") return { won: true, reign };
+  // Whoever has taken it is barred for nothing.
+  void reign.release(0, timeoutMs);
+  if (lead.outcome === "no") return { won: false, votes: ballot.answers };
+  throw unanswered(election, "LEAD", lead, false);
+}
+
+/** The failure of a call that no majority has answered. */
+export function unanswered(
+  election: string,
+  operation: string,
+  { failures }: Pick<PollResult<Answer>, "failures">,
+  mayHaveBeenApplied: boolean,
+): StoreError {
+  const message = `No majority of the servers has answered ${operation} of '${election}' in time.`;
+  const details = { store: "voting", operation, election, mayHaveBeenApplied, cause: failures[0] };
+  return new StoreError("STORE_UNAVAILABLE", message, details);
+}
+
+export function isVote(answer: Answer): answer is Vote {
+  return answer.kind === "VOTE";
+}
+
+function isGranted({ granted }: Vote): boolean {
+  return granted;
+}

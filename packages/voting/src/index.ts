@@ -1,0 +1,1 @@
+export { VotingLeaseStore } from "./voting-lease-store.ts";

@@ -1,0 +1,49 @@
+import type { Ballot, KeptBallots } from "./ballots.ts";
+
+/** What a server keeps. */
+export interface Kept extends KeptBallots {
+  /** How often it has been written: the others remember the most that they have heard of, and so tell an older file. */
+  readonly writes: number;
+  /** The same number of each other server, the most that was heard of. */
+  readonly seen: Readonly<Record<string, number>>;
+}
+
+const SCHEMA = 1;
+
+export function textOf(kept: Kept): string {
+  return JSON.stringify({ schema: SCHEMA, ...kept });
+}
+
+/** What a file says, or `undefined` where that is not what was written: then it counts as lost. */
+export function keptOf(text: string | undefined): Kept | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const { schema, writes, floor, clockFloor, isFresh, elections, seen } = JSON.parse(text) as Kept & {
+      readonly schema: unknown;
+    };
+    const isWhole =
+      schema === SCHEMA &&
+      typeof isFresh === "boolean" &&
+      isCount(writes) &&
+      isCount(floor) &&
+      isCount(clockFloor) &&
+      isRecord(seen, isCount) &&
+      isRecord(elections, isBallot);
+    return isWhole ? { writes, floor, clockFloor, isFresh, elections, seen } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isBallot(value: unknown): boolean {
+  const { term, votedFor, leaseDurationMs } = (value ?? {}) as Partial<Ballot>;
+  return isCount(term) && (votedFor === null || typeof votedFor === "string") && Number.isFinite(leaseDurationMs);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isRecord(value: unknown, isIt: (entry: unknown) => boolean): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).every(isIt);
+}

@@ -1,0 +1,132 @@
+/** A claim: may this candidate have this term? A `trial` is the pre-vote, which changes nothing anywhere. */
+export interface Elect {
+  readonly kind: "ELECT";
+  readonly election: string;
+  readonly trial: boolean;
+  readonly term: number;
+  readonly termId: string;
+  readonly leaseDurationMs: number;
+  /** The latest LEAD that the claimant's own server has heard. */
+  readonly heard: Heard;
+  /** The longest that the answer to a trial may be held, in milliseconds. */
+  readonly holdMs: number;
+}
+
+/** The latest sign of a leader that a server has heard; zeros for none. */
+export interface Heard {
+  readonly term: number;
+  readonly number: number;
+}
+
+/** A leader's heartbeat. A voter that has taken it votes for nobody for the lease that it names. */
+export interface Lead {
+  readonly kind: "LEAD";
+  readonly election: string;
+  readonly term: number;
+  readonly termId: string;
+  /** Rises with each LEAD of a term: an older one extends nothing. */
+  readonly number: number;
+  readonly candidateId: string;
+  readonly value?: string | undefined;
+  readonly leaseDurationMs: number;
+}
+
+/** A leader's validity has ended: what its LEADs have barred is free, but for the hold. */
+export interface Release {
+  readonly kind: "RELEASE";
+  readonly election: string;
+  readonly term: number;
+  readonly termId: string;
+  /** That of its last LEAD. */
+  readonly number: number;
+  readonly leaseDurationMs: number;
+  readonly holdMs: number;
+}
+
+/** Who leads? */
+export interface Read {
+  readonly kind: "READ";
+  readonly election: string;
+}
+
+/** What has to be known to begin, or to begin again after a loss? */
+export interface Tell {
+  readonly kind: "TELL";
+}
+
+export type Request = Elect | Lead | Release | Read | Tell;
+
+/** The answer to ELECT. */
+export interface Vote {
+  readonly kind: "VOTE";
+  readonly granted: boolean;
+  /** The voter's term. */
+  readonly term: number;
+  /** For how long it will go on refusing, as far as it knows. */
+  readonly waitMs: number;
+  /** The leader that it has heard last. */
+  readonly sign?: Sign | undefined;
+}
+
+/** The answer to LEAD and to RELEASE. */
+export interface Acknowledgement {
+  readonly kind: "LEAD" | "RELEASE";
+  readonly taken: boolean;
+  readonly term: number;
+}
+
+/** The answer to READ. */
+export interface Sighted {
+  readonly kind: "READ";
+  readonly sign?: Sign | undefined;
+}
+
+/** The answer to TELL. */
+export interface Told {
+  readonly kind: "TELL";
+  /** It has nothing to tell: it has lost what it knew, or has just been made and has neither voted nor heard a LEAD. */
+  readonly empty: boolean;
+  readonly floor: number;
+  readonly clockFloor: number;
+  /** The term of each election that it keeps; every other one's is at most the floor. */
+  readonly terms: Readonly<Record<string, number>>;
+  /** The longest lease that it knows of. */
+  readonly longestLeaseMs: number;
+}
+
+/** It may not say anything: it has lost its disk, or does not know yet whether it has. */
+export interface Silent {
+  readonly kind: "SILENT";
+}
+
+export type Answer = Vote | Acknowledgement | Sighted | Told | Silent;
+
+/** The last leader that a server has heard. */
+export interface Sign {
+  readonly term: number;
+  readonly number: number;
+  readonly candidateId: string;
+  readonly value?: string | undefined;
+  readonly leaseDurationMs: number;
+  /** The time since its last LEAD arrived. */
+  readonly ageMs: number;
+  readonly released: boolean;
+  /** What is left of a hold. */
+  readonly holdMs: number;
+}
+
+/** What goes from one server to another, and back. */
+export interface Envelope<Content> {
+  /** The names of all servers, hashed: those whose lists differ do not work together. */
+  readonly cluster: string;
+  readonly from: string;
+  readonly to: string;
+  /** Random, one for each start of the sender. */
+  readonly start: string;
+  /** The receiver's start, as far as the sender knows it: a message for an earlier one is not carried out. */
+  readonly toStart: string | undefined;
+  /** How often the sender has written to its disk, and the most that it knows of the receiver. */
+  readonly writes: number;
+  readonly seen: number;
+  readonly content: Content;
+}

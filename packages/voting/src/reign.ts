@@ -1,0 +1,88 @@
+import { instantOf, type Instant } from "@leasehold/core/provider";
+import type { Acknowledgement, Answer, Lead } from "./messages.ts";
+import { poll, type PollResult } from "./poll.ts";
+import type { Server } from "./server.ts";
+
+/** What stays the same in the LEADs of one term. */
+export type Title = Omit<Lead, "kind" | "number" | "value">;
+
+/** So many LEADs are remembered by when they were sent: an answer to an older one would extend nothing any more. */
+const REMEMBERED = 32;
+
+/**
+ * One term that a majority has voted for: its LEADs, and since when the lease counts. That is the send of the latest LEAD
+ * that a majority has acknowledged: each server by the latest of its own acknowledgements.
+ */
+export class Reign {
+  readonly title: Title;
+  value: string | undefined;
+  /** Nothing is sent any more. */
+  isOver = false;
+  readonly #server: Server;
+  readonly #sent = new Map<number, Instant>();
+  /** The latest number that each server has acknowledged. */
+  readonly #taken = new Map<string, number>();
+  /** The servers whose term is above this one: they never acknowledge it again. */
+  readonly #lost = new Set<string>();
+  #number = 0;
+
+  constructor(server: Server, title: Title, value: string | undefined) {
+    this.#server = server;
+    this.title = title;
+    this.value = value;
+  }
+
+  /** The number of its last LEAD. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** No majority can acknowledge it any more. */
+  get isLost(): boolean {
+    return this.#server.everyone.length - this.#lost.size < this.#server.majority;
+  }
+
+  /** From before the send that the lease counts from; undefined before a majority has acknowledged any. */
+  get grantedAt(): Instant | undefined {
+    const numbers = [...this.#taken.values()].toSorted((one, other) => other - one);
+    const number = numbers[this.#server.majority - 1];
+    return number === undefined ? undefined : this.#sent.get(number);
+  }
+
+  /** Sends one LEAD to all, and waits for a majority, for all the time at most. */
+  async lead(timeoutMs: number): Promise<PollResult<Acknowledgement>> {
+    this.#number += 1;
+    const number = this.#number;
+    this.#sent.set(number, instantOf(this.#server.clock));
+    this.#sent.delete(number - REMEMBERED);
+    const { value } = this;
+    const request = { kind: "LEAD", ...this.title, number, ...(value === undefined ? {} : { value }) } as const;
+    return await poll(this.#server, {
+      request,
+      timeoutMs,
+      isAnswer: isLead,
+      isYes: ({ taken }) => taken,
+      onAnswer: (name, { taken, term }) => {
+        if (taken) this.#taken.set(name, Math.max(this.#taken.get(name) ?? 0, number));
+        else if (term > this.title.term) this.#lost.add(name);
+      },
+    });
+  }
+
+  /** Frees what its LEADs have barred. Its validity has ended. */
+  async release(holdMs: number, timeoutMs: number): Promise<PollResult<Acknowledgement>> {
+    this.isOver = true;
+    const { election, term, termId, leaseDurationMs } = this.title;
+    const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number: this.#number, holdMs } as const;
+    const isYes = (): boolean => true;
+    return await poll(this.#server, { request, timeoutMs, isAnswer: isRelease, isYes });
+  }
+}
+
+function isLead(answer: Answer): answer is Acknowledgement {
+  return answer.kind === "LEAD";
+}
+
+function isRelease(answer: Answer): answer is Acknowledgement {
+  return answer.kind === "RELEASE";
+}

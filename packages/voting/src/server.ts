@@ -1,0 +1,267 @@
+import type { Clock } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { Admission, majorityOf } from "./admission.ts";
+import { Ballots } from "./ballots.ts";
+import type { Disk } from "./disk.ts";
+import { keptOf, textOf } from "./memory-on-disk.ts";
+import type { Answer, Envelope, Request, Told } from "./messages.ts";
+import type { Transport } from "./transport.ts";
+import { Trials } from "./trials.ts";
+
+/** The wait before a server that does not take part yet asks the others once more, and how long each has to answer. */
+const ASK_AGAIN_MS = 250;
+const TELL_TIMEOUT_MS = 1_000;
+const NOTHING = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
+
+export interface ServerOptions {
+  readonly name: string;
+  /** All of them, in the order in which they are preferred. */
+  readonly names: readonly string[];
+  /** What the names of all servers come to; see `clusterOf`. */
+  readonly cluster: string;
+  readonly clock: Clock;
+  readonly disk: Disk;
+  readonly transport: Transport;
+}
+
+/** One server: votes by the rules of {@link Ballots}, once what it has to keep is on its disk, and asks the others. */
+export class Server {
+  readonly name: string;
+  readonly others: readonly string[];
+  readonly majority: number;
+  readonly clock: Clock;
+  readonly #options: ServerOptions;
+  readonly #start: string;
+  readonly #starts = new Map<string, string>();
+  /** How often each other one has written, the most that was heard of; and the most that each remembers of this one. */
+  readonly #seen = new Map<string, number>();
+  readonly #remembered = new Map<string, number>();
+  readonly #watchers = new Set<(election: string) => void>();
+  readonly #closed = new AbortController();
+  readonly #trials: Trials;
+  #ballots: Ballots;
+  #admission: Admission;
+  /** It was found that it may take part; see {@link Admission}. */
+  #takesPart = false;
+  /** Of what is on the disk or on its way there, and of what is certainly there. */
+  #writes = 0;
+  #written = 0;
+  #syncedVersion = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #isWriting = false;
+  #isBroken = false;
+
+  constructor(options: ServerOptions) {
+    const { name, names, clock } = options;
+    this.#options = options;
+    this.name = name;
+    this.others = names.filter((other) => other !== name);
+    this.majority = majorityOf(names.length);
+    this.clock = clock;
+    this.#start = clock.randomUuid();
+    this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
+    this.#admission = this.#admit(true);
+    this.#trials = new Trials(clock, names);
+  }
+
+  /** Reads the disk, and begins to listen. It takes part as soon as it may. */
+  async start(): Promise<void> {
+    const kept = keptOf(await this.#options.disk.read());
+    this.#ballots = new Ballots(kept ?? NOTHING, this.clock.monotonicMs());
+    this.#writes = kept?.writes ?? 0;
+    this.#written = this.#writes;
+    for (const [server, writes] of Object.entries(kept?.seen ?? {})) this.#seen.set(server, writes);
+    this.#admission = this.#admit(kept === undefined);
+    await this.#options.transport.listen((message) => this.receive(message));
+    void this.#join();
+  }
+
+  /** All servers, this one first. */
+  get everyone(): readonly string[] {
+    return [this.name, ...this.others];
+  }
+
+  get takesPart(): boolean {
+    return this.#takesPart && !this.#isBroken;
+  }
+
+  get ballots(): Ballots {
+    return this.#ballots;
+  }
+
+  /** Calls back whenever a LEAD or a RELEASE of some election has arrived. Returns what ends that. */
+  onSign(watcher: (election: string) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Asks one server, which may be this one. Rejects where there is no answer in time. */
+  async ask(to: string, request: Request, timeoutMs: number): Promise<Answer> {
+    if (to === this.name) return await this.#answer(request, this.name);
+    const answer = await this.#send(to, request, timeoutMs);
+    if (answer) return answer;
+    // It was started again meanwhile: now its present start is known.
+    const again = await this.#send(to, request, timeoutMs);
+    if (again) return again;
+    throw new Error(`${to} was started again and again.`);
+  }
+
+  /**
+   * Writes down what the others have told of their writes: whoever was elected by a server remembers that vote of it, also
+   * after a start.
+   */
+  async remember(): Promise<void> {
+    this.#ballots.version += 1;
+    await this.#synced();
+  }
+
+  /** What this server answers to another one; undefined where the message is not for it. */
+  async receive(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    const { cluster, from, to, start, toStart, content } = message;
+    if (cluster !== this.#options.cluster || to !== this.name || !this.others.includes(from)) return undefined;
+    this.#meet(message);
+    if (toStart !== undefined && toStart !== this.#start) return this.#envelope(from, start, { kind: "SILENT" });
+    // What does not say for which start it is may be from before it: it only learns of the present one.
+    if (toStart === undefined && content.kind !== "TELL") return this.#envelope(from, start, { kind: "SILENT" });
+    return this.#envelope(from, start, await this.#answer(content, from));
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#options.transport.close();
+    await this.#writing.catch(() => undefined);
+  }
+
+  /** Undefined: the message was for an earlier start of the receiver. */
+  async #send(to: string, content: Request, timeoutMs: number): Promise<Answer | undefined> {
+    const toStart = this.#starts.get(to);
+    const answer = await this.#options.transport.send(this.#envelope(to, toStart, content), timeoutMs);
+    if (answer.cluster !== this.#options.cluster || answer.from !== to || answer.to !== this.name) {
+      throw new Error(`The answer is not ${to}'s to ${this.name}.`);
+    }
+    if (answer.toStart !== this.#start) throw new Error("The answer is to an earlier start.");
+    this.#meet(answer);
+    return toStart === answer.start || content.kind === "TELL" ? answer.content : undefined;
+  }
+
+  #envelope<Content>(to: string, toStart: string | undefined, content: Content): Envelope<Content> {
+    const { cluster } = this.#options;
+    const seen = this.#seen.get(to) ?? 0;
+    return { cluster, from: this.name, to, start: this.#start, toStart, writes: this.#written, seen, content };
+  }
+
+  /** Takes in what every message tells of its sender, and of what that remembers of this one. */
+  #meet({ from, start, writes, seen }: Envelope<unknown>): void {
+    this.#starts.set(from, start);
+    this.#seen.set(from, Math.max(this.#seen.get(from) ?? 0, writes));
+    this.#remembered.set(from, Math.max(this.#remembered.get(from) ?? 0, seen));
+    if (seen > this.#writes && !this.#admission.forgot) this.#lose();
+  }
+
+  /** Its file was older than what it has answered by. */
+  #lose(): void {
+    this.#admission.loses(this.clock.monotonicMs());
+    const took = this.#takesPart;
+    this.#takesPart = false;
+    this.#writing = this.#writing.then(() => this.#options.disk.write("")).catch(() => void (this.#isBroken = true));
+    if (took) void this.#join();
+  }
+
+  async #answer(request: Request, from: string): Promise<Answer> {
+    if (request.kind === "TELL") return this.#told();
+    if (!this.takesPart) return { kind: "SILENT" };
+    const answer = await this.#judge(request, from);
+    await this.#synced();
+    return this.takesPart ? answer : { kind: "SILENT" };
+  }
+
+  async #judge(request: Exclude<Request, { kind: "TELL" }>, from: string): Promise<Answer> {
+    const nowMs = this.clock.monotonicMs();
+    const { election } = request;
+    if (request.kind === "READ") return { kind: "READ", sign: this.#ballots.sign(election, nowMs) };
+    if (request.kind === "ELECT") {
+      const vote = this.#ballots.elect(request, nowMs);
+      if (!request.trial || !vote.granted) return vote;
+      const isPreferred = await this.#trials.isPreferred(request, from, this.#ballots.lastLeader(election));
+      // It may have heard a leader meanwhile.
+      return isPreferred
+        ? this.#ballots.elect(request, this.clock.monotonicMs())
+        : this.#ballots.vote(election, false, this.clock.monotonicMs());
+    }
+    const answer =
+      request.kind === "LEAD" ? this.#ballots.lead(request, from, nowMs) : this.#ballots.release(request, from, nowMs);
+    if (request.kind === "LEAD" && answer.taken) this.#trials.leads(election);
+    for (const watcher of this.#watchers) watcher(election);
+    return answer;
+  }
+
+  #told(): Told {
+    const { longestLeaseMs, kept } = this.#ballots;
+    const { floor, clockFloor, isFresh, elections } = kept;
+    const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
+    return { kind: "TELL", empty: this.#admission.forgot || isFresh, floor, clockFloor, terms, longestLeaseMs };
+  }
+
+  /** Resolves once all that this server has decided is on its disk. After a failure it is silent for good. */
+  async #synced(): Promise<void> {
+    const { version } = this.#ballots;
+    while (!this.#isBroken && !this.#admission.forgot && this.#syncedVersion < version) {
+      this.#writing = this.#isWriting ? this.#writing : this.#write();
+      await this.#writing;
+    }
+  }
+
+  async #write(): Promise<void> {
+    this.#isWriting = true;
+    const { version } = this.#ballots;
+    this.#writes += 1;
+    const writes = this.#writes;
+    try {
+      await this.#options.disk.write(textOf({ writes, seen: Object.fromEntries(this.#seen), ...this.#ballots.kept }));
+      this.#syncedVersion = version;
+      this.#written = writes;
+    } catch {
+      this.#isBroken = true;
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  /** Asks the others until it may take part. */
+  async #join(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted && !this.#takesPart) {
+      await Promise.all(this.others.map((other) => this.#beTold(other)));
+      if (await this.#mayTakePart()) return;
+      await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+
+  #admit(forgot: boolean): Admission {
+    return new Admission({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot });
+  }
+
+  async #beTold(other: string): Promise<void> {
+    try {
+      const answer = await this.#send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
+      if (answer?.kind === "TELL") this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0);
+    } catch {
+      // It is asked again.
+    }
+  }
+
+  async #mayTakePart(): Promise<boolean> {
+    const nowMs = this.clock.monotonicMs();
+    if (this.#admission.isIntact(this.#ballots.longestLeaseMs, nowMs)) this.#takesPart = true;
+    const beginning = this.#admission.forgot ? this.#admission.beginning(nowMs, this.clock.wallMs()) : undefined;
+    if (beginning) {
+      this.#ballots = new Ballots(beginning.ballots, nowMs);
+      this.#ballots.version = this.#syncedVersion + 1;
+      this.#writes = beginning.writes;
+      this.#admission = this.#admit(false);
+      await this.#synced();
+      this.#takesPart = true;
+    }
+    return this.#takesPart;
+  }
+}

@@ -1,0 +1,229 @@
+import {
+  UnsupportedError,
+  type BreakOutcome,
+  type CheckOptions,
+  type CheckReport,
+  type Clock,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+  type ReadOptions,
+  type TransferOutcome,
+} from "@leasehold/core";
+import {
+  checkName,
+  checkValue,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  timedCheck,
+  type AcquireOutcome,
+  type AcquireRequest,
+  type Lease,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+  type RenewOutcome,
+  type RequestLimits,
+  type WatchOptions,
+} from "@leasehold/core/provider";
+import { claim, isVote, unanswered } from "./claim.ts";
+import type { Answer, Sighted } from "./messages.ts";
+import { poll } from "./poll.ts";
+import type { Reign } from "./reign.ts";
+import type { Server } from "./server.ts";
+import { Sightings } from "./sightings.ts";
+
+const NAME = "voting";
+/** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
+const MAX_VALUE_BYTES = 4_096;
+const LONGEST_LEASE_MS = 3_600_000;
+const NOTHING = { term: 0, number: 0 };
+
+/** A lease store whose service is the servers themselves: each listens, votes, and may compete in any number of elections. */
+export class VotingLeaseStore implements LeaseStore {
+  readonly name: string = NAME;
+  readonly capabilities: LeaseStoreCapabilities = {
+    expiry: "native",
+    watch: "push",
+    minLeaseMs: 100,
+    maxLeaseMs: LONGEST_LEASE_MS,
+    leaseGranularityMs: 1,
+    maxValueBytes: MAX_VALUE_BYTES,
+    fence: "none",
+    transfer: undefined,
+    storeClock: undefined,
+  };
+  readonly clock: Clock;
+  readonly #server: Server;
+  readonly #sightings: Sightings;
+  readonly #reigns = new WeakMap<Lease, Reign>();
+  readonly #claiming = new Set<string>();
+  /** Until when a majority refuses, as its votes have said. */
+  readonly #refusedUntilMs = new Map<string, number>();
+
+  constructor(server: Server) {
+    this.#server = server;
+    this.clock = server.clock;
+    this.#sightings = new Sightings(server.clock);
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
+    const { election, candidateId, value, leaseDurationMs } = request;
+    checkName("election", election);
+    checkName("candidateId", candidateId);
+    if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
+    if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
+    // Two claims of one server would take each other's votes.
+    if (this.#claiming.has(election)) return { acquired: false, current: this.#seen(election) };
+    this.#claiming.add(election);
+    // The others of this process learn of its own LEAD once the winner has heard of its win.
+    const ended = (): unknown => this.clock.setTimer(() => this.#claiming.delete(election), 0);
+    const outcome = await claim(this.#server, request).finally(ended);
+    if (!outcome.won) {
+      const waits: number[] = [];
+      for (const { sign, granted, waitMs } of outcome.votes.values()) {
+        this.#sightings.see(election, sign);
+        if (!granted) waits.push(waitMs);
+      }
+      this.#refused(election, waits);
+      return { acquired: false, current: this.#seen(election) };
+    }
+    const { reign } = outcome;
+    const { term, termId } = reign.title;
+    const grantedAt = reign.grantedAt;
+    if (!grantedAt) throw new Error("A claim that was won has no grant.");
+    this.#refusedUntilMs.delete(election);
+    const lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
+    this.#reigns.set(lease, reign);
+    return { acquired: true, lease };
+  }
+
+  async renew(lease: Lease, { timeoutMs }: RequestLimits): Promise<RenewOutcome> {
+    const reign = this.#reigns.get(lease);
+    if (!reign || reign.isOver) return taken(`this store does not hold term ${lease.term}`);
+    const before = reign.grantedAt;
+    const result = await reign.lead(timeoutMs);
+    if (reign.isLost) return taken("a majority of the servers has voted for a later term");
+    const { grantedAt } = reign;
+    const extends_ = grantedAt !== undefined && grantedAt !== before;
+    if (result.outcome === "yes" || extends_) return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}) };
+    throw unanswered(lease.election, "LEAD", result, true);
+  }
+
+  async publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome> {
+    checkValue(value, MAX_VALUE_BYTES);
+    const reign = this.#reigns.get(lease);
+    if (reign) reign.value = value;
+    return await this.renew(lease, limits);
+  }
+
+  async release(lease: Lease, { timeoutMs, holdMs = 0 }: ReleaseOptions): Promise<ReleaseOutcome> {
+    const reign = this.#reigns.get(lease);
+    if (!reign) return "not-held";
+    const isLost = reign.isLost;
+    const result = await reign.release(holdMs, timeoutMs);
+    if (isLost) return "not-held";
+    if (result.outcome === "yes") return "released";
+    throw unanswered(lease.election, "RELEASE", result, true);
+  }
+
+  forget(lease: Lease): void {
+    const reign = this.#reigns.get(lease);
+    if (reign) reign.isOver = true;
+  }
+
+  /** By the own server while its leader's lease lasts; else by a majority of them. */
+  async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
+    checkName("election", election);
+    options.signal?.throwIfAborted();
+    const local = this.#seen(election);
+    if (local?.state === "held" && this.#server.takesPart) return local;
+    const timeoutMs = options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
+    const request = { kind: "READ", election } as const;
+    const result = await poll(this.#server, { request, timeoutMs, isAnswer: isSighted, isYes: () => true });
+    options.signal?.throwIfAborted();
+    if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
+    for (const { sign } of result.answers.values()) this.#sightings.see(election, sign);
+    return this.#seen(election);
+  }
+
+  nextLookMs(election: string, retryPeriodMs: number): number {
+    const nowMs = this.clock.monotonicMs();
+    const ownMs = this.#server.ballots.waitMs(election, nowMs);
+    // By the own server it may be over while others still refuse.
+    if (ownMs > 0) return ownMs;
+    const refusedMs = (this.#refusedUntilMs.get(election) ?? 0) - nowMs;
+    return refusedMs > 0 ? Math.min(refusedMs, retryPeriodMs) : retryPeriodMs;
+  }
+
+  async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
+    let changed = Promise.withResolvers<void>();
+    const wake = (): void => changed.resolve();
+    const stop = this.#server.onSign((which) => which === election && wake());
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      while (!signal.aborted) {
+        const snapshot = this.#seen(election);
+        if (snapshot) yield snapshot;
+        await changed.promise;
+        changed = Promise.withResolvers();
+      }
+    } finally {
+      stop();
+      signal.removeEventListener("abort", wake);
+    }
+  }
+
+  async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
+    checkName("election", election);
+    // Nobody votes for a term of zero.
+    const vain = {
+      kind: "ELECT",
+      election,
+      trial: false,
+      term: 0,
+      termId: "",
+      leaseDurationMs: 0,
+      heard: NOTHING,
+      holdMs: 0,
+    } as const;
+    const probe = async (): Promise<void> => {
+      const result = await poll(this.#server, { request: vain, timeoutMs, isAnswer: isVote, isYes: () => true });
+      if (result.outcome !== "yes") throw unanswered(election, "ELECT", result, false);
+    };
+    return await timedCheck(this.clock, () => this.read(election, { timeoutMs, signal }), probe);
+  }
+
+  break(): Promise<BreakOutcome> {
+    return Promise.reject(new UnsupportedError(`${NAME} cannot break a lease: let its leader resign, or stop it.`));
+  }
+
+  transfer(): Promise<TransferOutcome> {
+    return Promise.reject(new UnsupportedError(`${NAME} cannot hand over to a candidate of choice: let its leader resign.`));
+  }
+
+  /** Ends this server's part: it does not listen or vote any more. */
+  async close(): Promise<void> {
+    await this.#server.close();
+  }
+
+  #seen(election: string): LeaseSnapshot | undefined {
+    if (!this.#claiming.has(election)) {
+      this.#sightings.see(election, this.#server.ballots.sign(election, this.clock.monotonicMs()));
+    }
+    return this.#sightings.snapshot(election);
+  }
+
+  /** Nobody can be elected before a majority grants: by the end of so many of the waits. */
+  #refused(election: string, waits: readonly number[]): void {
+    const needed = this.#server.majority - (this.#server.everyone.length - waits.length);
+    const waitMs = waits.toSorted((one, other) => one - other)[Math.max(needed, 1) - 1] ?? 0;
+    this.#refusedUntilMs.set(election, this.clock.monotonicMs() + waitMs);
+  }
+}
+
+function taken(explanation: string): RenewOutcome {
+  return { held: false, reason: "taken", barredUntilExpiry: false, explanation };
+}
+
+function isSighted(answer: Answer): answer is Sighted {
+  return answer.kind === "READ";
+}

@@ -1,0 +1,153 @@
+/** The rules by which one server votes. */
+import { describe, expect, test } from "vitest";
+import { Ballots, type KeptBallots } from "../src/ballots.ts";
+import type { Elect, Lead, Release } from "../src/messages.ts";
+
+const LEASE = 1_000;
+const EMPTY: KeptBallots = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
+const elect = (term: number, termId: string, trial = false): Elect => ({
+  kind: "ELECT",
+  election: "e",
+  trial,
+  term,
+  termId,
+  leaseDurationMs: LEASE,
+  heard: { term: 0, number: 0 },
+  holdMs: 0,
+});
+const lead = (term: number, number: number, leaseDurationMs = LEASE): Lead => ({
+  kind: "LEAD",
+  election: "e",
+  term,
+  termId: `t${term}`,
+  number,
+  candidateId: "c",
+  leaseDurationMs,
+});
+const release = (term: number, number: number, holdMs = 0): Release => ({
+  kind: "RELEASE",
+  election: "e",
+  term,
+  termId: `t${term}`,
+  number,
+  leaseDurationMs: LEASE,
+  holdMs,
+});
+/** The same voter, started again from what it has kept. */
+const again = (ballots: Ballots, nowMs: number): Ballots => new Ballots(structuredClone(ballots.kept), nowMs);
+
+describe("one vote a term", () => {
+  test("is for one claim, also after a start, and is repeated to that one", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
+    expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
+    expect(ballots.elect(elect(1, "y"), 0).granted).toBe(false);
+
+    const restarted = again(ballots, 10);
+    expect(restarted.elect(elect(1, "y"), 5_000).granted).toBe(false);
+    expect(restarted.elect(elect(1, "x"), 5_000).granted).toBe(true);
+    expect(restarted.elect(elect(2, "y"), 5_000).granted).toBe(true);
+  });
+
+  test("is kept before it is told, and a trial changes nothing", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    expect(ballots.elect(elect(9, "x", true), 0).granted).toBe(true);
+    expect(ballots.version).toBe(0);
+    expect(ballots.termOf("e")).toBe(0);
+    ballots.elect(elect(1, "x"), 0);
+    expect(ballots.version).toBe(1);
+  });
+
+  test("is no lease: it bars nobody from a later term", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.elect(elect(1, "x"), 0);
+    expect(ballots.elect(elect(2, "y"), 0).granted).toBe(true);
+  });
+});
+
+describe("a LEAD", () => {
+  test("bars others for its lease, and tells them for how long", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    expect(ballots.lead(lead(1, 1), "a", 100).taken).toBe(true);
+    expect(ballots.elect(elect(2, "y"), 500)).toMatchObject({ granted: false, waitMs: 600, term: 1 });
+    expect(ballots.elect(elect(2, "y", true), 1_099).granted).toBe(false);
+    expect(ballots.elect(elect(2, "y"), 1_100).granted).toBe(true);
+  });
+
+  test("of an older number extends nothing; one of a lower term is refused, one of a higher taken", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(2, 2), "a", 0);
+    ballots.lead(lead(2, 1), "a", 900);
+    expect(ballots.waitMs("e", 900)).toBe(100);
+    expect(ballots.lead(lead(1, 9), "b", 900)).toMatchObject({ taken: false, term: 2 });
+    expect(ballots.lead(lead(3, 1), "b", 900)).toMatchObject({ taken: true, term: 3 });
+    expect(ballots.lead(lead(2, 3), "a", 900).taken).toBe(false);
+  });
+
+  test("bars also after a start, for the lease that was kept with its first acknowledgement", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(4, 1), "a", 0);
+    expect(ballots.version).toBe(1);
+    ballots.lead(lead(4, 2), "a", 300);
+    expect(ballots.version).toBe(1);
+    const restarted = again(ballots, 400);
+    expect(restarted.elect(elect(5, "y"), 1_399).granted).toBe(false);
+    expect(restarted.elect(elect(5, "y"), 1_400).granted).toBe(true);
+    expect(restarted.lead(lead(3, 9), "b", 1_400).taken).toBe(false);
+  });
+
+  test("of a longer lease that may still stand is not forgotten for a shorter one", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(1, 1, 5_000), "a", 0);
+    ballots.lead(lead(2, 1), "b", 10);
+    expect(again(ballots, 20).waitMs("e", 20)).toBe(5_000);
+  });
+
+  test("of an election that an intact file lacks is new: nobody waits", () => {
+    const ballots = new Ballots({ ...EMPTY, elections: { other: { term: 3, votedFor: null, leaseDurationMs: 9_000 } } }, 0);
+    expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
+  });
+});
+
+describe("a RELEASE", () => {
+  test("lifts the bar of its own term, and LEADs under way bar nobody", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(1, 1), "a", 0);
+    ballots.release(release(1, 2), "a", 10);
+    expect(ballots.lead(lead(1, 2), "a", 20).taken).toBe(false);
+    expect(ballots.elect(elect(2, "y"), 20).granted).toBe(true);
+  });
+
+  test("does not lift that of a later one", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(2, 1), "b", 0);
+    ballots.release(release(1, 5), "a", 10);
+    expect(ballots.waitMs("e", 10)).toBe(990);
+  });
+
+  test("bars for its hold, once, also after a start", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(1, 1), "a", 0);
+    ballots.release(release(1, 1, 3_000), "a", 10);
+    ballots.release(release(1, 1, 3_000), "a", 900);
+    expect(ballots.waitMs("e", 1_000)).toBe(2_010);
+    expect(again(ballots, 1_000).waitMs("e", 1_000)).toBe(3_000);
+  });
+});
+
+test("what the clock has given bars votes up to it, and no LEAD", () => {
+  const ballots = new Ballots({ ...EMPTY, clockFloor: 100, isFresh: true }, 0);
+  expect(ballots.elect(elect(100, "x"), 0)).toMatchObject({ granted: false, term: 100 });
+  expect(ballots.lead(lead(7, 1), "a", 0).taken).toBe(true);
+  expect(ballots.kept.isFresh).toBe(false);
+});
+
+test("of elections that are over, more than a thousand are one number", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  for (let index = 1; index <= 1_200; index += 1) ballots.elect({ ...elect(index, "x"), election: `e${index}` }, index);
+  const { elections, floor } = ballots.kept;
+  expect(Object.keys(elections).length).toBe(1_000);
+  expect(floor).toBe(200);
+  expect(ballots.elect({ ...elect(200, "y"), election: "e7" }, 2_000).granted).toBe(false);
+  expect(ballots.elect({ ...elect(201, "y"), election: "e7" }, 2_000).granted).toBe(true);
+});

@@ -1,0 +1,73 @@
+import { VirtualClock } from "@leasehold/core/testing";
+import { Server, type Answer, type Disk, type Envelope, type Request, type Transport } from "@leasehold/voting/simulation";
+
+/** Servers in virtual time, whose messages take a millisecond each way, and whose disks are there. */
+export class Cluster {
+  readonly clock: VirtualClock = new VirtualClock(7);
+  readonly names: readonly string[];
+  readonly servers = new Map<string, Server>();
+  readonly disks = new Map<string, string | undefined>();
+  /** The disks that fail, and the servers that cannot be reached. */
+  readonly broken = new Set<string>();
+  readonly away = new Set<string>();
+  /** Everything that was sent from one server to another. */
+  readonly sent: Envelope<Request>[] = [];
+  readonly #receivers = new Map<string, (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>>();
+
+  constructor(count = 3) {
+    this.names = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index));
+  }
+
+  /** Starts all of them, and waits until they take part. */
+  async start(): Promise<void> {
+    for (const name of this.names) this.startOne(name);
+    await this.clock.advance(1_000);
+  }
+
+  startOne(name: string): Server {
+    const { clock, names } = this;
+    const disk: Disk = {
+      read: () => Promise.resolve(this.disks.get(name)),
+      write: (text) => {
+        if (this.broken.has(name)) return Promise.reject(new Error("no space left"));
+        this.disks.set(name, text);
+        return Promise.resolve();
+      },
+    };
+    const transport: Transport = {
+      send: (message, timeoutMs) => this.#carry(message, timeoutMs),
+      listen: (receive) => {
+        this.#receivers.set(name, receive);
+        return Promise.resolve();
+      },
+      close: () => Promise.resolve(void this.#receivers.delete(name)),
+    };
+    const server = new Server({ name, names, cluster: "tested", clock, disk, transport });
+    this.servers.set(name, server);
+    void server.start();
+    return server;
+  }
+
+  server(name: string): Server {
+    const server = this.servers.get(name);
+    if (!server) throw new Error(`There is no server ${name}.`);
+    return server;
+  }
+
+  /** Delivers a message, perhaps not for the first time. */
+  async deliver(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    return await this.#receivers.get(message.to)?.(message);
+  }
+
+  async #carry(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+    const { to, from } = message;
+    this.sent.push(message);
+    return await new Promise((resolve, reject) => {
+      this.clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
+      if (this.away.has(to) || this.away.has(from)) return;
+      this.clock.setTimer(() => {
+        void this.deliver(message).then((answer) => answer && this.clock.setTimer(() => resolve(answer), 1));
+      }, 1);
+    });
+  }
+}

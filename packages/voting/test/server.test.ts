@@ -1,0 +1,158 @@
+/** Servers that start, stop, lose their disks and meet one another. */
+import { expect, test } from "vitest";
+import { StoreError } from "@leasehold/core";
+import { VotingLeaseStore } from "@leasehold/voting/simulation";
+import { Admission } from "../src/admission.ts";
+import type { Told } from "../src/messages.ts";
+import { Cluster } from "./cluster.ts";
+
+const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
+
+test("a first start takes all of three, and the clock gives the first term", async () => {
+  const cluster = new Cluster();
+  cluster.startOne("a");
+  cluster.startOne("b");
+  await cluster.clock.advance(60_000);
+  expect(cluster.server("a").takesPart).toBe(false);
+
+  cluster.startOne("c");
+  await cluster.clock.advance(1_000);
+  expect([...cluster.servers.values()].every(({ takesPart }) => takesPart)).toBe(true);
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
+  expect(outcome).toMatchObject({ acquired: true, lease: { term: expect.any(Number) } });
+  expect(outcome.acquired && outcome.lease.term).toBeGreaterThan(Date.UTC(2026, 0, 1) / 1_000);
+});
+
+test("an election takes two messages for each other server and round trip", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const before = cluster.sent.length;
+  const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
+  expect(outcome.acquired).toBe(true);
+  // A trial, ELECT and LEAD to each of the others; each has one answer.
+  expect(cluster.sent.length - before).toBe(6);
+});
+
+test("a leader counts from the send that a majority has acknowledged, and steps aside for a later term", async () => {
+  const cluster = new Cluster(5);
+  await cluster.start();
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
+  if (!outcome.acquired) expect.fail("It was not elected.");
+  cluster.away.add("d").add("e");
+  const sentMs = cluster.clock.monotonicMs();
+  const renewed = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+  expect(renewed).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+
+  // Its own and one more are none.
+  cluster.away.add("c");
+  await expect(cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }))).rejects.toThrow(StoreError);
+
+  cluster.away.clear();
+  cluster.away.add("a");
+  await cluster.clock.advance(3_100);
+  const successor = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
+  expect(successor.acquired && successor.lease.term).toBe(outcome.lease.term + 1);
+  cluster.away.clear();
+  const late = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+  expect(late).toMatchObject({ held: false, reason: "taken" });
+});
+
+test("a server that was cut off deposes nobody when it returns", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
+  if (!outcome.acquired) expect.fail("It was not elected.");
+  cluster.away.add("c");
+  for (let round = 0; round < 6; round += 1) {
+    await cluster.clock.advance(1_000);
+    await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+    await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST))).rejects.toThrow(StoreError);
+  }
+  cluster.away.clear();
+  const refused = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST));
+  expect(refused).toMatchObject({ acquired: false, current: { state: "held", holder: "c", term: outcome.lease.term } });
+  expect(await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }))).toMatchObject({ held: true });
+  expect(cluster.server("c").ballots.termOf("e")).toBe(outcome.lease.term);
+});
+
+test("after a failed sync a server is silent until it is started again", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  cluster.broken.add("a");
+  await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST))).resolves.toMatchObject({
+    acquired: false,
+  });
+  cluster.broken.clear();
+  expect(cluster.server("a").takesPart).toBe(false);
+  const other = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
+  expect(other.acquired).toBe(true);
+});
+
+test("messages from before a start are not carried out after it", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
+  expect(outcome.acquired).toBe(true);
+  const captured = cluster.sent.filter(({ to, content }) => to === "b" && content.kind !== "TELL");
+  expect(captured.map(({ content }) => content.kind)).toEqual(["ELECT", "ELECT", "LEAD"]);
+  await cluster.server("b").close();
+  cluster.startOne("b");
+  await cluster.clock.advance(1_000);
+  for (const message of captured) {
+    expect((await cluster.deliver(message))?.content).toEqual({ kind: "SILENT" });
+  }
+  expect(await cluster.deliver({ ...captured[0]!, cluster: "another" })).toBeUndefined();
+  expect(await cluster.deliver({ ...captured[0]!, from: "stranger" })).toBeUndefined();
+});
+
+test.each([
+  ["is gone", undefined],
+  ["is torn", (text: string) => text.slice(0, -1)],
+  ["is an older one", "older"],
+] as const)(
+  "a server whose file %s takes no part until the others have told it, and the longest lease is over",
+  async (_, loss) => {
+    const cluster = new Cluster();
+    await cluster.start();
+    const older = cluster.disks.get("b");
+    const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
+    if (!outcome.acquired) expect.fail("It was not elected.");
+    await cluster.server("b").close();
+    const text = cluster.disks.get("b") ?? "";
+    cluster.disks.set("b", loss === "older" ? older : typeof loss === "function" ? loss(text) : undefined);
+    cluster.startOne("b");
+    await cluster.clock.advance(2_900);
+    expect(cluster.server("b").takesPart).toBe(false);
+    cluster.away.add("c");
+    await cluster.clock.advance(200);
+    cluster.away.clear();
+    await cluster.clock.advance(1_000);
+    expect(cluster.server("b").takesPart).toBe(true);
+    expect(cluster.server("b").ballots.termOf("e")).toBe(outcome.lease.term);
+  },
+);
+
+const told = (empty: boolean): Told => ({ kind: "TELL", empty, floor: 5, clockFloor: 0, terms: { e: 7 }, longestLeaseMs: 100 });
+
+test("one other server gives no floor, nor do empty ones beside full ones, nor the others before the longest lease is over", () => {
+  const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
+  admission.hears("b", told(false), 3);
+  expect(admission.beginning(1_000, 0)).toBeUndefined();
+  admission.hears("c", told(true), 0);
+  expect(admission.beginning(1_000, 0)).toBeUndefined();
+  admission.hears("c", told(false), 9);
+  expect(admission.beginning(99, 0)).toBeUndefined();
+  expect(admission.beginning(100, 0)).toMatchObject({ writes: 10, ballots: { floor: 5, elections: { e: { term: 7 } } } });
+});
+
+test("an even number of servers, and one alone, elect as well", async () => {
+  for (const count of [1, 2, 4]) {
+    const cluster = new Cluster(count);
+    await cluster.start();
+    const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
+    expect(outcome.acquired).toBe(true);
+  }
+});

@@ -1,0 +1,96 @@
+import type { Mutant } from "./mutant.ts";
+
+const BALLOTS = "packages/voting/src/ballots.ts";
+const SERVER = "packages/voting/src/server.ts";
+const REIGN = "packages/voting/src/reign.ts";
+
+const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
+  {
+    name: "votes-while-barred",
+    bug: "a voter votes for another one while it is barred by a LEAD",
+    within: 100,
+    patches: [
+      {
+        file: BALLOTS,
+        find: "(term > this.#votedTo(election) && this.waitMs(election, nowMs) <= 0)",
+        replace: "term > this.#votedTo(election)",
+      },
+    ],
+  },
+  {
+    name: "no-wait-after-a-start",
+    bug: "a voter that was started again votes at once",
+    within: 300,
+    patches: [
+      {
+        file: BALLOTS,
+        find: "{ barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity }",
+        replace: "{ barredUntilMs: this.#startMs + 0 * leaseDurationMs, holdUntilMs: -Infinity }",
+      },
+    ],
+  },
+  {
+    name: "lead-is-not-kept",
+    bug: "a voter does not keep the term and the lease of a LEAD that it acknowledges",
+    within: 600,
+    patches: [{ file: BALLOTS, find: "      this.#take(election, { term, leaseDurationMs }, nowMs);\n", replace: "" }],
+  },
+  {
+    name: "empty-is-new",
+    bug: "a voter whose file is gone takes part like one that is new",
+    within: 400,
+    patches: [
+      {
+        file: SERVER,
+        find: "this.#admission = this.#admit(kept === undefined);",
+        replace: "this.#admission = this.#admit(false);",
+      },
+    ],
+  },
+  {
+    name: "acknowledges-without-a-disk",
+    bug: "a voter whose file is gone acknowledges LEADs",
+    within: 300,
+    patches: [
+      {
+        file: SERVER,
+        find: 'if (!this.takesPart) return { kind: "SILENT" };',
+        replace: 'if (!this.takesPart && request.kind !== "LEAD") return { kind: "SILENT" };',
+      },
+      {
+        file: SERVER,
+        find: "return this.takesPart ? answer :",
+        replace: 'return this.takesPart || request.kind === "LEAD" ? answer :',
+      },
+    ],
+  },
+  {
+    name: "takes-lower-terms",
+    bug: "a voter acknowledges LEADs below its term",
+    within: 300,
+    patches: [
+      { file: BALLOTS, find: "const refused = term < present ||", replace: "const refused = term < present - 1_000_000 ||" },
+    ],
+  },
+  {
+    name: "releases-any-term",
+    bug: "a RELEASE ends the bar of a later term",
+    within: 300,
+    patches: [{ file: BALLOTS, find: "    if (term >= this.termOf(election)) {", replace: "    if (term > 0) {" }],
+  },
+  {
+    name: "counts-from-the-acknowledgement",
+    bug: "a leader counts its lease from the acknowledgements, not from before the send",
+    within: 100,
+    patches: [
+      {
+        file: REIGN,
+        find: "return number === undefined ? undefined : this.#sent.get(number);",
+        replace: "return number === undefined ? undefined : instantOf(this.#server.clock);",
+      },
+    ],
+  },
+];
+
+/** Bugs of servers that vote. What takes thousands of runs to show is left to the model and to the tests of the package. */
+export const VOTING_MUTANTS: readonly Mutant[] = BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] }));
