@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { isLeaseholdError } from "@leasehold/core";
 import { discreet, wasNeverSent } from "@leasehold/core/provider";
 import type { EtcdTls } from "./options.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type Json,
 } from "./transport.ts";
 
+const OK = 200;
 /** gRPC's UNAVAILABLE: the member has no leader, or is about to stop. */
 const UNAVAILABLE = 14;
 
@@ -44,21 +46,21 @@ export class HttpTransport implements EtcdTransport {
   async *watch(requests: readonly Json[], options: CallOptions): AsyncGenerator<Json, void, undefined> {
     // A member that has lost the cluster would let the watch stand still: with this header it ends it.
     const headers = { "Grpc-Metadata-hasleader": "true" };
-    const response = await this.#send(
-      options,
-      async (endpoint) => await this.#post(endpoint, "/v3/watch", requests, options, headers),
-    );
-    const status = response.statusCode ?? 0;
-    if (status !== 200) throw refusalOf(await textOf(response), status);
+    const { response, endpoint } = await this.#send(options, async (to) => {
+      const answer = await this.#post(to, "/v3/watch", requests, options, headers);
+      if (answer.statusCode !== OK) throw refusalOf(await textOf(answer), answer.statusCode ?? 0);
+      return { response: answer, endpoint: to };
+    });
     try {
       for await (const line of linesOf(response)) {
-        const message = parsed(line, status);
-        if (message["result"] === undefined) throw failureInStream(message, status);
+        const message = parsed(line, OK);
+        if (message["result"] === undefined) throw failureInStream(message, OK);
         yield message["result"] as Json;
       }
     } catch (error) {
-      this.#leave(options.endpoint);
-      throw options.signal.aborted ? options.signal.reason : failureOf(error);
+      if (options.signal.aborted) throw options.signal.reason;
+      this.#leave(endpoint);
+      throw failureOf(error);
     }
   }
 
@@ -70,7 +72,7 @@ export class HttpTransport implements EtcdTransport {
         return await send(endpoint);
       } catch (error) {
         const failure = failureOf(error);
-        if (signal.aborted || failure.grpcCode === undefined || failure.grpcCode === UNAVAILABLE) this.#leave(endpoint.origin);
+        if (isUnwell(failure, signal)) this.#leave(endpoint);
         if (signal.aborted) throw signal.reason;
         const mayTryNext = only === undefined && tries < this.#endpoints.length && wasNeverSent(failure.socketCode);
         if (!mayTryNext) throw failure;
@@ -84,9 +86,8 @@ export class HttpTransport implements EtcdTransport {
   }
 
   /** Goes on with the next endpoint, unless another request has done so already. */
-  #leave(origin: string | undefined): void {
-    const current = this.#endpoints[this.#current]?.origin;
-    if (origin === undefined || origin === current) this.#current = (this.#current + 1) % this.#endpoints.length;
+  #leave(endpoint: URL | undefined): void {
+    if (endpoint === this.#endpoints[this.#current]) this.#current = (this.#current + 1) % this.#endpoints.length;
   }
 
   async #post(
@@ -119,7 +120,7 @@ export class HttpTransport implements EtcdTransport {
 
 /** @throws {EtcdFailure} for a refusal, and for what is no answer of etcd's. */
 function parsed(text: string, status: number): Json {
-  if (status !== 200) throw refusalOf(text, status);
+  if (status !== OK) throw refusalOf(text, status);
   const [line = ""] = text.split("\n", 1);
   const body = jsonOf(line);
   if (body) return body;
@@ -132,6 +133,12 @@ function refusalOf(text: string, status: number): EtcdFailure {
   const said = [message, error].find((one): one is string => typeof one === "string");
   if (typeof code === "number" && said !== undefined) return new EtcdFailure(discreet(said), { status, grpcCode: code });
   return new EtcdFailure(`HTTP ${status}: the answer does not come from etcd's gateway`, { status });
+}
+
+/** Reports whether another endpoint may do better: this one has not answered in time, or not as etcd does, or has no leader. */
+function isUnwell({ grpcCode }: EtcdFailure, { aborted, reason }: AbortSignal): boolean {
+  if (aborted) return isLeaseholdError(reason, "STORE_TIMEOUT");
+  return grpcCode === undefined || grpcCode === UNAVAILABLE;
 }
 
 function failureOf(error: unknown): EtcdFailure {

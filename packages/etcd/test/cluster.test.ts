@@ -57,6 +57,30 @@ describe("a cluster that has gone back", () => {
     }
   });
 
+  it("gives a term that is just above the highest seen", async () => {
+    for (const wish of [{ aboveTerm: 7 }, { minTerm: 8 }, {}]) {
+      const transport = scripted((index, path) => {
+        if (path === "/v3/lease/grant") return { ...header(7), ID: "1", TTL: "5" };
+        return index === 0 ? header(7) : { ...header(8), succeeded: true };
+      });
+      const outcome = await new EtcdLeaseStore({ transport }).acquire({ ...REQUEST, ...wish });
+      expect(outcome).toMatchObject({ acquired: true, lease: { term: 8 } });
+    }
+  });
+
+  it("is not asked for by a keep-alive, which any member may answer from what it knows", async () => {
+    const transport = scripted((index, path) => {
+      if (path === "/v3/lease/grant") return { ...header(7), ID: "1", TTL: "5" };
+      if (path === "/v3/lease/keepalive") return { result: { ...header(3), ID: "1", TTL: "5" } };
+      return index === 0 ? header(7) : { ...header(8), succeeded: true };
+    });
+    const store = new EtcdLeaseStore({ transport });
+    const outcome = await store.acquire(REQUEST);
+    if (!outcome.acquired) throw new Error("it has not acquired");
+    // Of its key the last reply says nothing: it has got as far as that.
+    expect(await store.renew(outcome.lease, LIMITS)).toMatchObject({ held: false, reason: "missing" });
+  });
+
   it("gives no term that a number cannot hold", async () => {
     const transport = scripted(() => ({ header: { cluster_id: "1", revision: "9007199254740993", raft_term: "2" } }));
     await expect(new EtcdLeaseStore({ transport }).read("e")).rejects.toThrow(/must be a whole number/);

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { EtcdLeaseStore } from "@leasehold/etcd";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { header } from "./scripted.ts";
 
 const UNUSED = "http://127.0.0.1:1";
@@ -58,6 +58,33 @@ describe("the way to etcd over HTTP", () => {
       expect(await store.read("e")).toBeUndefined();
       expect(asked.splice(0)).toEqual([name, "good"]);
     }
+  });
+
+  it("leaves an endpoint whose watch has broken, and not one whose watch was given up", async () => {
+    const asked: string[] = [];
+    const watches = new Set<string>();
+    const named = async (name: string): Promise<string> =>
+      await serve((request, response) => {
+        asked.push(name);
+        if (request.url !== "/v3/watch") return void response.end(VACANT);
+        response.write(`${JSON.stringify({ result: { ...header(7), created: true } })}\n`);
+        if (watches.has(name))
+          response.write(`${JSON.stringify({ error: { grpc_code: 14, message: "etcdserver: no leader" } })}\n`);
+        watches.add(name);
+      });
+    const store = new EtcdLeaseStore({ endpoints: [await named("one"), await named("other")] });
+    const stopping = new AbortController();
+    const given = store.watch("e", { signal: stopping.signal })[Symbol.asyncIterator]();
+    await given.next();
+    const next = given.next();
+    await vi.waitFor(() => expect(asked).toEqual(["one", "one"]));
+    stopping.abort(new Error("enough"));
+    await expect(next).rejects.toThrow("enough");
+    const broken = store.watch("e", { signal: new AbortController().signal })[Symbol.asyncIterator]();
+    await broken.next();
+    await expect(broken.next()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await store.read("e");
+    expect(asked).toEqual(["one", "one", "one", "one", "other"]);
   });
 
   it("stays with an endpoint that refuses: the others would, too", async () => {

@@ -113,13 +113,18 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     const election = randomUUID();
     const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
     const { store, wire } = wiredStore(etcd.url);
+    let watches = 0;
     wire.onWatch = async function* deaf(messages) {
+      watches += 1;
       for await (const message of messages) if (message["events"] === undefined) yield message;
     };
     const b = new Queued(store, asking({ election, candidateId: "b" }));
     await a.next();
     const lease = await a.acquire();
     await b.next();
+    // It reads at its rhythm, and watches on.
+    await b.next();
+    expect(watches).toBe(1);
     await a.store.release(lease, LIMITS);
     await b.until(({ state }) => state === "vacant");
     await b.acquire();
