@@ -2,8 +2,12 @@ import type { Clock, Timer } from "@leasehold/core";
 import type { EtcdRequests } from "./requests.ts";
 import { bytes } from "./wire.ts";
 
-/** A watch that breaks sooner than so long after it was begun is not begun anew before. */
+/**
+ * A watch that breaks sooner than so long after it was begun is not begun anew before; where it breaks again and again, as at a proxy
+ * that lets no watch through, the time grows to the longest. Each time costs a reading as well.
+ */
 const AGAIN_MS = 1_000;
+const AGAIN_MAX_MS = 60_000;
 
 /**
  * Waits for the end of one of a few keys: of a candidate's own, and of the one before it. What it tells is an aim, never a proof:
@@ -19,6 +23,7 @@ export class PlaceWatch {
   #isWoken = false;
   #wake: (() => void) | undefined;
   #again: Timer | undefined;
+  #againMs = AGAIN_MS;
 
   constructor(clock: Clock, requests: EtcdRequests, election: string) {
     this.#clock = clock;
@@ -78,6 +83,9 @@ export class PlaceWatch {
     }
     if (signal.aborted) return;
     this.#isBroken = true;
-    this.#again = this.#clock.setTimer(() => this.wake(), begunMs + AGAIN_MS - this.#clock.monotonicMs());
+    const lastedMs = this.#clock.monotonicMs() - begunMs;
+    if (lastedMs >= AGAIN_MAX_MS) this.#againMs = AGAIN_MS;
+    this.#again = this.#clock.setTimer(() => this.wake(), this.#againMs - lastedMs);
+    this.#againMs = Math.min(2 * this.#againMs, AGAIN_MAX_MS);
   }
 }

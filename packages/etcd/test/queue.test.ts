@@ -5,6 +5,8 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { etcdctl, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EtcdLeaseStore, type Json } from "@leasehold/etcd";
+import { header, scripted } from "./scripted.ts";
 import { loseReply, wiredStore } from "./wire.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
@@ -152,6 +154,37 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     expect(await turn).toMatchObject({ state: "vacant" });
     expect(watches).toBe(2);
     for (const place of [a, b]) await place.stop();
+  });
+
+  it("is not read every second where nothing lets a watch through", async () => {
+    const clock = new VirtualClock();
+    let watches = 0;
+    const own = { key: "", lease: "" };
+    const kv = (key: string, revision: number, lease: string): Json => ({
+      kvs: [{ key: Buffer.from(key).toString("base64"), create_revision: String(revision), lease }],
+    });
+    const transport = scripted((index, path) => {
+      const { body } = transport.requests[index]!;
+      if (path === "/v3/lease/grant") {
+        own.lease = String(body["ID"]);
+        own.key = `e/${BigInt(own.lease).toString(16)}`;
+      }
+      const ranges = [kv(own.key, 9, own.lease), {}, kv("e/1f", 8, "31"), kv("e/1f", 8, "31"), {}, {}];
+      const responses = ranges.map((range) => ({ response_range: range }));
+      return path === "/v3/kv/txn" ? { ...header(9), succeeded: true, responses } : { ...header(9), TTL: "180" };
+    });
+    transport.watch = async function* refused() {
+      watches += 1;
+      yield await Promise.resolve({ canceled: true });
+    };
+    const store = new EtcdLeaseStore({ transport, clock });
+    const queued = new Queued(store, asking({ election: "e", leaseDurationMs: 180_000, renewIntervalMs: NEVER_MS }));
+    const reading = queued.until(() => false);
+    await clock.advance(3_600_000);
+    // One at each reading of its rhythm, and a few more at first.
+    expect(watches).toBeLessThan(70);
+    await queued.stop();
+    await reading;
   });
 
   it("is kept without being asked, and nothing goes on once it was left", async () => {
