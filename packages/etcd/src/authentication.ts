@@ -13,11 +13,27 @@ export interface EtcdUser {
  */
 export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTransport {
   let known: string | undefined;
+  let asking: Promise<string> | undefined;
 
-  async function freshToken(options: CallOptions): Promise<string> {
+  async function ask(options: CallOptions): Promise<string> {
     const { body } = await transport.call("/v3/auth/authenticate", { ...user }, options);
     known = String(body["token"]);
     return known;
+  }
+
+  /** Asks once for all who need one: etcd takes a tenth of a second for each password. Who comes later asks if that came to nothing. */
+  async function freshToken(options: CallOptions): Promise<string> {
+    while (asking) {
+      const token = await asking.catch(() => undefined);
+      options.signal.throwIfAborted();
+      if (token !== undefined) return token;
+    }
+    asking = ask(options);
+    try {
+      return await asking;
+    } finally {
+      asking = undefined;
+    }
   }
 
   async function call(path: EtcdPath, body: Json, options: CallOptions): Promise<EtcdReply> {

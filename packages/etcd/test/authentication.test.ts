@@ -57,6 +57,19 @@ describe("a user with a password", () => {
     expect(tokens).toEqual(["token 0", "token 2"]);
   });
 
+  it("asks once for all who need a token at one time, and again where that has failed", async () => {
+    let tokens = 0;
+    const transport = scripted((_, path) => {
+      if (path !== "/v3/auth/authenticate") return header(1);
+      if ((tokens += 1) === 1) throw new EtcdFailure("socket hang up", { status: 0, socketCode: "ECONNRESET" });
+      return { ...header(1), token: "token" };
+    });
+    const one = store(transport);
+    const reads = await Promise.allSettled(Array.from({ length: 20 }, async (_, n) => await one.read(`e${n}`)));
+    expect(reads.filter(({ status }) => status === "rejected")).toHaveLength(1);
+    expect(tokens).toBe(2);
+  });
+
   it("asks no more than once where tokens are refused all the same", async () => {
     const transport = scripted((_, path) => {
       if (path === "/v3/auth/authenticate") return { ...header(1), token: "token" };
