@@ -45,7 +45,10 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
 
 /** Words of etcd's that say more than its status: api/v3rpc/rpctypes/error.go. */
 const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
-  [/authentication failed|user name is empty|invalid auth token|revision of auth store is old/, "STORE_UNAUTHENTICATED"],
+  [
+    /authentication failed|authentication is not enabled|user name is empty|invalid auth token|revision of auth store is old/,
+    "STORE_UNAUTHENTICATED",
+  ],
   [/database space exceeded/, "STORE_REJECTED"],
   // Of a lease that has run out meanwhile.
   [/lease not found/, "STORE_CONFLICT"],
@@ -113,6 +116,8 @@ function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code:
     return " etcd 3.4 or later has its JSON gateway there, unless --enable-grpc-gateway=false.";
   if (grpcCode === undefined && status === 400) return " Is it a member of https: rather than http:?";
   if (/user name is empty/.test(message)) return " etcd's authentication is on: give user and password.";
+  if (/authentication is not enabled/.test(message))
+    return " Leave user and password out, or turn etcd's authentication on: 'etcdctl auth enable'.";
   if (/database space exceeded/.test(message))
     return " Compact and defragment the members, then disarm the alarm: see etcd's guide to maintenance.";
   return ADVICE[code] ?? "";

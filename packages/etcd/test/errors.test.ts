@@ -58,6 +58,13 @@ const FAILURES: readonly Failing[] = [
     code: "STORE_UNAUTHENTICATED",
     mayHaveBeenApplied: false,
   },
+  {
+    words: "etcdserver: authentication is not enabled",
+    facts: etcdSays(9, 400),
+    code: "STORE_UNAUTHENTICATED",
+    mayHaveBeenApplied: false,
+    advice: /Leave user and password out/,
+  },
   { words: "etcdserver: requested lease not found", facts: etcdSays(5, 404), code: "STORE_CONFLICT", mayHaveBeenApplied: false },
   { words: "etcdserver: request is too large", facts: etcdSays(3, 400), code: "STORE_REJECTED", mayHaveBeenApplied: false },
   { words: "Method Not Allowed", facts: etcdSays(12, 501), code: "STORE_REJECTED", mayHaveBeenApplied: false },
