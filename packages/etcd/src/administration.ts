@@ -6,7 +6,7 @@ import type { StoreParts } from "./parts.ts";
 import type { Note } from "./schema.ts";
 import { namesOf, type Head } from "./sighting.ts";
 import type { Json } from "./transport.ts";
-import { createdAt, deleting, putting } from "./wire.ts";
+import { createdAt, deleting, onLease, putting } from "./wire.ts";
 
 type Break = Extract<Order, { kind: "break" }>;
 
@@ -37,7 +37,8 @@ async function standingOf(parts: StoreParts, election: string, limits: OrderLimi
  */
 async function carryOut(parts: StoreParts, election: string, head: Head, order: Break, limits: OrderLimits): Promise<boolean> {
   const keys = parts.keysOf(election);
-  const compare = [createdAt(keys.candidate(head.hex), head.term)];
+  // A hold has moved the key to another lease: a note on the first would replace the hold's, and go before the key does.
+  const compare = [createdAt(keys.candidate(head.hex), head.term), onLease(keys.candidate(head.hex), head.leaseNumber)];
   const success = endsAtOnce(head, order) ? ending(keys, head, order) : [noting(election, keys, head, order)];
   return (await parts.requests.write("break", election, { compare, success }, limits)).succeeded;
 }

@@ -151,6 +151,34 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     }
   });
 
+  it("stays fenced by its hold where a break, which found it leading, arrives between the release and the end of its lease", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const admin = wiredStore(etcd.url);
+    const lease = await win(store);
+    const released = Promise.withResolvers<void>();
+    const broken = Promise.withResolvers<void>();
+    wire.onCall = async (path, _body, send) => {
+      if (path === "/v3/lease/revoke") {
+        released.resolve();
+        await broken.promise;
+      }
+      return await send();
+    };
+    let release: Promise<unknown> | undefined;
+    admin.wire.onCall = async (_path, body, send) => {
+      const isBreaking = (body["compare"] as readonly Json[] | undefined)?.length;
+      if (!isBreaking || release) return await send();
+      release = store.release(lease, { ...LIMITS, holdMs: 60_000 });
+      await released.promise;
+      return await send().finally(broken.resolve);
+    };
+    // What is left to break is the hold.
+    expect(await admin.store.break(lease.election, { reason: "stop" })).toEqual({ broken: true, term: lease.term });
+    expect(await release).toBe("released");
+    expect(await transact(wire, { compare: store.fence(lease), success: [] })).toBe(false);
+    expect(await store.read(lease.election)).toMatchObject({ state: "vacant", term: lease.term });
+  });
+
   it("is not in the way where the reply to its acquisition was lost", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const election = randomUUID();
