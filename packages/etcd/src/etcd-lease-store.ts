@@ -148,6 +148,7 @@ export class EtcdLeaseStore implements LeaseStore {
     checkName("election", election);
     const { reader, keysOf } = this.#parts;
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    reader.knows(election, options.knownTerm);
     return await reader.snapshot(await reader.read(keysOf(election), election, limits), limits);
   }
 

@@ -63,6 +63,13 @@ export class ElectionReader {
     this.saw({ election, revision: term, head: { hex, term, leaseNumber, value: "", info, note: undefined } });
   }
 
+  /** Remembers a term that the caller has seen: who lives longer than this memory must not find that terms have gone back. */
+  knows(election: string, term = 0): void {
+    const memory = this.#memories.get(election);
+    if (term > (memory?.term ?? 0))
+      this.#memories.set(election, { leaseDurationMs: undefined, isVacant: false, ...memory, term });
+  }
+
   /** Returns the highest term that this process has seen; 0 if it has seen none. */
   lastTerm(election: string): number {
     return this.#memories.get(election)?.term ?? 0;

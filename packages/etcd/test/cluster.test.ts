@@ -1,4 +1,5 @@
-import { TermRegressedError } from "@leasehold/core";
+import { Elector, TermRegressedError } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
 import { EtcdLeaseStore, type Json } from "@leasehold/etcd";
 import { describe, expect, it } from "vitest";
 import { header, scripted } from "./scripted.ts";
@@ -47,6 +48,18 @@ describe("a cluster that has gone back", () => {
     expect(await first).toBeUndefined();
     // The grant tells of an older revision than all of them.
     expect(await store.acquire(REQUEST)).toMatchObject({ acquired: false });
+  });
+
+  it("is not one that a candidate remembers longer than the store: it leads again, hours and other elections later", async () => {
+    const clock = new VirtualClock();
+    const transport = scripted((index) => ({ ...header(index + 1), succeeded: true, TTL: "15" }));
+    const store = new EtcdLeaseStore({ transport, clock });
+    const elector = (election: string): Elector => new Elector({ store, election, clock, logger: false });
+    const nightly = elector("nightly");
+    await nightly.tryRun(() => undefined);
+    await clock.advance(24 * 3_600_000);
+    for (const other of ["a", "b", "c"]) await elector(other).tryRun(() => undefined);
+    expect(await nightly.tryRun(() => undefined)).toMatchObject({ elected: true });
   });
 
   it("gives no term that is not above the highest seen, and writes nothing", async () => {

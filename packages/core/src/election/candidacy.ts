@@ -43,7 +43,7 @@ export class Candidacy {
     const { store, election, timing, wishes } = this.#options;
     // Only a term seen before this look was asked for must show in it: looks overtake one another.
     const highest = this.#highestSeen();
-    const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry };
+    const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry, knownTerm: highest };
     const snapshot = this.learn(await this.#ask("read", () => store.read(election, reading), signal));
     const term = snapshot?.term ?? 0;
     if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);

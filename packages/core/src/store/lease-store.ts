@@ -205,6 +205,8 @@ export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly expiry?: Expiry | undefined;
+  /** The highest term that the caller has seen: for a store whose service keeps none of an election that nobody leads. */
+  readonly knownTerm?: number | undefined;
 }
 
 export interface CheckOptions {
