@@ -111,7 +111,8 @@ function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure):
 }
 
 function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code: StoreErrorCode): string {
-  if (socketCode !== undefined && NO_TLS.test(socketCode)) return " Is it a member of http: rather than https:?";
+  if (socketCode !== undefined && (NO_TLS.test(socketCode) || /before secure TLS/.test(message)))
+    return " Is it a member of http: rather than https:?";
   if (grpcCode === undefined && status === 404)
     return " etcd 3.4 or later has its JSON gateway there, unless --enable-grpc-gateway=false.";
   if (grpcCode === undefined && status === 400) return " Is it a member of https: rather than http:?";

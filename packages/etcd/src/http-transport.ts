@@ -16,6 +16,9 @@ import {
 const OK = 200;
 /** gRPC's UNAVAILABLE: the member has no leader, or is about to stop. */
 const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
+const NAMED_CLIENT =
+  "where authentication is on, etcd's gateway takes no client's certificate that has a common name: give this client one without";
 
 /**
  * etcd's JSON gateway, over `node:http` and `node:https`. A request goes to the endpoint that has answered last. Where no connection
@@ -27,6 +30,7 @@ export class HttpTransport implements EtcdTransport {
   readonly #endpoints: readonly URL[];
   readonly #agent: HttpAgent;
   #current = 0;
+  #hasAnswered = false;
 
   /** @param endpoints URLs, all of `http:` or all of `https:`. */
   constructor(endpoints: readonly URL[], tls: EtcdTls | undefined) {
@@ -74,6 +78,9 @@ export class HttpTransport implements EtcdTransport {
         const failure = failureOf(error);
         if (isUnwell(failure, signal)) this.#leave(endpoint);
         if (signal.aborted) throw signal.reason;
+        // As a server does that waits for TLS.
+        const isHungUp = failure.socketCode === "ECONNRESET" && endpoint.protocol === "http:" && !this.#hasAnswered;
+        if (isHungUp) failure.message += ". Is it a member of https: rather than http:?";
         const mayTryNext = only === undefined && tries < this.#endpoints.length && wasNeverSent(failure.socketCode);
         if (!mayTryNext) throw failure;
       }
@@ -111,7 +118,10 @@ export class HttpTransport implements EtcdTransport {
           ...(token === undefined ? {} : { Authorization: token }),
         },
       });
-      request.on("response", resolve);
+      request.on("response", (response) => {
+        this.#hasAnswered = true;
+        resolve(response);
+      });
       request.on("error", reject);
       request.end(content);
     });
@@ -132,6 +142,8 @@ function refusalOf(text: string, status: number): EtcdFailure {
   const { code, message, error } = jsonOf(text) ?? {};
   const said = [message, error].find((one): one is string => typeof one === "string");
   if (typeof code === "number" && said !== undefined) return new EtcdFailure(discreet(said), { status, grpcCode: code });
+  // The one refusal that is plain text: embed/serve.go.
+  if (text.startsWith("CommonName of client")) return new EtcdFailure(NAMED_CLIENT, { status, grpcCode: UNAUTHENTICATED });
   return new EtcdFailure(`HTTP ${status}: the answer does not come from etcd's gateway`, { status });
 }
 

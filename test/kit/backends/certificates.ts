@@ -10,8 +10,10 @@ export interface Certificates {
   readonly ca: string;
   /** A server's on 127.0.0.1, which it may show as a client too, as etcd's gateway does. */
   readonly server: KeyPair;
-  /** A client's, whose common name is `client`. */
+  /** A client's, which has no common name: etcd's gateway takes no other where authentication is on. */
   readonly client: KeyPair;
+  /** One of a client with a common name. */
+  readonly named: KeyPair;
 }
 
 export interface KeyPair {
@@ -28,21 +30,22 @@ export async function opensslMissing(): Promise<string | undefined> {
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const ca = keyPair(folder, "ca");
   await openssl("req", "-x509", "-days", "2", ...newKey(ca), "-out", ca.cert, "-subj", "/CN=tests");
-  const signed = async (name: string, extensions: string): Promise<KeyPair> => {
+  const signed = async (name: string, subject: string, extensions: string): Promise<KeyPair> => {
     const pair = keyPair(folder, name);
     const request = join(folder, `${name}.csr`);
     const settings = join(folder, `${name}.ext`);
     await writeFile(settings, extensions);
-    await openssl("req", ...newKey(pair), "-out", request, "-subj", `/CN=${name}`);
+    await openssl("req", ...newKey(pair), "-out", request, "-subj", subject);
     const authority = ["-CA", ca.cert, "-CAkey", ca.key, "-set_serial", `0x${Buffer.from(name).toString("hex")}`];
     await openssl("x509", "-req", "-days", "2", "-in", request, ...authority, "-extfile", settings, "-out", pair.cert);
     return pair;
   };
-  const [server, client] = await Promise.all([
-    signed("server", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n"),
-    signed("client", "extendedKeyUsage=clientAuth\n"),
+  const [server, client, named] = await Promise.all([
+    signed("server", "/O=tests", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n"),
+    signed("client", "/O=tests", "extendedKeyUsage=clientAuth\n"),
+    signed("named", "/CN=client", "extendedKeyUsage=clientAuth\n"),
   ]);
-  return { ca: ca.cert, server, client };
+  return { ca: ca.cert, server, client, named };
 }
 
 function keyPair(folder: string, name: string): KeyPair {

@@ -67,13 +67,18 @@ export async function etcdctl(etcd: Etcd, args: readonly string[], as?: EtcdUser
   return (await promisify(execFile)("etcdctl", [...etcd.ctlFlags, ...user, ...args], { env })).stdout;
 }
 
-/** From now on everybody needs a password. `user` may read and write the keys that begin with one of `prefixes`, and no others. */
-export async function enableAuth(etcd: Etcd, { user, password }: EtcdUser, prefixes: readonly string[]): Promise<void> {
+/** From now on everybody needs a password. `user` may do that with the keys that begin with one of `prefixes`, and no others. */
+export async function enableAuth(
+  etcd: Etcd,
+  { user, password }: EtcdUser,
+  prefixes: readonly string[],
+  permission: "read" | "readwrite" = "readwrite",
+): Promise<void> {
   await etcdctl(etcd, ["user", "add", `${ROOT.user}:${ROOT.password}`]);
   await etcdctl(etcd, ["user", "grant-role", ROOT.user, "root"]);
   await etcdctl(etcd, ["role", "add", "elections"]);
   for (const prefix of prefixes) {
-    await etcdctl(etcd, ["role", "grant-permission", "elections", "--prefix=true", "readwrite", prefix]);
+    await etcdctl(etcd, ["role", "grant-permission", "elections", "--prefix=true", permission, prefix]);
   }
   await etcdctl(etcd, ["user", "add", `${user}:${password}`]);
   await etcdctl(etcd, ["user", "grant-role", user, "elections"]);
