@@ -15,7 +15,9 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   ...["recipes", "timing", "options"].map((name) => `docs/${name}.md`),
-  ...["core", "azure-blob", "cli", "functions", "opentelemetry", "schedulers"].map((name) => `packages/${name}/README.md`),
+  ...["core", "azure-blob", "cli", "etcd", "functions", "opentelemetry", "schedulers"].map(
+    (name) => `packages/${name}/README.md`,
+  ),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
 ];
 

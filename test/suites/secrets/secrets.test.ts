@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { AnonymousCredential, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -10,6 +11,7 @@ import { Firestore } from "@google-cloud/firestore";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -30,7 +32,7 @@ let closedPort: number;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasehold-secrets-"));
-  echo = createServer(refuse);
+  echo = createServer((request, response) => void refuse(request, response));
   echoUrl = `http://127.0.0.1:${await listening(echo)}`;
   const closed = createServer();
   closedPort = await listening(closed);
@@ -48,17 +50,18 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse): void {
-  const all = `${request.url} ${Object.entries(request.headers)
-    .map(([name, value]) => `${name}: ${String(value)}`)
-    .join("; ")}`;
+async function refuse(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${String(value)}`);
+  const all = `${request.url} ${headers.join("; ")} ${await textOf(request)}`;
+  const isEtcd = request.url?.startsWith("/v3/") === true;
   const isDynamoDB = request.headers["x-amz-target"] !== undefined;
   response.writeHead(403, {
-    "Content-Type": isDynamoDB ? "application/x-amz-json-1.0" : "application/xml",
+    "Content-Type": isDynamoDB ? "application/x-amz-json-1.0" : isEtcd ? "application/json" : "application/xml",
     "x-amzn-RequestId": "A1",
     "x-ms-request-id": "A1",
     "x-ms-error-code": "AuthenticationFailed",
   });
+  if (isEtcd) return void response.end(JSON.stringify({ code: 16, message: `Not valid: ${all}`, error: `Not valid: ${all}` }));
   response.end(
     isDynamoDB
       ? JSON.stringify({ __type: "com.amazon.coral.service#IncompleteSignatureException", message: `Not valid: ${all}` })
@@ -130,6 +133,13 @@ const BAD: Readonly<Record<string, Bad>> = {
       }),
       tableName: "leases",
     }),
+  "etcd: a password that is refused": () => new EtcdLeaseStore({ endpoints: echoUrl, user: "worker", password: SECRET }),
+  "etcd: a password in the URL": () => new EtcdLeaseStore({ endpoints: `http://worker:${PLAIN}@127.0.0.1:2379` }),
+  "etcd: a password that ends the host": () => new EtcdLeaseStore({ endpoints: `http://worker:${SECRET}@127.0.0.1:2379` }),
+  "etcd: a key that is none": () =>
+    new EtcdLeaseStore({ endpoints: "https://127.0.0.1:2379", tls: { cert: "a certificate", key: SECRET } }),
+  "etcd: nobody listens": () =>
+    new EtcdLeaseStore({ endpoints: `http://127.0.0.1:${closedPort}`, user: "worker", password: SECRET }),
   "firestore: a key that is none": () =>
     firestore({ projectId: "acme", credentials: { client_email: "a@acme.example", private_key: SECRET } }),
   "firestore: a key file that is none": () => firestore({ projectId: "acme", keyFilename: join(folder, "key.json") }),

@@ -2,11 +2,22 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
+import { etcdMissing } from "@leasehold/test-kit/backends/etcd";
 import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
-import { ACCOUNT, allowReading, CLOSED, MISTAKES, readableContainer, UNKNOWN, WRONG_KEY, type Services } from "./mistakes.ts";
+import {
+  ACCOUNT,
+  allowReading,
+  CLOSED,
+  MISTAKES,
+  READER,
+  readableContainer,
+  UNKNOWN,
+  WRONG_KEY,
+  type Services,
+} from "./mistakes.ts";
 import { startServices } from "./services.ts";
 import { steady } from "./steady.ts";
 
@@ -68,6 +79,16 @@ const MADE: Readonly<Record<string, Readonly<Record<string, Mistake>>>> = {
     "nobody listens": () => documents(CLOSED),
     "the host is unknown": () => documents(`${UNKNOWN}:443`),
   },
+  etcd: {
+    "the password is wrong": ({ etcd }) => members("etcd", `reader:wrong@${new URL(etcd).host}`),
+    "no user is given": ({ etcd }) => members("etcd", new URL(etcd).host),
+    "it may read and not write": ({ etcd }) => members("etcd", `${READER.user}:${READER.password}@${new URL(etcd).host}`),
+    "the URL says https, and etcd speaks http": ({ etcd }) =>
+      members("etcds", `${READER.user}:${READER.password}@${new URL(etcd).host}`),
+    "another service is there": ({ azurite }) => members("etcd", new URL(azurite).host),
+    "nobody listens": () => members("etcd", CLOSED),
+    "the host is unknown": () => members("etcd", UNKNOWN),
+  },
   MySQL: servers("mysql"),
   PostgreSQL: servers("postgres"),
   SQLite: {
@@ -86,6 +107,10 @@ function blobs(settings: string): Made {
 
 function documents(host: string): Made {
   return { store: `firestore://acme/leasehold?endpoint=http://${host}` };
+}
+
+function members(scheme: "etcd" | "etcds", authority: string): Made {
+  return { store: `${scheme}://${authority}` };
 }
 
 function servers(kind: "mysql" | "postgres"): Readonly<Record<string, Mistake>> {
@@ -108,7 +133,7 @@ function servers(kind: "mysql" | "postgres"): Readonly<Record<string, Mistake>> 
 const CASES = Object.entries(MADE).flatMap(([title, made]) =>
   Object.entries(made).map(([mistake, make]) => [title, mistake, make] as const),
 );
-const missing = (await isMissing(mariaDbMissing())) || (await isMissing(postgresMissing()));
+const missing = (await isMissing(etcdMissing())) || (await isMissing(mariaDbMissing())) || (await isMissing(postgresMissing()));
 
 describe.skipIf(missing)("leasehold doctor", () => {
   let services: Awaited<ReturnType<typeof startServices>>;

@@ -12,6 +12,7 @@ import {
   type LogAttributes,
   type Logger,
 } from "@leasehold/core";
+import { etcdMissing } from "@leasehold/test-kit/backends/etcd";
 import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
@@ -32,7 +33,7 @@ them. A test makes these mistakes, and this page. Azurite and dynalite stand for
 words: of a wrong key Azure itself says AuthenticationFailed, which is STORE_UNAUTHENTICATED.
 `;
 
-const missing = (await isMissing(mariaDbMissing())) || (await isMissing(postgresMissing()));
+const missing = (await isMissing(etcdMissing())) || (await isMissing(mariaDbMissing())) || (await isMissing(postgresMissing()));
 
 test.skipIf(missing)("every mistake is said at once, and none waits for ever without need", { timeout: 120_000 }, async () => {
   await using services = await startServices();

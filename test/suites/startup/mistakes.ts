@@ -5,6 +5,7 @@ import { Firestore } from "@google-cloud/firestore";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
+import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
@@ -18,6 +19,8 @@ export interface Services {
   readonly dynalite: string;
   readonly mysql: string;
   readonly postgres: string;
+  /** An etcd that asks for a password, and lets the user {@link READER} read everything and write nothing. */
+  readonly etcd: string;
   /** A DynamoDB with the table, and the host of a Firestore; both refuse whoever writes. */
   readonly readableItems: string;
   readonly readableDocuments: string;
@@ -30,6 +33,8 @@ export const UNKNOWN = "nowhere.invalid";
 export const ACCOUNT = "devstoreaccount1";
 /** As long as a key has to be, and no account's. */
 export const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
+/** A user of etcd's. */
+export const READER = { user: "reader", password: "reader" };
 export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
 
 /** What new users set up wrongly, by store. */
@@ -63,6 +68,16 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
     "it may read and not write": ({ readableDocuments }) => documents(readableDocuments),
     "nobody listens": () => documents(CLOSED),
     "the host is unknown": () => documents(`${UNKNOWN}:443`),
+  },
+  etcd: {
+    "the password is wrong": ({ etcd }) => new EtcdLeaseStore({ endpoints: etcd, user: "reader", password: "wrong" }),
+    "no user is given": ({ etcd }) => new EtcdLeaseStore({ endpoints: etcd }),
+    "it may read and not write": ({ etcd }) => new EtcdLeaseStore({ endpoints: etcd, ...READER }),
+    "the URL says https, and etcd speaks http": ({ etcd }) =>
+      new EtcdLeaseStore({ endpoints: etcd.replace("http:", "https:"), ...READER }),
+    "another service is there": ({ azurite }) => new EtcdLeaseStore({ endpoints: azurite }),
+    "nobody listens": () => new EtcdLeaseStore({ endpoints: `http://${CLOSED}` }),
+    "the host is unknown": () => new EtcdLeaseStore({ endpoints: `http://${UNKNOWN}:2379` }),
   },
   MySQL: servers("mysql", ({ mysql }) => mysql),
   PostgreSQL: servers("postgres", ({ postgres }) => postgres),

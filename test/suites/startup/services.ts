@@ -1,11 +1,12 @@
 import { startAzurite } from "@leasehold/test-kit/backends/azurite";
 import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
+import { enableAuth, startEtcd } from "@leasehold/test-kit/backends/etcd";
 import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { startPostgres } from "@leasehold/test-kit/backends/postgres";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { onlyFor, startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { startFirestoreServer, type Fault as DocumentFault, type InterceptedCall } from "@leasehold/test-kit/firestore-server";
-import { AWS, items, type Services } from "./mistakes.ts";
+import { AWS, items, READER, type Services } from "./mistakes.ts";
 
 /** Starts all of them. */
 export async function startServices(): Promise<Services & AsyncDisposable> {
@@ -14,6 +15,8 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
   const dynalite = started.use(await startDynalite());
   const mysql = started.use(await startMariaDb());
   const postgres = started.use(await startPostgres());
+  const etcd = started.use(await startEtcd());
+  await enableAuth(etcd, READER, ["nightly-billing/", ".leasehold/"], "read");
   const withTable = started.use(await startDynalite());
   await items({ ...AWS, endpoint: withTable.url }).createTable();
   const readableItems = started.use(
@@ -27,6 +30,7 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
     dynalite: dynalite.url,
     mysql: mysql.url,
     postgres: postgres.url,
+    etcd: etcd.url,
     readableItems: readableItems.url,
     readableDocuments: readableDocuments.url,
     [Symbol.asyncDispose]: async () => await services.disposeAsync(),
