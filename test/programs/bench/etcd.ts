@@ -83,9 +83,9 @@ async function crashes(member: Etcd, library: Library): Promise<Result[]> {
 /** A crowd that waits, whose leader gives up: what etcd is asked until all is quiet again. */
 async function crowds(member: Etcd, library: Library): Promise<Result[]> {
   await using election = new QueuedElection(member, library, CROWD_LEASE_MS, { isCrowd: true });
-  const queue: QueuedCandidate[] = [];
-  for (let place = 0; place < CROWD; place += 1) queue.push(await election.campaign());
-  await queue[0]?.leads;
+  const waiting = new Set<QueuedCandidate>();
+  for (let place = 0; place < CROWD; place += 1) waiting.add(await election.campaign());
+  let leader = await firstOf(waiting);
   // Until all of them have a place, and wait.
   for (let before = -1, now = 0; now !== before;) {
     await delay(2 * SETTLED_MS);
@@ -94,11 +94,16 @@ async function crowds(member: Etcd, library: Library): Promise<Result[]> {
   const requests: number[] = [];
   for (let turn = 0; turn < CROWD_DEATHS; turn += 1) {
     const before = await asked(member);
-    await Promise.all([queue[turn + 1]?.leads, queue[turn]?.stop()]);
+    waiting.delete(leader);
+    [leader] = await Promise.all([firstOf(waiting), leader.stop()]);
     await delay(SETTLED_MS);
     requests.push((await asked(member)) - before);
   }
   return [{ measure: `${library}: hand-over among ${CROWD}`, unit: "requests of all", ...summarize(requests) }];
+}
+
+async function firstOf(candidates: ReadonlySet<QueuedCandidate>): Promise<QueuedCandidate> {
+  return await Promise.race(Array.from(candidates, async (candidate) => candidate.leads.then(() => candidate)));
 }
 
 /** What it costs to wait for one's turn. */
