@@ -34,6 +34,7 @@ export const COLUMNS: readonly string[] = [
   "reserved_group",
   "reserved_ms",
   "done",
+  "quorum",
 ];
 
 /** The columns with what users write freely, in which there may be a NUL. */
@@ -104,6 +105,7 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
     reservation?.group ?? null,
     reservation?.durationMs ?? null,
     record.done ? 1 : null,
+    record.quorum ?? null,
   ];
 }
 
@@ -122,6 +124,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
   const holdMs = numberOf(row["hold_ms"]);
   const group = textOf(row["reserved_group"]);
   const done = numberOf(row["done"]);
+  const quorum = textOf(row["quorum"]);
   const data = {
     schema: numberOf(row["schema_version"]),
     term: numberOf(row["term"]),
@@ -141,6 +144,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     ...(group === null ? {} : { reservation: { group, durationMs: numberOf(row["reserved_ms"]) } }),
     // We write no other number.
     ...(done === null ? {} : { done: done === 1 ? true : done }),
+    ...(quorum === null ? {} : { quorum }),
   };
   return {
     data,

@@ -23,6 +23,7 @@ const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
   "one that is held back": { termId: null, holdMs: 0.25 },
   "one that is reserved": { reservation: { group: "é".repeat(127), durationMs: 1e-9 } },
   "one that is done": { termId: null, done: true },
+  "one that a quorum keeps": { schema: 2, quorum: '{"members":["é\\u0000"]}' },
   "everything at once": {
     value: "v",
     broken: { reason: "r", id: "order" },

@@ -37,7 +37,7 @@ export async function seeRecovery(world: World): Promise<void> {
   if (leadership.signal.aborted) {
     fail("leader-stays", `${candidate.id} lost term ${leadership.term}: ${String(leadership.signal.reason)}`);
   }
-  standbys.forEach((standby) => seeFewRequests(standby, world.nowMs - fromMs));
+  standbys.forEach((standby) => seeFewRequests(world, standby, world.nowMs - fromMs));
   seeEveryoneLook(world);
   seeBystanders(world, leadership.term);
 }
@@ -83,11 +83,11 @@ function standbysAlone(world: World, leader: Candidate): Standby[] {
 }
 
 /** Nothing that the leader publishes makes a standby ask more often than its own options allow. */
-function seeFewRequests({ candidate, askedBefore }: Standby, forMs: number): void {
+function seeFewRequests(world: World, { candidate, askedBefore }: Standby, forMs: number): void {
   const { renewIntervalMs, retryPeriodMs } = candidate.elector.timing;
   const everyMs = renewIntervalMs / (Math.ceil(renewIntervalMs / retryPeriodMs) + 1);
   const asked = candidate.process.asked - askedBefore;
-  const most = REQUESTS_A_LOOK * (LOOKS_AT_ONCE + (forMs * FASTEST_RATE) / everyMs);
+  const most = REQUESTS_A_LOOK * (world.store.members?.count ?? 1) * (LOOKS_AT_ONCE + (forMs * FASTEST_RATE) / everyMs);
   if (asked > most) fail("standbys-are-cheap", `${candidate.id} asks ${asked} times in ${Math.round(forMs)} ms`);
 }
 

@@ -30,8 +30,20 @@ export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infin
 export function drawExtremeOptions(random: SeededRandom, store: StoreKind, leaseMs: number): ExtremeOptions {
   if (!random.chance(0.12)) return NO_EXTREMES;
   const { minTerm, ...others } = { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
+  if (store === "quorum") return { ...withRoundTrips(others, leaseMs), ...(minTerm === undefined ? {} : { minTerm }) };
   // A term of etcd's is its revision, which nobody can raise: with more than that a candidate never leads.
   return minTerm === undefined || store === "etcd" ? others : { ...others, minTerm };
+}
+
+/** A request of a quorum is up to four round trips, and a pause. */
+function withRoundTrips(options: ExtremeOptions, leaseMs: number): ExtremeOptions {
+  const { attemptTimeoutMs, renewIntervalMs, releaseTimeoutMs } = options;
+  return {
+    ...options,
+    ...(attemptTimeoutMs === SHORTEST_ATTEMPT_MS ? { attemptTimeoutMs: leaseMs / 10 } : {}),
+    ...(renewIntervalMs === undefined ? {} : { renewIntervalMs: Math.max(renewIntervalMs, leaseMs / 10) }),
+    ...(releaseTimeoutMs === SHORTEST_RELEASE_MS ? { releaseTimeoutMs: 8 * SHORTEST_RELEASE_MS } : {}),
+  };
 }
 
 type Extreme = (leaseMs: number) => ExtremeOptions;

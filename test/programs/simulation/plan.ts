@@ -48,6 +48,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
   dynamodb: 1,
   etcd: 5,
   voting: 10,
+  quorum: 10,
 };
 
 /** Draws a plan. The same seed gives the same plan. */
@@ -100,5 +101,7 @@ function drawStore(random: SeededRandom, kinds: readonly StoreKind[] = STORE_KIN
 
 function drawLeaseMs(random: SeededRandom, store: StoreKind): number {
   if (store === "blob") return random.pick([15_000, 15_000, 20_000]);
+  // Each member has a quarter of an attempt.
+  if (store === "quorum") return random.pick([15_000, 15_000, 6_000, 30_000]);
   return random.pick([15_000, 15_000, 15_000, 6_000, 30_000, store === "etcd" ? 2_000 : SHORTEST_LEASE_MS]);
 }

@@ -48,6 +48,7 @@ export class Referee {
     this.#overruns = new Overruns(world);
     const { view } = world.store;
     view.granted = (grant) => this.#granted(grant);
+    view.forked = (what) => this.violate("one-record", what);
     view.wroteBroken = (term) => this.violate("break-holds", `term ${term} was broken`);
     view.wrote = ({ term, entry }) => this.#wrote(term, entry);
   }

@@ -22,6 +22,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
   dynamodb: 20,
   etcd: 40,
   voting: 40,
+  quorum: 60,
 };
 
 beforeAll(warmUp);

@@ -6,6 +6,7 @@ export const INVARIANTS = {
   "waits-out": "a lease was given to somebody else before its duration can have passed",
   "terms-pause": "an elector leads again right after its last term, without a pause",
   "standbys-are-cheap": "a standby asks more often than its own options allow",
+  "one-record": "two writes were chosen in place of the same one, by two majorities",
   "terms-rise": "a term was given out that is not above all terms before it",
   fence: "a guarded write was accepted of a term that was over, or after one of a newer term",
   "loss-is-final": "a candidate that was told that its lease is another's is still valid",

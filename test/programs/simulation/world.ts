@@ -163,6 +163,7 @@ export class World {
     this.note("world", "all is calm");
     this.orders.calmDown();
     this.store.faults?.calmDown();
+    this.store.members?.calmDown();
     for (const process of this.processes) thaw(process, this);
     if (this.seated.some((candidate) => candidate.competes)) return;
     this.seats[0]?.clock.kill();

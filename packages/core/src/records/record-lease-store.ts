@@ -47,6 +47,8 @@ export class RecordLeaseStore implements LeaseStore {
   readonly name: string;
   readonly clock: Clock;
   readonly capabilities: LeaseStoreCapabilities;
+  /** The records that the leases are kept in. */
+  readonly records: RecordStore;
   readonly watch?: (election: string, options: WatchOptions) => AsyncIterable<LeaseSnapshot | undefined>;
   readonly #seen: SeenRecords;
   readonly #leases: HeldLeases;
@@ -59,6 +61,7 @@ export class RecordLeaseStore implements LeaseStore {
     if (!complete)
       throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
     this.name = records.name;
+    this.records = records;
     this.clock = options.clock ?? systemClock;
     this.capabilities = capabilitiesOf(records);
     this.#seen = new SeenRecords(records, this.clock);

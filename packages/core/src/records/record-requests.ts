@@ -23,7 +23,7 @@ export class RecordRequests {
   /** Asks for the election's record; a reply that lags behind the last write will do where `consistent` is false. */
   async get(election: string, { timeoutMs, signal }: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
     return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
-      this.#records.get(election, { signal: abandoned, consistent }),
+      this.#records.get(election, { signal: abandoned, timeoutMs, consistent }),
     );
   }
 
@@ -42,7 +42,9 @@ export class RecordRequests {
     for (;;) {
       try {
         const request = this.#request(election, { operation: "put", writes: true, timeoutMs: leftMs(), signal });
-        return await sendRequest(request, (abandoned) => this.#records.put(election, record, { ...put, signal: abandoned }));
+        return await sendRequest(request, (abandoned) =>
+          this.#records.put(election, record, { ...put, signal: abandoned, timeoutMs: request.timeoutMs }),
+        );
       } catch (error) {
         if (isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);

@@ -24,7 +24,7 @@ export interface RecordStore {
 
 export interface RecordStoreCapabilities {
   readonly maxValueBytes: number;
-  readonly fence: "atomic" | "none";
+  readonly fence: LeaseStoreCapabilities["fence"];
   /** A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. */
   readonly storeClock: StoreClock | undefined;
   /** The writes that `watch` pushes; see {@link LeaseStoreCapabilities}. */
@@ -34,6 +34,8 @@ export interface RecordStoreCapabilities {
 export interface RecordRequestOptions {
   /** Aborts when the engine no longer waits for the reply. */
   readonly signal: AbortSignal;
+  /** The time after which it will, in milliseconds, for a store that has more than one request to fit into it. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface GetOptions extends RecordRequestOptions {
@@ -94,7 +96,8 @@ export interface StoredRecord {
  * request that wrote it, by which an administrator whose reply was lost knows it again.
  */
 export interface LeaseRecord {
-  readonly schema: 1;
+  /** 2 where the record is kept by a quorum of stores, of which this one is a member: no other may read or write it. */
+  readonly schema: 1 | 2;
   /** The fencing token of the present or last leadership; 0 before the first. */
   readonly term: number;
   /** Random, one per acquisition; null once the lease is vacated. */
@@ -118,6 +121,8 @@ export interface LeaseRecord {
   readonly reservation?: Reservation | undefined;
   /** The occurrence is done: nobody may acquire it any more. An election's record never has it. */
   readonly done?: true | undefined;
+  /** The note of a quorum, as JSON text, beside what its member keeps; only with schema 2. */
+  readonly quorum?: string | undefined;
 }
 
 /** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
@@ -135,6 +140,7 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "holdMs",
   "reservation",
   "done",
+  "quorum",
 ];
 
 /** The fence that belongs to a record: closed once the term is vacated or broken. */
@@ -146,6 +152,9 @@ export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
 export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
+  if (record.schema === 2 && isText(record.quorum)) {
+    return { problem: "a quorum of stores keeps it, of which this is one: open it as a QuorumLeaseStore" };
+  }
   if (record.schema !== 1) return { problem: `its schema is ${describeSchema(record.schema)}, and this version reads schema 1` };
   const bad = LEASE_RECORD_FIELDS.find((name) => !MAY_BE[name](record[name]));
   return bad ? { problem: `its ${bad} is not valid` } : (data as LeaseRecord);
@@ -168,6 +177,7 @@ const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   holdMs: (field) => field === undefined || isDuration(field),
   reservation: isNote({ group: isText, durationMs: isDuration }),
   done: (field) => field === undefined || field === true,
+  quorum: (field) => field === undefined,
 };
 
 /** Whatever a stranger may have put there. */

@@ -41,6 +41,9 @@ interface Sent {
   readonly wallMs: number;
 }
 
+/** A record as it was stored once, with its version, to be restored; `undefined` where there was none. */
+export type RecordBackup = Entry | undefined;
+
 /** The stored record of one election. */
 interface Entry {
   /** As most services would keep it: nothing that JSON cannot hold survives, and nobody can change it. */
@@ -155,6 +158,17 @@ export class SimulatedRecordService {
    */
   overwrite(election: string, data: unknown): string {
     return this.#store(election, data, this.#now());
+  }
+
+  /** Returns the record with its version, as a backup of the service would have it. */
+  backUp(election: string): RecordBackup {
+    return this.#entries.get(election);
+  }
+
+  /** Puts a backup back, in place of whatever was written since: those writes were acknowledged, and are lost. */
+  restore(election: string, backup: RecordBackup): void {
+    if (backup) this.#entries.set(election, backup);
+    else this.#entries.delete(election);
   }
 
   /** Deletes the record, which Leasehold itself never does. */

@@ -20,7 +20,8 @@ const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
   hold_ms DOUBLE,
   reserved_group VARBINARY(255),
   reserved_ms DOUBLE,
-  done TINYINT`;
+  done TINYINT,
+  quorum BLOB`;
 
 /** Text is kept as bytes of UTF-8: it compares by code point and trailing spaces count, whatever the collation. */
 export const MYSQL_MIGRATION: readonly string[] = [

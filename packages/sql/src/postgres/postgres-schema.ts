@@ -20,7 +20,8 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   hold_ms DOUBLE PRECISION,
   reserved_group TEXT,
   reserved_ms DOUBLE PRECISION,
-  done SMALLINT`;
+  done SMALLINT,
+  quorum TEXT`;
 
 /** Names compare by code point. What users write freely is kept as bytes, since text cannot hold a NUL. */
 export const POSTGRES_MIGRATION: readonly string[] = [

@@ -20,7 +20,8 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   hold_ms REAL,
   reserved_group TEXT,
   reserved_ms REAL,
-  done INTEGER`;
+  done INTEGER,
+  quorum TEXT`;
 
 /** The fences, in the file of the data that they guard. */
 export const FENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${FENCES} (

@@ -9,6 +9,7 @@ import { freeze } from "./freeze.ts";
 import { goCandidate } from "./go-candidate.ts";
 import { lastRenewal } from "./last-renewal.ts";
 import { leaderElection } from "./leader-election.ts";
+import { memberFault } from "./member-fault.ts";
 import type { MishapKind, Scope } from "./mishap.ts";
 import { outage } from "./outage.ts";
 import { partition } from "./partition.ts";
@@ -38,6 +39,7 @@ const KINDS = {
   "clock-failover": clockFailover,
   "cold-call": coldCall,
   tick,
+  "member-fault": memberFault,
   "leader-election": leaderElection,
   revocation,
   "watch-trouble": watchTrouble,

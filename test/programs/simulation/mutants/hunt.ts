@@ -6,8 +6,8 @@ import { STORE_KINDS } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
-/** Where a bug can show that names no stores: in a queue it takes others. */
-const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd");
+/** Where a bug can show that names no stores: in a queue it takes others, and a quorum hides none. */
+const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && kind !== "quorum");
 
 /** How the hunt for one bug went. */
 export interface Hunt extends Hunted {

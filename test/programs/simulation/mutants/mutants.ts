@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 import { OPTION_MUTANTS } from "./option-mutants.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 import { ORDER_MUTANTS } from "./order-mutants.ts";
+import { QUORUM_MUTANTS } from "./quorum-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
@@ -496,4 +497,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...TURN_MUTANTS,
   ...ORDER_MUTANTS,
   ...VOTING_MUTANTS,
+  ...QUORUM_MUTANTS,
 ];

@@ -1,5 +1,5 @@
 /** Until when the simulated records bar others: that is what the referee holds candidates to. */
-import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
+import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { SimulatedRecords } from "./record-store.ts";
 import { ELECTION, FASTEST_RATE, type Grant } from "./simulated-store.ts";
@@ -11,7 +11,8 @@ const HOUR_MS = 3_600_000;
 /** A service with a clock that may step, and a lease on it; the write that acquired it was under way for `LATE_MS`. */
 async function held() {
   const world = new VirtualClock();
-  const records = new SimulatedRecords(world, { storeClock: { toleranceMs: 100, exact: false, mayStep: true } });
+  const options = { storeClock: { toleranceMs: 100, exact: false, mayStep: true } };
+  const records = new SimulatedRecords(world, new SimulatedRecordService(world, options), options);
   const grants: Grant[] = [];
   records.view.granted = (grant) => grants.push(grant);
   const { store } = records.connect(new ProcessClock(world), ({ operation }) => ({

@@ -2,7 +2,7 @@ import { StoreError } from "@leasehold/core";
 import { RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import {
   carry,
-  SimulatedRecordService,
+  type AcceptedWrite,
   type Network,
   type ProcessClock,
   type SimulatedRecordServiceOptions,
@@ -47,19 +47,29 @@ function ordersOf(record: LeaseRecord | undefined): readonly string[] {
   return [...(broken ? [broken.reason] : []), ...(transfer ? [`for ${transfer.timeoutMs} ms`] : [])];
 }
 
+/** A service that keeps records, of one machine or of several. */
+export interface RecordService {
+  onAccepted: ((write: AcceptedWrite) => void) | undefined;
+  connect(process: ProcessClock, network: Network): RecordStore;
+  admits(election: string, leadership: { readonly term: number; readonly termId: string }): boolean;
+  overwrite(election: string, data: unknown): unknown;
+  stepClock?(ms: number): void;
+  failOver?(aheadMs: number): void;
+}
+
 /** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
 export class SimulatedRecords implements SimulatedStore {
   readonly view: ServiceView = newServiceView();
   readonly keepsOccurrences: boolean;
   readonly #world: VirtualClock;
-  readonly #service: SimulatedRecordService;
+  readonly #service: RecordService;
   /** The present record; undefined before the first, and while it is spoilt. */
   #record: LeaseRecord | undefined;
   readonly #turn: Turn;
 
-  constructor(world: VirtualClock, options: SimulatedRecordServiceOptions) {
+  constructor(world: VirtualClock, service: RecordService, options: Pick<SimulatedRecordServiceOptions, "storeClock"> = {}) {
     this.#world = world;
-    this.#service = new SimulatedRecordService(world, options);
+    this.#service = service;
     this.#turn = new Turn(options.storeClock?.toleranceMs ?? 0);
     this.keepsOccurrences = options.storeClock !== undefined;
     this.#service.onAccepted = (write) => {
@@ -132,11 +142,11 @@ export class SimulatedRecords implements SimulatedStore {
   }
 
   stepClock(ms: number): void {
-    this.#service.stepClock(ms);
+    this.#service.stepClock?.(ms);
     this.#turn.clockStepped();
   }
 
   failOver(aheadMs: number): void {
-    this.#service.failOver(aheadMs);
+    this.#service.failOver?.(aheadMs);
   }
 }

@@ -57,13 +57,15 @@ export interface ServiceView {
   ordered: (mark: string, term: number) => void;
   /** The holder of a broken term wrote as if it were not. */
   wroteBroken: (term: number) => void;
+  /** Of two writes of the record neither has replaced the other. */
+  forked: (what: string) => void;
   /** A guarded write was accepted. */
   wrote: (write: { readonly term: number; readonly entry: string }) => void;
 }
 
 /** A view that nobody looks at yet. */
 export function newServiceView(): ServiceView {
-  return { claimed: () => {}, ordered: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
+  return { claimed: () => {}, forked: () => {}, ordered: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
 }
 
 /**
@@ -91,6 +93,21 @@ export interface QueueFaults {
   calmDown(): void;
 }
 
+/** What may befall one member of a store that is made of three. */
+export type MemberFault = "down" | "refuses" | "hangs" | "lags" | "wiped" | "rolled back";
+
+/** The members of a store that is made of three, of which one at a time fails. */
+export interface MemberFaults {
+  /** How many requests one of the store's takes. */
+  readonly count: number;
+  /** Lets one fail, unless another one has, or had a moment ago. Returns whether it did. */
+  fail(member: number, how: MemberFault): boolean;
+  /** It is well again; what it has forgotten stays so. */
+  mend(member: number): void;
+  /** All is well from now on. */
+  calmDown(): void;
+}
+
 /** A service in virtual time, of one kind. */
 export interface SimulatedStore {
   readonly view: ServiceView;
@@ -113,6 +130,8 @@ export interface SimulatedStore {
   stepClock?(ms: number): void;
   /** Where its elections are queues. */
   readonly faults?: QueueFaults | undefined;
+  /** Where several stores make one: what befalls one of them. */
+  readonly members?: MemberFaults | undefined;
   /** Another server takes over, whose clock is so far ahead. */
   failOver?(aheadMs: number): void;
 }

@@ -1,7 +1,13 @@
-import type { SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import {
+  SimulatedRecordService,
+  type SeededRandom,
+  type SimulatedRecordServiceOptions,
+  type VirtualClock,
+} from "@leasehold/core/testing";
 import { SimulatedBlobs } from "./blob-store.ts";
 import { SimulatedDynamoDB } from "./dynamodb-store.ts";
 import { SimulatedEtcd } from "./etcd-store.ts";
+import { SimulatedQuorum } from "./quorum-store.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
 import { SimulatedVoting } from "./voting-store.ts";
@@ -14,13 +20,13 @@ type Open = (world: VirtualClock, rate: number, random: SeededRandom, candidates
 
 const STORES = {
   /** Polled, and tells no time. */
-  records: (world) => new SimulatedRecords(world, {}),
+  records: (world) => records(world, {}),
   /** Pushes every write, and tells ages exactly, as Firestore does. */
   "records with a push": (world, rate) =>
-    new SimulatedRecords(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
+    records(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
   /** Pushes all but renewals, and has a clock that may step, as PostgreSQL does. */
   "records with a clock": (world, rate) =>
-    new SimulatedRecords(world, {
+    records(world, {
       pushes: "all-but-renewals",
       storeClock: { toleranceMs: 100, exact: false, mayStep: true },
       clockRate: rate,
@@ -33,7 +39,13 @@ const STORES = {
   etcd: (world, rate, random) => new SimulatedEtcd(world, rate, random),
   /** No store at all: the real voters, in the candidates' processes. */
   voting: (world, _, random, candidates) => new SimulatedVoting(world, random, candidates > 3 ? 5 : random.pick([3, 3, 5])),
+  /** A majority of three stores of records, which fail one at a time. */
+  quorum: (world, _, random) => new SimulatedQuorum(world, random),
 } satisfies Record<string, Open>;
+
+function records(world: VirtualClock, options: SimulatedRecordServiceOptions): SimulatedRecords {
+  return new SimulatedRecords(world, new SimulatedRecordService(world, options), options);
+}
 
 export type StoreKind = keyof typeof STORES;
 

@@ -1,0 +1,2 @@
+export type { QuorumLeaseStoreOptions, QuorumMember } from "./options.ts";
+export { QuorumLeaseStore } from "./quorum-lease-store.ts";

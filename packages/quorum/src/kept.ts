@@ -1,0 +1,130 @@
+import { ForeignRecordError, ConfigurationError } from "@leasehold/core";
+import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
+import type { Ballot } from "./ballot.ts";
+
+/** A record that was proposed: the same under whatever ballot it is accepted. */
+export interface Proposal {
+  /** Random, one per `put`: the version of the replicated record. */
+  readonly write: string;
+  /** The write that it replaces, which had been chosen; null where there was none. */
+  readonly base: string | null;
+  readonly record: LeaseRecord;
+}
+
+/** The state that a member keeps of one election. */
+export interface State {
+  /** No ballot below this one is accepted any more. */
+  readonly promised: Ballot | undefined;
+  /** The ballot under which `proposal` was accepted. */
+  readonly accepted: Ballot | undefined;
+  readonly proposal: Proposal | undefined;
+  /** The highest promise of each member that its writer knew of. */
+  readonly seen: Readonly<Record<string, Ballot>>;
+}
+
+/** A state, and the member's version of it; `undefined` where the member has no record. */
+export interface Kept extends State {
+  readonly version: string | undefined;
+}
+
+export const NOTHING: Kept = { version: undefined, promised: undefined, accepted: undefined, proposal: undefined, seen: {} };
+
+/** The layout of {@link LeaseRecord.quorum}. */
+interface Note {
+  readonly members: readonly string[];
+  readonly promised: Ballot | null;
+  readonly accepted: Ballot | null;
+  readonly write: string | null;
+  readonly base: string | null;
+  readonly seen: Readonly<Record<string, Ballot>>;
+}
+
+/** What a member holds that has promised, and accepted nothing yet: nobody's record. */
+const UNACCEPTED: LeaseRecord = {
+  schema: 1,
+  term: 0,
+  termId: null,
+  candidateId: null,
+  nonce: "none",
+  leaseDurationMs: 15_000,
+  renewIntervalMs: 5_000,
+};
+
+/** Returns a state as a member stores it. */
+export function recordOf(state: State, members: readonly string[]): LeaseRecord {
+  const { promised = null, accepted = null, proposal, seen } = state;
+  const note: Note = {
+    members,
+    promised,
+    accepted,
+    write: proposal?.write ?? null,
+    base: proposal?.base ?? null,
+    seen,
+  };
+  return { ...(proposal?.record ?? UNACCEPTED), schema: 2, quorum: JSON.stringify(note) };
+}
+
+/**
+ * Returns the state that a member's record shows.
+ * @param place the member, for messages.
+ * @throws {ForeignRecordError} for what no quorum has written. {ConfigurationError} for another quorum's.
+ */
+export function keptOf(election: string, place: string, members: readonly string[], stored: StoredRecord | undefined): Kept {
+  if (!stored) return NOTHING;
+  const { data, version } = stored;
+  const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
+  if (record.schema !== 2) {
+    const problem = record.schema === 1 ? "a store has written it that is used by itself" : "no quorum has written it";
+    throw new ForeignRecordError(election, place, problem);
+  }
+  const note = noteOf(record.quorum);
+  if (!note) throw new ForeignRecordError(election, place, "its quorum is not valid");
+  if (note.members.join() !== members.join()) {
+    throw new ConfigurationError(
+      `${place} is a member of the quorum of ${note.members.join(", ")}, and this one is of ${members.join(", ")}: two lists would make two majorities.`,
+      { election },
+    );
+  }
+  const { schema: _, quorum: __, ...kept } = record;
+  const { promised, accepted, write, base, seen } = note;
+  return {
+    version,
+    promised: promised ?? undefined,
+    accepted: accepted ?? undefined,
+    proposal: write === null ? undefined : { write, base, record: { ...kept, schema: 1 } as LeaseRecord },
+    seen,
+  };
+}
+
+function noteOf(text: unknown): Note | undefined {
+  if (typeof text !== "string") return undefined;
+  let note: Partial<Record<keyof Note, unknown>> | null;
+  try {
+    note = JSON.parse(text) as typeof note;
+  } catch {
+    return undefined;
+  }
+  if (typeof note !== "object" || note === null) return undefined;
+  const { members, promised, accepted, write, base, seen } = note;
+  const isSound =
+    Array.isArray(members) &&
+    isBallot(promised) &&
+    isBallot(accepted) &&
+    isText(write) &&
+    isText(base) &&
+    (accepted === null) === (write === null) &&
+    typeof seen === "object" &&
+    seen !== null &&
+    Object.values(seen).every(isBallot);
+  return isSound ? (note as Note) : undefined;
+}
+
+function isBallot(value: unknown): boolean {
+  if (value === null) return true;
+  const { round, proposer } = (typeof value === "object" ? value : {}) as Partial<Record<keyof Ballot, unknown>>;
+  return Number.isSafeInteger(round) && typeof proposer === "string";
+}
+
+function isText(value: unknown): boolean {
+  return value === null || typeof value === "string";
+}

@@ -1,0 +1,44 @@
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { checkName, type RecordLeaseStoreOptions, type RecordStore } from "@leasehold/core/provider";
+
+/** A store that leases are kept in as records: one of DynamoDB's, of Firestore's, or what you wrote yourself. */
+export type QuorumMember = RecordStore | (LeaseStore & { readonly records: RecordStore });
+
+export interface QuorumLeaseStoreOptions extends RecordLeaseStoreOptions {
+  /**
+   * Three or five stores, by names that every process gives them alike: independent of each other, in different regions or
+   * clouds. Nobody may use one of them by itself for the same elections.
+   */
+  readonly members: Readonly<Record<string, QuorumMember>>;
+}
+
+/** Each option, by name. */
+export const OPTIONS: Readonly<Record<keyof QuorumLeaseStoreOptions, true>> = { members: true, clock: true };
+
+/** @throws {ConfigurationError} unless these are three or five stores that keep records. */
+export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Readonly<Record<string, RecordStore>> {
+  if (typeof members !== "object" || members === null) throw new ConfigurationError("members must be an object of stores.");
+  const named = Object.entries(members);
+  if (named.length !== 3 && named.length !== 5) {
+    throw new ConfigurationError(
+      `A quorum has three or five members, not ${named.length}: two survive no more than one does, and four no more than three.`,
+    );
+  }
+  const records = named.map(([name, member]) => {
+    checkName("name", name);
+    return [name, recordsOf(name, member)] as const;
+  });
+  if (new Set(records.map(([, store]) => store)).size < records.length) {
+    throw new ConfigurationError("Two members are the same store, which would fail together.");
+  }
+  return Object.fromEntries(records);
+}
+
+function recordsOf(name: string, member: QuorumMember): RecordStore {
+  const candidate = (member ?? {}) as Partial<RecordStore> & { readonly records?: unknown };
+  const records = (candidate.records ?? candidate) as Partial<RecordStore>;
+  if (typeof records.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object") {
+    return records as RecordStore;
+  }
+  throw new ConfigurationError(`Member '${name}' is no store that keeps records: give it one on DynamoDB, Firestore or SQL.`);
+}

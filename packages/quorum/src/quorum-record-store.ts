@@ -1,0 +1,81 @@
+import type { Clock } from "@leasehold/core";
+import {
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  IMPOSSIBLE_VERSION,
+  Recent,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+} from "@leasehold/core/provider";
+import type { Proposal } from "./kept.ts";
+import { Member } from "./member.ts";
+import { callLimits } from "./call-limits.ts";
+import { Register } from "./register.ts";
+import type { Proposer } from "./rounds.ts";
+
+/** The bytes that a note of the quorum may take beside a value. */
+const NOTE_BYTES = 2_048;
+
+/**
+ * One record store made of three or five: what a majority of them has is what is stored. It goes on, and never goes back,
+ * whatever becomes of a minority: see the README for what that means.
+ */
+export class QuorumRecordStore implements RecordStore {
+  readonly name: string = "quorum";
+  readonly capabilities: RecordStoreCapabilities;
+  readonly #members: readonly Member[];
+  readonly #clock: Clock;
+  readonly #proposer: Proposer;
+  readonly #registers: Recent<Register>;
+
+  /** @param members by name, checked by {@link checkMembers}. */
+  constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock) {
+    const names = Object.keys(members).toSorted();
+    this.#members = names.map((name) => new Member(name, members[name] as RecordStore, names, clock));
+    this.#clock = clock;
+    this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
+    this.#registers = new Recent(clock);
+    const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
+    this.capabilities = {
+      maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
+      // A member's own fence says nothing of a term that the others have chosen.
+      fence: "none",
+      storeClock: undefined,
+    };
+  }
+
+  async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
+    const { consistent, signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
+    return storedOf(await this.#register(election).get(consistent, callLimits(this.#clock, signal, timeoutMs)));
+  }
+
+  async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    const { ifVersion, keepsNonce, signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
+    const limits = callLimits(this.#clock, signal, timeoutMs);
+    const register = this.#register(election);
+    if (ifVersion === IMPOSSIBLE_VERSION) {
+      await register.probe(ifVersion, limits);
+      return { stored: false };
+    }
+    const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record };
+    const outcome = await register.put(proposal, !keepsNonce, limits);
+    if (outcome.stored) return { stored: true, version: proposal.write };
+    return { stored: false, current: storedOf(outcome.current) };
+  }
+
+  #register(election: string): Register {
+    const known = this.#registers.get(election);
+    if (known) return known;
+    const register = new Register(election, this.#members, this.#proposer, this.#clock);
+    this.#registers.set(election, register);
+    return register;
+  }
+}
+
+function storedOf(proposal: Proposal | undefined): StoredRecord | undefined {
+  return proposal && { data: proposal.record, version: proposal.write };
+}

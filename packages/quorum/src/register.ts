@@ -1,0 +1,149 @@
+import { ConfigurationError, type Clock } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { compareBallots, type Ballot } from "./ballot.ts";
+import type { CallLimits } from "./call-limits.ts";
+import type { Proposal } from "./kept.ts";
+import type { Member } from "./member.ts";
+import { Rounds, topOf, type Proposer } from "./rounds.ts";
+
+/** The longest wait before a rival's promise is gone above, or a split is looked at again; the time drawn is random. */
+const LONGEST_PAUSE_MS = 100;
+
+/** What has become of a `put`. */
+export type Outcome = { readonly stored: true } | { readonly stored: false; readonly current: Proposal | undefined };
+
+/**
+ * One election's record, replicated: a compare-and-swap register made of compare-and-swap registers (CASPaxos, D. Rystsov,
+ * https://arxiv.org/abs/1802.07000). What a majority has accepted under one ballot is chosen, and every later choice has
+ * replaced it, directly or not. `test/programs/model` has these rules in every state; a name of a step there is one here.
+ */
+export class Register {
+  readonly #clock: Clock;
+  readonly #rounds: Rounds;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock) {
+    this.#clock = clock;
+    this.#rounds = new Rounds(election, members, proposer, clock);
+  }
+
+  /**
+   * Returns what was chosen last; `undefined` where nothing was. Where the members are split, and still are after a pause, a
+   * look is answered what the newest write was to replace, and a consistent get completes that write. So does a look where
+   * no member has what was replaced, and is who may not write.
+   */
+  async get(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
+    let before: Ballot | undefined;
+    for (let times = 0; ; times += 1) {
+      // Of those that a decision depends on, every member is asked that answers: one that has forgotten may be among them.
+      const reading = await this.#rounds.read(limits, consistent, (kept) => !consistent && this.#rounds.isChosen(kept));
+      this.#rounds.demandMajority(reading, false);
+      const top = topOf(reading.kept);
+      if (this.#rounds.isChosen(reading.kept)) return top?.proposal;
+      if (before && compareBallots(before, top?.accepted) === 0) {
+        const base = top?.proposal?.base;
+        const replaced = [...reading.kept.values()].find(({ proposal }) => proposal?.write === base)?.proposal;
+        const isKnown = base === null || replaced !== undefined;
+        if (isKnown && !consistent) return replaced;
+        const completed = await this.#inTurn(limits, () => this.#complete(limits));
+        if (completed) return completed;
+        if (isKnown) return replaced;
+      }
+      before = top?.accepted;
+      await this.#pause(limits, false, 2 ** times);
+    }
+  }
+
+  /** Replaces `proposal.base`, if that is what was chosen last. */
+  async put(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Outcome> {
+    const rounds = this.#rounds;
+    return await this.#inTurn(limits, async () => {
+      let sent = false;
+      let hasWaited = false;
+      if (rounds.leads && rounds.leads.write === proposal.base) {
+        sent = true;
+        if (await rounds.acceptNext(proposal, redates, limits)) return { stored: true };
+      }
+      for (;;) {
+        const reading = await rounds.read(limits, true, () => false);
+        rounds.demandMajority(reading, sent);
+        const top = topOf(reading.kept)?.proposal;
+        if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base)
+          return this.#judge(proposal, top, sent);
+        if (!hasWaited && this.#rounds.isUnderWay(reading)) {
+          hasWaited = true;
+          await this.#pause(limits, sent);
+          continue;
+        }
+        const prepared = await this.#rounds.prepare(reading, limits);
+        if (prepared) {
+          const found = topOf(prepared.kept)?.proposal;
+          const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
+          const value = isOurs ? proposal : found;
+          sent ||= isOurs;
+          if (value && (await rounds.accept(prepared, value, isOurs && redates, limits))) {
+            if (isOurs) return { stored: true };
+            rounds.yield();
+            return this.#judge(proposal, value, sent);
+          }
+        }
+        await this.#pause(limits, sent);
+      }
+    });
+  }
+
+  /** Proves the right to write, by writes that must fail. @throws unless a majority has refused them. */
+  async probe(ifVersion: string, limits: CallLimits): Promise<void> {
+    const carriedOut = await this.#rounds.probe(ifVersion, limits);
+    if (carriedOut === undefined) return;
+    throw new ConfigurationError(`${carriedOut} has carried out a write whose condition cannot have held.`);
+  }
+
+  /** Has the newest write chosen, whatever it is; `undefined` where that does not come about. */
+  async #complete(limits: CallLimits): Promise<Proposal | undefined> {
+    const rounds = this.#rounds;
+    const reading = await rounds.read(limits, true, () => false);
+    rounds.demandMajority(reading, false);
+    if (rounds.isChosen(reading.kept)) return topOf(reading.kept)?.proposal;
+    const prepared = await rounds.prepare(reading, limits);
+    const top = prepared && topOf(prepared.kept)?.proposal;
+    if (!prepared || !top) return undefined;
+    const isChosen = await rounds.accept(prepared, top, false, limits);
+    // A put of this process goes by what it wrote itself, and never by a repair.
+    rounds.yield();
+    return isChosen ? top : undefined;
+  }
+
+  /** What a put makes of another write, chosen in place of the one that it was to replace; or of its own. */
+  #judge(proposal: Proposal, chosen: Proposal | undefined, sent: boolean): Outcome {
+    if (chosen?.write === proposal.write) return { stored: true };
+    if (!sent || chosen?.base === proposal.base) return { stored: false, current: chosen };
+    const message = "Others have written since, so that nobody can tell any more whether this write was there between.";
+    throw this.#rounds.error("STORE_CONFLICT", message, true);
+  }
+
+  /** Rounds of one process follow each other. */
+  async #inTurn<T>({ signal }: CallLimits, work: () => Promise<T>): Promise<T> {
+    const before = this.#turn;
+    const turn = Promise.withResolvers<void>();
+    this.#turn = turn.promise;
+    try {
+      await before;
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      turn.resolve();
+    }
+  }
+
+  async #pause({ signal, untilMs, memberMs }: CallLimits, mayHaveBeenApplied: boolean, times = 1): Promise<void> {
+    const pauseMs = (0.2 + 0.8 * this.#clock.random()) * Math.min(LONGEST_PAUSE_MS, memberMs / 2);
+    await sleep(this.#clock, times * pauseMs, signal);
+    if (this.#clock.monotonicMs() < untilMs) return;
+    throw this.#rounds.error(
+      "STORE_TIMEOUT",
+      "The members were found split, or written by others, for the whole time.",
+      mayHaveBeenApplied,
+    );
+  }
+}

@@ -1,0 +1,261 @@
+import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
+import type { CallLimits } from "./call-limits.ts";
+import { gather } from "./gather.ts";
+import type { Kept, Proposal, State } from "./kept.ts";
+import { Link } from "./link.ts";
+import type { Member } from "./member.ts";
+
+/** Who proposes: one per store instance. */
+export interface Proposer {
+  readonly id: string;
+  /** The last round of any election: none is used twice. */
+  lastRound: number;
+}
+
+/** What the members keep, as far as they have answered. */
+export interface Reading {
+  /** Of those that count. */
+  readonly kept: ReadonlyMap<string, Kept>;
+  readonly failures: ReadonlyMap<string, unknown>;
+}
+
+/** A ballot that a majority has promised, with what each of them keeps. */
+export interface Prepared {
+  readonly ballot: Ballot;
+  readonly kept: ReadonlyMap<string, Kept>;
+}
+
+const REFUSED = new Error("Somebody else has written there.");
+
+/** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
+export class Rounds {
+  readonly #election: string;
+  readonly #clock: Clock;
+  readonly #proposer: Proposer;
+  readonly #links: ReadonlyMap<string, Link>;
+  readonly #majority: number;
+  /** The ballot of the last round. */
+  #ballot: Ballot | undefined;
+  /** What that round has had chosen. */
+  #leads: Proposal | undefined;
+
+  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock) {
+    this.#election = election;
+    this.#clock = clock;
+    this.#proposer = proposer;
+    this.#links = new Map(members.map((member) => [member.name, new Link(member, clock)]));
+    this.#majority = (members.length + 1) / 2;
+  }
+
+  /** What may be replaced without a prepare: the last round has had it chosen, and has promised the next ballot. */
+  get leads(): Proposal | undefined {
+    return this.#leads;
+  }
+
+  /** The next write needs a prepare: what was chosen is a repair, which may be another's write. */
+  yield(): void {
+    this.#leads = undefined;
+  }
+
+  async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, Kept>) => boolean): Promise<Reading> {
+    const counts = (answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> => {
+      for (const [name, kept] of answers) this.#learn(name, kept);
+      return new Map([...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false));
+    };
+    const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<Kept>> =>
+      this.#all(
+        (link) =>
+          this.#send(link, limits, (timeoutMs) =>
+            link.member.get(this.#election, isConsistent, { timeoutMs, signal: limits.signal }),
+          ),
+        names,
+      );
+    const first = await gather(this.#clock, ask([...this.#links.keys()], consistent), limits.memberMs, (answers) =>
+      isEnough(counts(answers)),
+    );
+    refuseOthers(first.failures);
+    const kept = counts(first.answers);
+    const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
+    if (behind.length === 0 || isEnough(kept)) return { kept, failures: first.failures };
+    // What was read before it was known that the member has promised more may have been written since: it is read again.
+    // One that is behind even then has forgotten, and counts as absent.
+    const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
+    return { kept: counts(new Map([...kept, ...again.answers])), failures: new Map([...first.failures, ...again.failures]) };
+  }
+
+  /** Has all members that have answered promise a ballot above every other: all of them, or it starts over. */
+  async prepare({ kept }: Reading, limits: CallLimits): Promise<Prepared | undefined> {
+    const ballot = this.#above(kept);
+    this.#begin(ballot);
+    const seen = this.#seen();
+    const requests = this.#all(
+      (link) => {
+        const present = kept.get(link.member.name) as Kept;
+        return this.#write(link, { ...present, promised: ballot, seen }, present, false, limits);
+      },
+      [...kept.keys()],
+    );
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
+    limits.signal.throwIfAborted();
+    // Only silence is absence. One that refuses has something else by now, which may be newer than all the rest.
+    const isRefused = [...failures.values()].includes(REFUSED);
+    return isRefused || answers.size < this.#majority ? undefined : { ballot, kept: answers };
+  }
+
+  /** Has a proposal accepted without a prepare, under the ballot that the last accept has promised. */
+  async acceptNext(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<boolean> {
+    const targets = new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : [])));
+    if (!this.#ballot || targets.size < this.#majority) return false;
+    return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, redates, limits);
+  }
+
+  /**
+   * Has members accept a proposal under a ballot that a majority has promised; done when a majority has. The others are
+   * caught up meanwhile, and afterwards.
+   */
+  async accept({ ballot, kept: targets }: Prepared, proposal: Proposal, redates: boolean, limits: CallLimits): Promise<boolean> {
+    this.#begin(ballot);
+    this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
+    const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
+    const confirmed = Promise.withResolvers<boolean>();
+    const requests = this.#all(async (link) => {
+      const present = targets.get(link.member.name) ?? (await this.#toCatchUp(link, ballot, confirmed.promise, limits));
+      const own = await this.#write(link, state, present, redates, limits);
+      if (this.#ballot === ballot) link.own = own;
+    });
+    const { answers } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
+    const isConfirmed = answers.size >= this.#majority;
+    confirmed.resolve(isConfirmed);
+    limits.signal.throwIfAborted();
+    if (isConfirmed) this.#leads = proposal;
+    return isConfirmed;
+  }
+
+  /** Sends to each member a write whose condition must fail. Returns the name of one that has carried it out. */
+  async probe(ifVersion: string, limits: CallLimits): Promise<string | undefined> {
+    const requests = this.#all((link) =>
+      this.#send(link, limits, (timeoutMs) =>
+        link.member.refuses(this.#election, ifVersion, { timeoutMs, signal: limits.signal }),
+      ),
+    );
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
+    if (answers.size < this.#majority) throw this.#unavailable(failures, false);
+    return [...answers].find(([, refused]) => !refused)?.[0];
+  }
+
+  /** Whether somebody else's round may be under way: a ballot was promised that is not the one which goes with an accept. */
+  isUnderWay({ kept }: Reading): boolean {
+    const accepted = topOf(kept)?.accepted;
+    const promised = highest([...kept.values()].map((one) => one.promised));
+    const isOwn = promised?.proposer === this.#proposer.id;
+    return !isOwn && compareBallots(promised, accepted && forward(accepted)) > 0;
+  }
+
+  /** Whether a majority shows the highest ballot that any member shows. */
+  isChosen(kept: ReadonlyMap<string, Kept>): boolean {
+    const top = topOf(kept)?.accepted;
+    return [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top) === 0).length >= this.#majority;
+  }
+
+  demandMajority({ kept, failures }: Reading, mayHaveBeenApplied: boolean): void {
+    if (kept.size < this.#majority) throw this.#unavailable(failures, mayHaveBeenApplied);
+  }
+
+  error(code: StoreErrorCode, message: string, mayHaveBeenApplied: boolean, cause?: unknown): StoreError {
+    return new StoreError(code, message, {
+      store: "quorum",
+      operation: "round",
+      election: this.#election,
+      mayHaveBeenApplied,
+      cause,
+    });
+  }
+  #unavailable(failures: ReadonlyMap<string, unknown>, mayHaveBeenApplied: boolean): Error {
+    const [[name, cause] = []] = [...failures];
+    if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
+    const code = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
+    const first = name === undefined ? "" : ` The first of the others is ${name}.`;
+    return this.error(code, `No majority of ${[...this.#links.keys()].join(", ")} answers.${first}`, mayHaveBeenApplied, cause);
+  }
+
+  /**
+   * Reads a member that was silent, or has forgotten: what it keeps is what the accept may replace. One that has forgotten is
+   * taken back only once the round is confirmed by the others: these are N - majority + 1 at least, and so have one in
+   * common with whatever majority it was in.
+   */
+  async #toCatchUp(link: Link, ballot: Ballot, confirmed: Promise<boolean>, limits: CallLimits): Promise<Kept> {
+    const { untilMs, signal } = limits;
+    const read = (): Promise<Kept> =>
+      link.send(this.#election, untilMs, (timeoutMs) => link.member.get(this.#election, true, { timeoutMs, signal }));
+    const present = await read();
+    const hasForgotten = link.isBehind(present);
+    this.#learn(link.member.name, present);
+    if (hasForgotten && !(await confirmed)) throw REFUSED;
+    if (compareBallots(present.promised, ballot) <= 0) {
+      link.blockedBy = undefined;
+      return present;
+    }
+    // Whoever has this promise may be dead: where it is met twice, the next round goes above it.
+    if (compareBallots(present.promised, link.blockedBy) === 0 && (await confirmed)) this.#leads = undefined;
+    link.blockedBy = present.promised;
+    throw REFUSED;
+  }
+
+  async #write(link: Link, state: State, present: Kept, redates: boolean, limits: CallLimits): Promise<Kept> {
+    const { signal } = limits;
+    const kept = await this.#send(link, limits, (timeoutMs) =>
+      link.member.put(this.#election, state, present, redates, { timeoutMs, signal }),
+    );
+    if (!kept) throw REFUSED;
+    this.#learn(link.member.name, kept);
+    return kept;
+  }
+
+  async #send<T>(link: Link, { signal, untilMs, memberMs }: CallLimits, request: (timeoutMs: number) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    return await link.send(this.#election, Math.min(untilMs, this.#clock.monotonicMs() + memberMs), request);
+  }
+
+  #all<T>(request: (link: Link) => Promise<T>, names: readonly string[] = [...this.#links.keys()]): Map<string, Promise<T>> {
+    return new Map(names.map((name) => [name, request(this.#links.get(name) as Link)]));
+  }
+
+  /** A new round: nothing that the last one has written may be gone by, but what its callers have taken already. */
+  #begin(ballot: Ballot): void {
+    this.#leads = undefined;
+    this.#ballot = ballot;
+    for (const link of this.#links.values()) link.own = undefined;
+  }
+
+  #learn(name: string, { promised, seen }: Kept): void {
+    this.#links.get(name)?.learn(promised);
+    for (const [other, ballot] of Object.entries(seen)) this.#links.get(other)?.learn(ballot);
+  }
+
+  #seen(): Record<string, Ballot> {
+    return Object.fromEntries([...this.#links].flatMap(([name, { known }]) => (known ? [[name, known]] : [])));
+  }
+
+  #above(kept: ReadonlyMap<string, Kept>): Ballot {
+    const top = highest([
+      ...[...kept.values()].map(({ promised }) => promised),
+      ...[...this.#links.values()].map(({ known }) => known),
+    ]);
+    const round = Math.max(top?.round ?? 0, this.#proposer.lastRound) + 1;
+    this.#proposer.lastRound = round;
+    return { round, proposer: this.#proposer.id };
+  }
+}
+
+/** The state that was accepted under the highest ballot. */
+export function topOf(kept: ReadonlyMap<string, Kept>): Kept | undefined {
+  let top: Kept | undefined;
+  for (const one of kept.values()) if (compareBallots(one.accepted, top?.accepted) > 0) top = one;
+  return top;
+}
+
+/** Of two lists of members each would have a majority of its own: that is no failure of one member. */
+function refuseOthers(failures: ReadonlyMap<string, unknown>): void {
+  for (const failure of failures.values()) if (isLeaseholdError(failure, "CONFIGURATION")) throw failure;
+}

@@ -1,0 +1,47 @@
+/** What the constructor refuses, what the store says of itself, and that leases work on it. */
+import { MemoryLeaseStore } from "@leasehold/core";
+import { MemoryRecordStore } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { QuorumLeaseStore } from "../src/index.ts";
+
+const store = (): MemoryRecordStore => new MemoryRecordStore();
+
+test.each([
+  [undefined, "members must be an object"],
+  [{ a: store(), b: store() }, "three or five members, not 2"],
+  [{ a: store(), b: store(), c: store(), d: store() }, "three or five members, not 4"],
+  [{ a: store(), b: store(), c: {} }, "Member 'c' is no store that keeps records"],
+  [{ a: store(), b: store(), c: null }, "Member 'c' is no store that keeps records"],
+  [{ a: store(), b: store(), "": store() }, "name is empty"],
+])("%j is refused before any request", (members, message) => {
+  expect(() => new QuorumLeaseStore({ members: members as never })).toThrow(message);
+});
+
+test("one store under two names is refused", () => {
+  const twice = store();
+
+  expect(() => new QuorumLeaseStore({ members: { a: twice, b: twice, c: store() } })).toThrow("the same store");
+  const leases = new MemoryLeaseStore();
+  expect(() => new QuorumLeaseStore({ members: { a: leases, b: leases, c: store() } })).toThrow("the same store");
+});
+
+test("it offers what it can, takes lease stores as members, and is checked by writes that all members refuse", async () => {
+  const clock = new VirtualClock();
+  const member = (): MemoryLeaseStore => new MemoryLeaseStore({ clock });
+  const quorum = new QuorumLeaseStore({ members: { a: member(), b: member(), c: member() }, clock });
+
+  expect(quorum.capabilities).toMatchObject({ expiry: "observed", watch: "poll", fence: "none", storeClock: undefined });
+  await clock.runUntil(quorum.check({ election: "e" }));
+  expect(await quorum.read("e")).toBeUndefined();
+
+  const times = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+  const won = await clock.runUntil(quorum.acquire({ election: "e", candidateId: "one", value: "é", ...times }));
+  if (!won.acquired) return expect.fail("Nobody else competes.");
+  expect(await quorum.renew(won.lease, { timeoutMs: 1_000 })).toMatchObject({ held: true });
+  expect(await quorum.read("e")).toMatchObject({ state: "held", term: 1, holder: "one", value: "é" });
+  expect(await quorum.release(won.lease, { timeoutMs: 1_000 })).toBe("released");
+  expect(await clock.runUntil(quorum.acquire({ election: "e", candidateId: "two", ...times }))).toMatchObject({
+    lease: { term: 2 },
+  });
+});

@@ -1,0 +1,291 @@
+/** The rules of the replicated record, each by the schedule that would break it. */
+import { expect, test } from "vitest";
+import { nonceOf, versionOf, World, type Sent } from "./world.ts";
+
+const isWrite = ({ operation }: Sent): boolean => operation === "put";
+
+test("what a process writes others read, and it is nothing before that", async () => {
+  const world = new World();
+  const [one, other] = [world.open("one"), world.open("other")];
+
+  expect(await one.get()).toBeUndefined();
+  const first = versionOf(await one.put("first"));
+
+  expect(await other.get(false)).toEqual({ data: expect.objectContaining({ schema: 1, nonce: "first" }), version: first });
+});
+
+test("a put that follows one's own is one write a member, and is done with the second fastest", async () => {
+  const world = new World();
+  const one = world.open("one");
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.requests();
+  world.down.add("c");
+
+  const begunMs = world.clock.monotonicMs();
+  expect(await one.put("second", first)).toMatchObject({ stored: true });
+
+  expect(world.requests()).toEqual(["one put a", "one put b", "one put c"]);
+  expect(world.clock.monotonicMs() - begunMs).toBeLessThan(5);
+});
+
+test("of two that replace the same write one is stored, and the other is shown it", async () => {
+  const world = new World();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+
+  const outcomes = await world.clock.runUntil(Promise.all([one.startPut("mine", first), other.startPut("yours", first)]));
+
+  expect(outcomes.filter(({ stored }) => stored)).toHaveLength(1);
+  const winner = nonceOf(await world.open("third").get());
+  const [loser] = outcomes.filter((outcome) => !outcome.stored);
+  expect(loser).toMatchObject({ stored: false, current: { data: { nonce: winner } } });
+});
+
+test("a member that was down is caught up by later writes, and carries a majority after that", async () => {
+  const world = new World();
+  const one = world.open("one");
+  world.down.add("c");
+  let version = versionOf(await one.put("first"));
+  world.down.delete("c");
+  await world.clock.advance(2_000);
+  version = versionOf(await one.put("second", version));
+  await world.clock.advance(2_000);
+  world.down.add("a");
+
+  expect(nonceOf(await world.open("other").get())).toBe("second");
+  expect(await one.put("third", version)).toMatchObject({ stored: true });
+});
+
+test("with two of three down nothing is read or written, and it is said whether a write may have arrived", async () => {
+  const world = new World();
+  const one = world.open("one");
+  const version = versionOf(await one.put("first"));
+  world.down.add("b").add("c");
+
+  await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
+  await expect(one.put("second", version)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.down.clear();
+  expect(["first", "second"]).toContain(nonceOf(await world.open("other").get()));
+});
+
+test("a look writes nothing, whatever it finds: where members are split it is answered what was replaced", async () => {
+  const world = new World();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
+  await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.passage = () => undefined;
+  world.requests();
+
+  expect(nonceOf(await other.get(false))).toBe("first");
+  expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
+  // A consistent one completes what is there still after a pause.
+  expect(nonceOf(await other.get())).toBe("second");
+  expect(nonceOf(await world.open("third").get(false))).toBe("second");
+});
+
+test("who may only read is answered in a split, too", async () => {
+  const world = new World();
+  const [one, observer] = [world.open("one"), world.open("observer")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
+  await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  const error = Object.assign(new Error("denied"), { code: "ACCESS" });
+  world.passage = (request) =>
+    isWrite(request) && request.by === "observer" ? { arrivals: [], breaks: { afterMs: 1, error } } : undefined;
+
+  expect(nonceOf(await observer.get())).toBe("first");
+});
+
+test("a process that dies with a promise keeps nobody from writing", async () => {
+  const world = new World();
+  const [one, dying] = [world.open("one"), world.open("dying")];
+  let version = versionOf(await one.put("first"));
+  let prepares = 0;
+  world.passage = (request) => (request.by === "dying" && isWrite(request) && (prepares += 1) > 3 ? { arrivals: [] } : undefined);
+  await dying.put("never", version).catch(() => undefined);
+  for (const nonce of ["second", "third", "fourth"]) version = versionOf(await one.put(nonce, version));
+
+  expect(nonceOf(await world.open("other").get())).toBe("fourth");
+});
+
+test("a rival whose promises stand everywhere, and whose accepts are late, does not fork the record", async () => {
+  const world = new World();
+  const [one, rival] = [world.open("one"), world.open("rival")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  let writes = 0;
+  world.passage = (request) =>
+    request.by === "rival" && isWrite(request) && (writes += 1) > 3
+      ? { arrivals: [{ afterMs: 400, replyAfterMs: 1 }] }
+      : undefined;
+  const later = new Promise<void>((resolve) => world.clock.setTimer(resolve, 20));
+  const outcomes = await world.clock.runUntil(
+    Promise.allSettled([rival.startPut("yours", first), later.then(() => one.startPut("mine", first))]),
+  );
+  await world.clock.advance(2_000);
+
+  const stored = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" && outcome.value.stored ? [outcome.value] : []));
+  const found = await world.open("third").get();
+  expect(stored.map(({ version }) => version)).toEqual([found?.version]);
+});
+
+test("a lost reply is no answer: the write is found", async () => {
+  const world = new World();
+  const one = world.open("one");
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) ? { arrivals: [{ afterMs: 1 }] } : undefined);
+  const lost = one.startPut("second", first);
+  await world.clock.advance(300);
+  world.passage = () => undefined;
+
+  expect(await world.clock.runUntil(lost)).toMatchObject({ stored: true });
+  expect(nonceOf(await world.open("other").get())).toBe("second");
+});
+
+test.each(["wiped", "rolled back"])("a member that is %s is taken back once both others have written", async (how) => {
+  const world = new World();
+  const one = world.open("one");
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  const backup = how === "wiped" ? undefined : world.backup("c");
+  for (const nonce of ["second", "third"]) {
+    version = versionOf(await one.put(nonce, version));
+    await world.clock.advance(2_000);
+  }
+  world.restore("c", backup);
+  // The first write finds out, and the second one takes it back.
+  for (const nonce of ["fourth", "fifth"]) {
+    version = versionOf(await one.put(nonce, version));
+    await world.clock.advance(2_000);
+  }
+  world.down.add("a");
+
+  const other = world.open("other");
+  expect(nonceOf(await other.get())).toBe("fifth");
+  expect(await other.put("sixth", version)).toMatchObject({ stored: true });
+});
+
+test("one that has forgotten is not taken back while another is silent: nobody writes where that is known", async () => {
+  const world = new World();
+  const one = world.open("one");
+  let version = versionOf(await one.put("first"));
+  for (const nonce of ["second", "third"]) {
+    version = versionOf(await one.put(nonce, version));
+    await world.clock.advance(2_000);
+  }
+  world.restore("c", undefined);
+  world.down.add("b");
+  const other = world.open("other");
+
+  await expect(other.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(other.put("fourth", version)).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  await expect(one.put("fourth", version)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.down.delete("b");
+  expect(["third", "fourth"]).toContain(nonceOf(await other.get()));
+});
+
+test("what the last write lost is found with the others, where nobody knows of the loss", async () => {
+  const world = new World();
+  const one = world.open("one");
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  const backup = world.backup("c");
+  world.down.add("a");
+  version = versionOf(await one.put("second", version));
+  await world.clock.advance(2_000);
+  world.down.delete("a");
+  world.restore("c", backup);
+
+  expect(nonceOf(await world.open("other").get())).toBe("second");
+  expect(await world.open("third").put("third", version)).toMatchObject({ stored: true });
+});
+
+test("a member of another list is refused by name; one that a store uses by itself is never written", async () => {
+  const world = new World();
+  const one = world.open("one");
+  await one.put("first");
+  const note = { members: ["a", "b", "z"], promised: null, accepted: null, write: null, base: null, seen: {} };
+  world.services.b.overwrite("nightly-billing", { schema: 2, quorum: JSON.stringify(note) });
+  await expect(one.get()).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^b .*quorum of a, b, z, and this one is of a, b, c/),
+  });
+
+  world.services.b.overwrite("nightly-billing", { schema: 1, term: 7 });
+  expect(nonceOf(await one.get())).toBe("first");
+  world.services.c.overwrite("nightly-billing", { schema: 1, term: 7 });
+  await expect(one.get()).rejects.toMatchObject({ code: "FOREIGN_RECORD", message: expect.stringContaining("used by itself") });
+  expect(world.services.b.record("nightly-billing")).toEqual({ schema: 1, term: 7 });
+});
+
+test("a prepare that one member refuses starts over: it reads all of them again before anything is accepted", async () => {
+  const world = new World();
+  const [one, rival] = [world.open("one"), world.open("rival")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.requests();
+  let late = 0;
+  world.passage = ({ by, to, operation }) =>
+    by === "rival" && to === "c" && operation === "put" && (late += 1) === 1
+      ? { arrivals: [{ afterMs: 50, replyAfterMs: 1 }] }
+      : undefined;
+  const yours = rival.startPut("yours", first);
+  await world.clock.advance(10);
+  // a and b have promised the rival more; c takes it, and then refuses the rival's prepare.
+  const mine = one.startPut("mine", first).catch(() => undefined);
+  await world.clock.runUntil(Promise.allSettled([yours, mine]));
+
+  const byRival = world.requests().filter((request) => request.startsWith("rival"));
+  expect(byRival.slice(0, 7)).toEqual([
+    "rival get a",
+    "rival get b",
+    "rival get c",
+    "rival put a",
+    "rival put b",
+    "rival put c",
+    "rival get a",
+  ]);
+});
+
+test("a member that has promised more is not caught up, until a round goes above the promise of whoever left it there", async () => {
+  const world = new World();
+  const [one, dying] = [world.open("one"), world.open("dying")];
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (request.by === "dying" && isWrite(request) && request.to !== "c" ? { arrivals: [] } : undefined);
+  await dying.put("never", version).catch(() => undefined);
+  world.passage = () => undefined;
+  const writesTo: string[][] = [];
+  for (const nonce of ["second", "third", "fourth", "fifth"]) {
+    world.requests();
+    version = versionOf(await one.put(nonce, version));
+    await world.clock.advance(2_000);
+    writesTo.push(world.requests().map((request) => request.replace("one ", "")));
+  }
+
+  expect(writesTo[1]).toEqual(["put a", "put b", "get c"]);
+  expect(world.services.c.record("nightly-billing")).toMatchObject({ nonce: "fifth" });
+});
+
+test("a put that may have been applied is not said to be refused, whatever has been written since", async () => {
+  const world = new World();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (request.by === "one" && isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
+  const mine = one.startPut("mine", first, 8_000).then(
+    () => "settled",
+    (error: unknown) => error,
+  );
+  await world.clock.advance(10);
+  const found = await other.get();
+  expect(nonceOf(found)).toBe("mine");
+  await other.put("next", found?.version);
+
+  expect(await world.clock.runUntil(mine)).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: true });
+});

@@ -1,0 +1,109 @@
+import type { LeaseRecord, PutOutcome, StoredRecord } from "@leasehold/core/provider";
+import {
+  ProcessClock,
+  promptNetwork,
+  SimulatedRecordService,
+  VirtualClock,
+  type Network,
+  type Passage,
+} from "@leasehold/core/testing";
+import { QuorumRecordStore } from "../src/quorum-record-store.ts";
+
+export const ELECTION = "nightly-billing";
+export const NAMES = ["a", "b", "c"] as const;
+export type Name = (typeof NAMES)[number];
+
+/** A record whose nonce says which write it is. */
+export function recordOf(nonce: string, term = 1): LeaseRecord {
+  return { schema: 1, term, termId: "t", candidateId: "x", nonce, leaseDurationMs: 15_000, renewIntervalMs: 5_000 };
+}
+
+/** A request of one process to one member. */
+export interface Sent {
+  readonly by: string;
+  readonly to: Name;
+  readonly operation: string;
+}
+
+const SILENCE: Passage = { arrivals: [] };
+
+/** Three members in virtual time, and processes that use them; every request is noted, and may be interfered with. */
+export class World {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly services: Readonly<Record<Name, SimulatedRecordService>> = {
+    a: new SimulatedRecordService(this.clock),
+    b: new SimulatedRecordService(this.clock),
+    c: new SimulatedRecordService(this.clock),
+  };
+  readonly sent: Sent[] = [];
+  /** What becomes of a request; `undefined`: it is carried at once. */
+  passage: (request: Sent) => Passage | undefined = () => undefined;
+  readonly down: Set<Name> = new Set();
+
+  /** One more process. */
+  open(by: string): Client {
+    const process = new ProcessClock(this.clock);
+    const networkTo =
+      (to: Name): Network =>
+      ({ operation }) => {
+        const request = { by, to, operation };
+        this.sent.push(request);
+        return this.passage(request) ?? (this.down.has(to) ? SILENCE : promptNetwork()({ operation }));
+      };
+    const members = Object.fromEntries(NAMES.map((name) => [name, this.services[name].connect(process, networkTo(name))]));
+    return new Client(this, new QuorumRecordStore(members, process));
+  }
+
+  /** Everything that a member keeps, to be restored. */
+  backup(name: Name): unknown {
+    return this.services[name].record(ELECTION);
+  }
+
+  restore(name: Name, backup: unknown): void {
+    if (backup === undefined) this.services[name].remove(ELECTION);
+    else this.services[name].overwrite(ELECTION, backup);
+  }
+
+  /** The requests since this was last asked, as text. */
+  requests(): string[] {
+    return this.sent.splice(0).map(({ by, to, operation }) => `${by} ${operation} ${to}`);
+  }
+}
+
+/** The record as one process reads and writes it, each call within a second. */
+export class Client {
+  readonly store: QuorumRecordStore;
+  readonly #world: World;
+
+  constructor(world: World, store: QuorumRecordStore) {
+    this.#world = world;
+    this.store = store;
+  }
+
+  async get(consistent = true): Promise<StoredRecord | undefined> {
+    return await this.#world.clock.runUntil(this.startGet(consistent));
+  }
+
+  startGet(consistent = true): Promise<StoredRecord | undefined> {
+    return this.store.get(ELECTION, { consistent, signal: new AbortController().signal, timeoutMs: 1_000 });
+  }
+
+  async put(nonce: string, ifVersion?: string): Promise<PutOutcome> {
+    return await this.#world.clock.runUntil(this.startPut(nonce, ifVersion));
+  }
+
+  startPut(nonce: string, ifVersion?: string, timeoutMs = 1_000): Promise<PutOutcome> {
+    const signal = new AbortController().signal;
+    return this.store.put(ELECTION, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs });
+  }
+}
+
+/** The version of a write that was stored. */
+export function versionOf(outcome: PutOutcome): string {
+  if (outcome.stored) return outcome.version;
+  throw new Error("The write was not stored.");
+}
+
+export function nonceOf(stored: StoredRecord | undefined): string | undefined {
+  return (stored?.data as LeaseRecord | undefined)?.nonce;
+}

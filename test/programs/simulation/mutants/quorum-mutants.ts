@@ -1,0 +1,73 @@
+import type { StoreKind } from "../stores/stores.ts";
+import type { Mutant } from "./mutant.ts";
+
+const QUORUM: readonly StoreKind[] = ["quorum"];
+const RULE = "a majority decides";
+
+const REGISTER = "packages/quorum/src/register.ts";
+const ROUNDS = "packages/quorum/src/rounds.ts";
+
+/** Bugs of a record that a majority of stores keeps; the model of it has more, in every state. */
+export const QUORUM_MUTANTS: readonly Mutant[] = [
+  {
+    name: "no-forward-promise",
+    rule: RULE,
+    bug: "an accept does not promise the ballot of the write that follows it",
+    within: 500,
+    patches: [
+      { file: ROUNDS, find: "promised: forward(ballot), accepted: ballot", replace: "promised: ballot, accepted: ballot" },
+    ],
+    stores: QUORUM,
+  },
+  {
+    name: "one-ballot-for-two-writes",
+    rule: RULE,
+    bug: "a write that needs no prepare has the ballot of the one before",
+    within: 40,
+    patches: [
+      {
+        file: ROUNDS,
+        find: "{ ballot: forward(this.#ballot), kept: targets }",
+        replace: "{ ballot: this.#ballot, kept: targets }",
+      },
+    ],
+    stores: QUORUM,
+  },
+  {
+    name: "minority-read",
+    rule: RULE,
+    bug: "what one member shows is taken for chosen",
+    within: 20,
+    patches: [
+      {
+        file: ROUNDS,
+        find: "compareBallots(accepted, top) === 0).length >= this.#majority",
+        replace: "compareBallots(accepted, top) === 0).length >= 1",
+      },
+    ],
+    stores: QUORUM,
+  },
+  {
+    name: "refused-counts-as-accepted",
+    rule: RULE,
+    bug: "a member that has refused an accept counts towards its majority",
+    within: 40,
+    patches: [{ file: ROUNDS, find: "if (!kept) throw REFUSED;", replace: "if (!kept) return present;" }],
+    stores: QUORUM,
+  },
+  {
+    name: "base-ignored",
+    rule: RULE,
+    bug: "a put replaces whatever it finds, and not only what it was to replace",
+    within: 100,
+    patches: [
+      {
+        file: REGISTER,
+        find: "const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;",
+        replace: "const isOurs = found?.write !== IMPOSSIBLE;",
+      },
+      { file: REGISTER, find: "const LONGEST_PAUSE_MS", replace: 'const IMPOSSIBLE = "x";\nconst LONGEST_PAUSE_MS' },
+    ],
+    stores: QUORUM,
+  },
+];
