@@ -62,6 +62,24 @@ describe("lastRun", () => {
     await expect(lastRun(store, ELECTION)).resolves.toBeUndefined();
   });
 
+  test("takes a tenth of the time that is left, or five seconds: the work is done, and its answer waits", async () => {
+    const occurrences = store.occurrences.bind(store);
+    const limits: unknown[] = [];
+    store.occurrences = (election) => {
+      const kept = occurrences(election);
+      const read = kept.read.bind(kept);
+      kept.read = async (name, options) => {
+        if (name === "last-run") limits.push(options?.timeoutMs);
+        return await read(name, options);
+      };
+      return kept;
+    };
+    await onlyAsLeader(hourly(clock.wallMs()), () => clock.advance(20_000))();
+    await onlyAsLeader(hourly(clock.wallMs() + HOUR_MS, { remainingMs: 600_000 }), () => "ran")();
+
+    expect(limits).toEqual([4_000, 5_000]);
+  });
+
   test("needs an election's name", async () => {
     await expect(lastRun(store, "")).rejects.toThrow("election is empty");
   });

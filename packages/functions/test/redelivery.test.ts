@@ -222,6 +222,29 @@ describe("an occurrence", () => {
     await expect(clock.runUntil(onlyAsLeader({ ...base, leaseDurationMs: 15_000 }, ({ term }) => term)())).resolves.toBe(2);
   });
 
+  test("that was missed, and is claimed too late to work on, fails nothing", async () => {
+    const { clock, store, base } = world();
+    const occurrences = store.occurrences.bind(store);
+    const claimed: string[] = [];
+    store.occurrences = (election) => {
+      const kept = occurrences(election);
+      const acquire = kept.acquire.bind(kept);
+      kept.acquire = async (request) => {
+        const outcome = await acquire(request);
+        if (request.election !== "last-run" && claimed.push(request.election) === 2) {
+          clock.jumpWall(request.leaseDurationMs * 0.89);
+        }
+        return outcome;
+      };
+      return kept;
+    };
+    const catchUp = { previous: (ms: number) => ms - 60 * MINUTE_MS, atMost: 1, since: "2025-12-30T00:00:00Z" };
+    const gated = onlyAsLeader({ ...base, catchUp, leaseDurationMs: 15_000 }, ({ occurrence: claim }) => claim?.caughtUp);
+
+    await expect(clock.runUntil(gated())).resolves.toBe(false);
+    expect(claimed).toHaveLength(2);
+  });
+
   test("that a delivery died in while it caught up with it is the business of its redeliveries, though its own is done", async () => {
     const { clock, base } = world();
     const catchUp = { previous: (ms: number) => ms - 60 * MINUTE_MS, atMost: 1, since: "2025-12-31T00:00:00Z" };

@@ -54,6 +54,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/functions/src/option-checks.ts",
+    from: "const itsOwn = Object.fromEntries(platformOptions.map((name) => [name, true as const]));",
+    to: "const itsOwn = Object.fromEntries(platformOptions.map((name) => [name, false as const]));",
+    why: "Only the names are asked for.",
+  },
+  {
+    file: "packages/functions/src/option-checks.ts",
     from: "const SAMPLE_MS = 60_000;",
     to: "const SAMPLE_MS = 120000;",
     why: "Any time will do that leaves an invocation some to work in.",
