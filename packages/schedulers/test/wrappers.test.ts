@@ -181,7 +181,7 @@ describe("with the system's time,", () => {
     await job.trigger();
     job.stop();
 
-    expect(String(errors[0])).toMatch(/was never due/);
+    expect(String(errors[0])).toMatch(/The schedule '' was never due/);
   });
 
   test.each([1, 2, 10])(
@@ -235,6 +235,10 @@ describe("with the system's time,", () => {
     expect(due("0 0 29 2 *", "2026-11-22T03:00:00.000Z")).toBe("2024-02-29T00:00:00.000Z");
     const inAnOffset = { cronTime: new CronTime("0 3 * * *", null, 90), lastDate: () => new Date("2026-11-22T01:30:00.004Z") };
     expect(new Date(dueOf(inAnOffset)).toISOString()).toBe("2026-11-22T01:30:00.000Z");
+    const beganMs = Date.now();
+    const byHandMs = dueOf({ cronTime: new CronTime("* * * * * *", "Etc/UTC"), lastDate: () => null });
+    expect(byHandMs).toBeGreaterThan(beganMs - 1_000);
+    expect(byHandMs).toBeLessThanOrEqual(Date.now());
     expect(() => due("0 0 31 2 *", "2026-11-22T03:00:00.000Z")).toThrow("No execution date was found");
   });
 });

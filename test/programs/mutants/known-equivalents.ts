@@ -59,6 +59,18 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Only the names are asked for.",
   },
   {
+    file: "packages/schedulers/src/croner.ts",
+    from: "const [due] = cron.previousRuns(1, new Date(firedMs + 1));",
+    to: "const [due] = cron.previousRuns(2, new Date(firedMs + 1));",
+    why: "Only the first is looked at.",
+  },
+  {
+    file: "packages/schedulers/src/due-by-cron.ts",
+    from: "let backMs = 1_000;",
+    to: "let backMs = 2000;",
+    why: "It is doubled until it is enough.",
+  },
+  {
     file: "packages/functions/src/option-checks.ts",
     from: "const SAMPLE_MS = 60_000;",
     to: "const SAMPLE_MS = 120000;",
