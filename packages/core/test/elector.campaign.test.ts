@@ -39,6 +39,22 @@ describe("campaign", () => {
     await leadership.release();
   });
 
+  test("learns from the attempt that lost a race who has won it", async () => {
+    const bar = { kind: "lease" } as const;
+    const current = { election: ELECTION, state: "held", term: 4, holder: "winner", bar } as const;
+    a.store.acquire = () => Promise.resolve({ acquired: false, current });
+    const enough = new AbortController();
+    const campaigning = a.elector.campaign({ signal: enough.signal });
+    const known: unknown[] = [];
+    a.elector.on("newLeader", ({ leader }) => known.push(leader?.candidateId));
+
+    while (known.length === 0) await world.clock.step(world.clock.monotonicMs() + LEASE_MS);
+
+    expect(known).toEqual(["winner"]);
+    enough.abort("enough");
+    await expect(campaigning).rejects.toBe("enough");
+  });
+
   test("releasing twice is harmless", async () => {
     const leadership = await a.elector.campaign();
 
