@@ -4,6 +4,7 @@ import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, RETRY_PERIOD_MS } from "./election-world.ts";
+import { Lines } from "./lines.ts";
 
 let world: ElectionWorld;
 beforeEach(() => {
@@ -128,12 +129,16 @@ describe("an observer of a store that must be polled", () => {
     const reader = world.candidate("reader");
     reader.records.failAll({ kind: "lost" });
     const stopping = new AbortController();
-    const { ended } = collect(reader.elector.observe(stopping));
+    const logger = new Lines();
+    const observer = new Observer({ store: reader.store, election: ELECTION, clock: world.clock, logger });
+    const { ended } = collect(observer.observe(stopping));
     await world.clock.advance(1_000);
 
     stopping.abort();
 
     await expect(ended).resolves.toBeUndefined();
+    // Nobody asks the store any more, so that it has not failed.
+    expect(logger.all).toEqual([]);
     expect(world.clock.pendingTimers).toBe(0);
   });
 
