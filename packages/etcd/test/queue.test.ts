@@ -5,7 +5,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { etcdctl, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EtcdLeaseStore, type Json } from "@leasehold/etcd";
+import { EtcdFailure, EtcdLeaseStore, type Json } from "@leasehold/etcd";
 import { header, scripted } from "./scripted.ts";
 import { loseReply, wiredStore } from "./wire.ts";
 
@@ -187,20 +187,10 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await reading;
   });
 
-  it("is kept without being asked, and nothing goes on once it was left", async () => {
-    const clock = new VirtualClock();
-    const { store, wire } = wiredStore(etcd.url, { clock });
-    const kept = Promise.withResolvers<void>();
-    wire.onCall = async (path, _body, send) => {
-      if (path === "/v3/lease/keepalive") kept.resolve();
-      return await send();
-    };
-    const queued = new Queued(store, asking());
-    await queued.next();
-    await clock.advance(RHYTHM_MS);
-    await kept.promise;
-    await queued.stop();
-    expect(clock.pendingTimers).toBe(0);
+  it("that was never taken is left without a request", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    await new Queued(store, asking()).stop();
+    expect(wire.paths).toEqual([]);
   });
 
   it("does not lead where an administrator has broken its turn before it acquired", async () => {
@@ -223,6 +213,30 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
       });
       await queued.stop();
     }
+  });
+});
+
+describe("a place whose key is still on its way", () => {
+  it("is kept without being asked, again soon after a failure, and nothing goes on once it was left", async () => {
+    const clock = new VirtualClock();
+    const sentMs: number[] = [];
+    const transport = scripted((_, path) => {
+      if (path !== "/v3/lease/keepalive") return { ...header(7), TTL: "10" };
+      sentMs.push(clock.monotonicMs());
+      if (sentMs.length === 2) throw new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 });
+      return { result: { ...header(7), TTL: "10" } };
+    });
+    const call = transport.call.bind(transport);
+    transport.call = (path, body, options) =>
+      path === "/v3/kv/txn" ? new Promise<never>(() => undefined) : call(path, body, options);
+    const queued = new Queued(new EtcdLeaseStore({ transport, clock }), asking());
+    const turns = queued.next();
+    const beganMs = clock.monotonicMs();
+    await clock.advance(4 * RHYTHM_MS);
+    expect(sentMs.map((ms) => (ms - beganMs) / RHYTHM_MS)).toEqual([1, 2, 2.25, 3.25]);
+    await queued.stop();
+    expect(await turns).toBeUndefined();
+    expect(clock.pendingTimers).toBe(0);
   });
 });
 
