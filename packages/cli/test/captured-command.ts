@@ -1,16 +1,10 @@
 import { MemoryLeaseStore, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
+import type { Ran } from "@leasehold/test-kit/processes/leasehold-command";
 import { vi } from "vitest";
 import { runCommand } from "../src/command.ts";
 import type { Surroundings } from "../src/surroundings.ts";
-
-/** What a run of the command left behind. */
-export interface Ran {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** The command in this process: on a store in memory, in virtual time, with everything that it says kept. */
 export class CapturedCommand {

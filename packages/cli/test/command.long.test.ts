@@ -12,9 +12,9 @@ import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing, startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { startFirestoreServer } from "@leasehold/test-kit/firestore-server";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
+import { commandEnvironment, commandLine, runCommand } from "@leasehold/test-kit/processes/leasehold-command";
 import { Terminal, terminalMissing } from "@leasehold/test-kit/processes/terminal";
 import { expect, onTestFinished, test } from "vitest";
-import { realEnvironment, realLine, runReal } from "./real-command.ts";
 
 // The command as it is: a process of its own on a real store.
 
@@ -47,18 +47,18 @@ async function leader(candidateId: string): Promise<{ readonly url: string; read
 test("status and watch of a leader in SQLite, who then stops", async () => {
   const { url, elector } = await leader("one");
   const env = { LEASEHOLD_STORE: url };
-  expect(await runReal(["status", "billing", "--json"], env)).toMatchObject({
+  expect(await runCommand(["status", "billing", "--json"], env)).toMatchObject({
     exitCode: 0,
     stdout: expect.stringContaining('"state":"held","term":1,"holder":"one"'),
   });
   let stopped: Promise<void> | undefined;
-  const watched = await runReal(["watch", "billing"], env, (stdout) => {
+  const watched = await runCommand(["watch", "billing"], env, (stdout) => {
     if (stdout.includes("term 1\n")) stopped ??= elector.stop();
     return stdout.includes("nobody leads\n");
   });
   expect(watched).toMatchObject({ exitCode: 0, stderr: "" });
   await stopped;
-  expect(await runReal(["status", "billing"], env)).toMatchObject({ exitCode: 3, stdout: expect.stringContaining("vacant") });
+  expect(await runCommand(["status", "billing"], env)).toMatchObject({ exitCode: 3, stdout: expect.stringContaining("vacant") });
 });
 
 test("doctor and status on every store, by its URL", async () => {
@@ -74,14 +74,14 @@ test("doctor and status on every store, by its URL", async () => {
     { store: `firestore://demo/leases?endpoint=http://${firestore.url}`, METADATA_SERVER_DETECTION: "none" },
   ];
   for (const { store, ...env } of stores) {
-    const { exitCode, stdout, stderr } = await runReal(["doctor", "--store", store], env);
+    const { exitCode, stdout, stderr } = await runCommand(["doctor", "--store", store], env);
     expect({ store, exitCode, stderr, outcomes: stdout.match(/^\w+/gm) }).toEqual({
       store,
       exitCode: 0,
       stderr: "",
       outcomes: expect.not.arrayContaining(["failed"]),
     });
-    expect(await runReal(["status", "billing", "--store", store], env)).toMatchObject({ exitCode: 3 });
+    expect(await runCommand(["status", "billing", "--store", store], env)).toMatchObject({ exitCode: 3 });
   }
 });
 
@@ -93,13 +93,13 @@ test.skipIf(missingServers)("doctor shows the statements that a server needs, an
   for (const [kind, { url }] of [["postgres", postgres] as const, ["mysql", mariadb] as const]) {
     const file = join(await freshFolder(), "url");
     await writeFile(file, `${url}\n`);
-    const before = await runReal(["doctor", "--store-file", file]);
+    const before = await runCommand(["doctor", "--store-file", file]);
     expect(before).toMatchObject({ exitCode: 69, stdout: expect.stringMatching(/failed +access/) });
     const statements = [...before.stdout.matchAll(/^ {9}(CREATE .*;)$/gm)].map(([, statement]) => statement);
     await using store = new SqlLeaseStore({ [kind]: url });
     expect(statements).toHaveLength(store.migration.length);
     await store.migrate();
-    expect(await runReal(["doctor", "--store-file", file])).toMatchObject({ exitCode: 0 });
+    expect(await runCommand(["doctor", "--store-file", file])).toMatchObject({ exitCode: 0 });
   }
 });
 
@@ -107,7 +107,7 @@ const missingTerminal = await isMissing(terminalMissing());
 
 test.skipIf(missingTerminal)("break asks on a terminal, and takes nothing but yes for an answer", async () => {
   const { url, elector } = await leader("one");
-  const line = realLine("break", "billing", "--reason", "a test", "--store", url);
+  const line = commandLine(["break", "billing", "--reason", "a test", "--store", url]);
   for (const [keys, shown] of [
     [["no", "Enter"], "leasehold: nothing was changed.\nexit code 75"],
     [["C-c"], "leasehold: nothing was changed.\nexit code 75"],
@@ -115,7 +115,7 @@ test.skipIf(missingTerminal)("break asks on a terminal, and takes nothing but ye
     [["yes", "Enter"], "leasehold: term 1 is broken; anyone may lead once its lease has run out.\nexit code 0"],
   ] as const) {
     expect(elector.isLeader).toBe(true);
-    await using terminal = await Terminal.start(line, realEnvironment());
+    await using terminal = await Terminal.start(line, commandEnvironment());
     await terminal.shows("Break it? [yes/no]");
     await terminal.press(...keys);
     expect(await terminal.shows("exit code")).toContain(shown);
@@ -129,7 +129,7 @@ test.for([
   [["status", "e", "--store", "sqlite:///no/such/folder/app.db"], 69, /^leasehold: sqlite: 'get' of 'e' failed: .*\n$/],
   [["break", "e", "--reason", "x", "--store", "sqlite:///never"], 64, /^leasehold: nobody is here to ask; give --yes .*\n$/],
 ] as const)("leasehold %j ends with %i, and one line", async ([args, exitCode, line]) => {
-  expect(await runReal(args)).toEqual({ exitCode, stdout: "", stderr: expect.stringMatching(line) });
+  expect(await runCommand(args)).toEqual({ exitCode, stdout: "", stderr: expect.stringMatching(line) });
 });
 
 async function createTable(endpoint: string): Promise<void> {

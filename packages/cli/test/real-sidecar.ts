@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
-import { realEnvironment, realLine } from "./real-command.ts";
+import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/leasehold-command";
 
 /** A sidecar that is a process of its own. It does not outlive this one, not even while it is frozen. */
 export class RealSidecar implements AsyncDisposable {
@@ -17,8 +17,8 @@ export class RealSidecar implements AsyncDisposable {
 
   /** Resolves once it listens. @throws what it said, if it ends before. */
   static async start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RealSidecar> {
-    const [file = "", ...rest] = realLine("serve", ...args);
-    const child = spawn(file, rest, { env: realEnvironment(env), stdio: ["ignore", "ignore", "pipe"] });
+    const [file, ...rest] = commandLine(["serve", ...args]);
+    const child = spawn(file, rest, { env: commandEnvironment(env), stdio: ["ignore", "ignore", "pipe"] });
     const guard = guardFrozen(Number(child.pid));
     let said = "";
     const url = await new Promise<string>((resolve, reject) => {

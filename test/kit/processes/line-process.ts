@@ -3,10 +3,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { hostMs } from "../clocks/host-clock.ts";
 import { guardFrozen } from "./frozen-guard.ts";
+import { COMPILE_CACHE } from "./owned-process.ts";
 import { reachesState } from "./process-state.ts";
-
-/** Most of a start is the compilation of an SDK. */
-const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/compiled", import.meta.url));
 
 /** How a process ended. */
 export interface ProcessEnd {

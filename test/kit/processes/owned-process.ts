@@ -1,6 +1,10 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** Most of the start of a process that ends by itself is the compilation of an SDK. */
+export const COMPILE_CACHE: string = fileURLToPath(new URL("../../../node_modules/.cache/compiled", import.meta.url));
 
 /** Which program to run, under which name, and how. */
 export interface ProgramOptions {

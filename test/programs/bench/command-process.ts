@@ -2,10 +2,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
+import { commandLine } from "@leasehold/test-kit/processes/leasehold-command";
 import { childrenOf, killTree } from "@leasehold/test-kit/processes/process-tree";
-
-const MAIN = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
 
 /** What the command costs, as a process of its own. */
 export interface CommandProcess extends AsyncDisposable {
@@ -23,8 +21,8 @@ export async function startLeading(verb: Campaigning, args: readonly string[], e
   const startedMs = performance.now();
   // Its child says that it is there, which it is only while the command leads.
   const rest = verb === "run" ? ["--", "sh", "-c", "echo leads; exec sleep 100000"] : ["--http", "127.0.0.1:0"];
-  const node = ["--conditions=@leasehold/source", "--disable-warning=ExperimentalWarning", MAIN, verb];
-  const child = spawn(process.execPath, [...node, ...args, ...rest], {
+  const [file, ...line] = commandLine([verb, ...args, ...rest]);
+  const child = spawn(file, line, {
     env: { ...process.env, NODE_OPTIONS: "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
@@ -6,6 +5,7 @@ import { etcdMissing } from "@leasehold/test-kit/backends/etcd";
 import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
+import { runCommand } from "@leasehold/test-kit/processes/leasehold-command";
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import {
   ACCOUNT,
@@ -26,7 +26,6 @@ import { steady } from "./steady.ts";
  * ends with the code that fits.
  */
 
-const MAIN = fileURLToPath(import.meta.resolve("leasehold").replace(/index\.(ts|js)$/, "main.$1"));
 const PAGE = new URL("../../../docs/mistakes.md", import.meta.url);
 /** The advice that doctor adds where nothing answers. */
 const ADVICE = " Check the host, its port, and the way there: DNS, firewall, proxy.";
@@ -144,7 +143,9 @@ describe.skipIf(missing)("leasehold doctor", () => {
 
   test.for(CASES)("%s: %s", async ([title, mistake, make]) => {
     const expected = await told(title, mistake);
-    const { exitCode, stdout } = await doctor(await make(services));
+    const { store, env } = await make(services);
+    const args = ["doctor", "--election", "nightly-billing", "--json"];
+    const { exitCode, stdout } = await runCommand(args, { ...NOBODY, LEASEHOLD_STORE: store, ...env });
     const { outcome, message } = (JSON.parse(stdout) as Array<{ outcome: string; message: string }>).at(-1)!;
     expect(outcome).toBe("failed");
     expect(asOfAny(expected.text)).toContain(asOfAny(steady(message.replace(ADVICE, ""))));
@@ -175,21 +176,4 @@ async function told(
   const section = (await readFile(PAGE, "utf8")).split(`## ${title}\n`)[1]!;
   const [, does = "", text = ""] = new RegExp(`^${mistake}: run (.*)\\n {4}(.*)$`, "m").exec(section)!;
   return { text, isLocal: does.includes("at once"), goesOn: does === "goes on" };
-}
-
-function doctor({ store, env = {} }: Made): Promise<{ readonly exitCode: number; readonly stdout: string }> {
-  const own = Object.entries(process.env).filter(
-    ([name]) => !/^(LEASEHOLD_|AWS_|GOOGLE_|AZURE_|PG|NODE_OPTIONS$|VITEST)/.test(name),
-  );
-  const options = { env: { ...Object.fromEntries(own), ...NOBODY, LEASEHOLD_STORE: store, ...env } };
-  const line = [
-    "--conditions=@leasehold/source",
-    ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
-    ...[MAIN, "doctor", "--election", "nightly-billing", "--json"],
-  ];
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, line, options, (_error, stdout) =>
-      resolve({ exitCode: child.exitCode ?? -1, stdout }),
-    );
-  });
 }

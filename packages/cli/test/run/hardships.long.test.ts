@@ -1,11 +1,11 @@
 /** What else befalls a wrapper and its command. */
-import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
+import { commandLine, runCommand } from "@leasehold/test-kit/processes/leasehold-command";
 import { processState } from "@leasehold/test-kit/processes/process-state";
 import { afterAll, describe, expect, test } from "vitest";
-import { nodeArguments, Stage, wrapperEnvironment } from "./wrapper.ts";
+import { Stage } from "./wrapper.ts";
 
 const stage = new Stage();
 afterAll(async () => stage[Symbol.asyncDispose]());
@@ -13,10 +13,9 @@ afterAll(async () => stage[Symbol.asyncDispose]());
 const ASK = 'ask() { curl -sf -H "Authorization: Bearer $LEASEHOLD_TOKEN" "$@"; }';
 
 /** Runs another verb to its end. */
-function leasehold(...args: readonly string[]): string {
-  const env = wrapperEnvironment({ LEASEHOLD_STORE: stage.store });
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeArguments(), ...args], { env, encoding: "utf8" });
-  expect([status, stderr]).toEqual([0, expect.any(String)]);
+async function leasehold(...args: readonly string[]): Promise<string> {
+  const { exitCode, stdout } = await runCommand(args, { LEASEHOLD_STORE: stage.store });
+  expect(exitCode).toBe(0);
   return stdout;
 }
 
@@ -107,15 +106,15 @@ describe.concurrent("a wrapper", () => {
       command: ["sh", "-c", 'trap "exit 0" TERM; echo up; while :; do sleep 0.05; done'],
     });
     await wrapper.wrote(/up/);
-    leasehold("break", "broken", "--reason", "a test", "--yes");
+    await leasehold("break", "broken", "--reason", "a test", "--yes");
     expect(await wrapper.exited).toBe(70);
   });
 
   test("in the command of another one is ended with all that it has started", async () => {
     const pid = stage.path("innermost.pid");
-    const inner = [process.execPath, ...nodeArguments(), "run", "--election", "inner", "--", "sh", "-c"];
     const deaf = `trap "" TERM; echo $$ > ${pid}; echo up; while :; do sleep 0.05; done`;
-    const outer = stage.start({ election: "outer", command: [...inner, deaf], args: ["--grace", "1s"] });
+    const inner = commandLine(["run", "--election", "inner", "--", "sh", "-c", deaf]);
+    const outer = stage.start({ election: "outer", command: inner, args: ["--grace", "1s"] });
     await outer.wrote(/up/);
     outer.signal("SIGTERM");
     expect(await outer.exited).toBe(137);
@@ -135,7 +134,7 @@ echo up; while :; do sleep 0.05; done`;
     const wrapper = stage.start({ election: "values", command: ["sh", "-c", script] });
     await wrapper.wrote(/up/);
     expect(stage.read("answers")).toBe("401");
-    expect(JSON.parse(leasehold("status", "values", "--json"))).toMatchObject([{ value: "v9" }]);
+    expect(JSON.parse(await leasehold("status", "values", "--json"))).toMatchObject([{ value: "v9" }]);
     wrapper.signal("SIGTERM");
     expect(await wrapper.exited).toBe(143);
   });

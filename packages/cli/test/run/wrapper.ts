@@ -5,32 +5,16 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
+import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/leasehold-command";
 import { livingMembers } from "../../src/run/process-table.ts";
 import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** Loaded into a wrapper, it writes down how long that leads, and has faults. */
 const WATCHED = fileURLToPath(new URL("./watched-wrapper.ts", import.meta.url));
-const COMPILE_CACHE = fileURLToPath(new URL("../../../../node_modules/.cache/compiled", import.meta.url));
 
 /** Where Linux keeps files in memory: a wrapper that is frozen while it waits for its disk keeps SQLite's file locked. */
 const IN_MEMORY = "/dev/shm";
-
-/** The arguments with which Node runs `leasehold` from the sources; watched, it writes down how long it leads, and has faults. */
-export function nodeArguments({ watched = false } = {}): readonly string[] {
-  return [
-    ...["--conditions=@leasehold/source", "--disable-warning=ExperimentalWarning"],
-    ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
-    ...(watched ? ["--import", WATCHED] : []),
-    MAIN,
-  ];
-}
-
-/** The environment of a wrapper: this process's, without what reconfigures Node or the command. */
-export function wrapperEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !/^(LEASEHOLD_|NODE_OPTIONS$|VITEST)/.test(name));
-  return { ...Object.fromEntries(own), NODE_COMPILE_CACHE: COMPILE_CACHE, ...extra };
-}
 
 export interface WrapperOptions {
   /** The URL of the store. */
@@ -59,11 +43,11 @@ export class Wrapper {
 
   constructor(options: WrapperOptions) {
     const { store, election = "e", args = [], command, env, input, watched = false, nodeOptions = [], script } = options;
-    const given = ["run", "--election", election, ...args, "--", ...command];
-    const line = [process.execPath, ...nodeOptions, ...nodeArguments({ watched }), ...given];
-    const [file, ...rest] = script === undefined ? line : ["/bin/sh", "-c", script, "sh", ...line];
-    this.#child = spawn(file!, rest, {
-      env: wrapperEnvironment({ LEASEHOLD_STORE: store, ...env }),
+    const preloaded = watched ? ["--import", WATCHED] : [];
+    const line = commandLine(["run", "--election", election, ...args, "--", ...command], [...nodeOptions, ...preloaded]);
+    const [file, ...rest] = script === undefined ? line : (["/bin/sh", "-c", script, "sh", ...line] as const);
+    this.#child = spawn(file, rest, {
+      env: commandEnvironment({ LEASEHOLD_STORE: store, ...env }),
       stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     });
     this.#child.stdin?.on("error", () => undefined);

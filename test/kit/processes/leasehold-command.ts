@@ -1,25 +1,24 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Ran } from "./captured-command.ts";
+import { COMPILE_CACHE, nodeArguments } from "./owned-process.ts";
 
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/compiled", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
 
-/** The line that runs the command from its sources, as a process of its own. */
-export function realLine(...args: readonly string[]): readonly string[] {
-  return [
-    process.execPath,
-    "--conditions=@leasehold/source",
-    "--disable-warning=ExperimentalWarning",
-    ...(process.features.typescript === false ? ["--experimental-strip-types"] : []),
-    MAIN,
-    ...args,
-  ];
+/** What a run of the command left behind. */
+export interface Ran {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The line that runs `leasehold` from its sources, as a process of its own; options of Node come first. */
+export function commandLine(args: readonly string[], nodeOptions: readonly string[] = []): readonly [string, ...string[]] {
+  return [process.execPath, "--disable-warning=ExperimentalWarning", ...nodeOptions, ...nodeArguments(MAIN, args)];
 }
 
 /** This process's environment, without what reconfigures Node, the command or an SDK, and with the given. */
-export function realEnvironment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
+export function commandEnvironment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(LEASEHOLD_|AWS_|GOOGLE_|AZURE_|PG|NODE_OPTIONS$|VITEST)/.test(name),
   );
@@ -27,13 +26,13 @@ export function realEnvironment(given: Readonly<Record<string, string>> = {}): R
 }
 
 /** Runs the command to its end, without a terminal. `stopWhen` is told all of stdout so far, and may have it stopped by TERM. */
-export async function runReal(
+export async function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   stopWhen: (stdout: string) => boolean = () => false,
 ): Promise<Ran> {
-  const [file = "", ...rest] = realLine(...args);
-  const child = spawn(file, rest, { env: realEnvironment(env), stdio: ["ignore", "pipe", "pipe"] });
+  const [file, ...rest] = commandLine(args);
+  const child = spawn(file, rest, { env: commandEnvironment(env), stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
