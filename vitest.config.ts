@@ -31,7 +31,7 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
       // Tests make stores fail all the time, of which Leasehold warns; those that want to see it hear the event.
       execArgv: ["--disable-warning=LeaseholdWarning"],
       testTimeout: 120_000,
-      hookTimeout: 60_000,
+      hookTimeout: 120_000,
       // Else Google's client looks for a metadata server first, and warns that there is none.
       env: { METADATA_SERVER_DETECTION: "none" },
     },

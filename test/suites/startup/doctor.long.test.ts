@@ -5,8 +5,10 @@ import { etcdMissing } from "@leasehold/test-kit/backends/etcd";
 import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
-import { runCommand } from "@leasehold/test-kit/processes/leasehold-command";
+import { commandEnvironment } from "@leasehold/test-kit/processes/leasehold-command";
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
+import { runCommand } from "../../../packages/cli/src/command.ts";
+import { ownSurroundings } from "../../../packages/cli/src/own-surroundings.ts";
 import {
   ACCOUNT,
   allowReading,
@@ -95,6 +97,7 @@ const MADE: Readonly<Record<string, Readonly<Record<string, Mistake>>>> = {
     "the file is no database": () => ({ store: `sqlite://${fileURLToPath(new URL("mistakes.ts", import.meta.url))}` }),
   },
 };
+const surroundingsHere = ownSurroundings();
 const NOT_BY_URL = ["Azure Blob Storage: nobody is logged in", "Firestore: no project is set"];
 
 function blobs(settings: string): Made {
@@ -143,9 +146,7 @@ describe.skipIf(missing)("leasehold doctor", () => {
 
   test.for(CASES)("%s: %s", async ([title, mistake, make]) => {
     const expected = await told(title, mistake);
-    const { store, env } = await make(services);
-    const args = ["doctor", "--election", "nightly-billing", "--json"];
-    const { exitCode, stdout } = await runCommand(args, { ...NOBODY, LEASEHOLD_STORE: store, ...env });
+    const { exitCode, stdout } = await doctor(await make(services));
     const { outcome, message } = (JSON.parse(stdout) as Array<{ outcome: string; message: string }>).at(-1)!;
     expect(outcome).toBe("failed");
     expect(asOfAny(expected.text)).toContain(asOfAny(steady(message.replace(ADVICE, ""))));
@@ -176,4 +177,25 @@ async function told(
   const section = (await readFile(PAGE, "utf8")).split(`## ${title}\n`)[1]!;
   const [, does = "", text = ""] = new RegExp(`^${mistake}: run (.*)\\n {4}(.*)$`, "m").exec(section)!;
   return { text, isLocal: does.includes("at once"), goesOn: does === "goes on" };
+}
+
+/** Runs it in this process, whose environment it has to itself meanwhile. */
+async function doctor({ store, env: credentials }: Made): Promise<{ readonly exitCode: number; readonly stdout: string }> {
+  const own = process.env;
+  const env = commandEnvironment({ ...NOBODY, LEASEHOLD_STORE: store, ...credentials });
+  // SDKs look for credentials there.
+  process.env = env;
+  let stdout = "";
+  const surroundings = {
+    ...surroundingsHere,
+    env,
+    stdout: { isTerminal: false, write: (text: string) => void (stdout += text) },
+    stderr: { isTerminal: false, write: () => undefined },
+  };
+  try {
+    const exitCode = await runCommand(["doctor", "--election", "nightly-billing", "--json"], surroundings);
+    return { exitCode, stdout };
+  } finally {
+    process.env = own;
+  }
 }
