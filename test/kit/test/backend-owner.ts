@@ -3,11 +3,10 @@
  * or leaves it be, as its second argument says, and prints its process id.
  */
 import { startAzurite } from "../backends/azurite.ts";
-import { startMariaDb } from "../backends/mariadb.ts";
 import { startMoto } from "../backends/moto.ts";
 import { startPostgres } from "../backends/postgres.ts";
 
-const starts = { azurite: startAzurite, mariadb: startMariaDb, moto: startMoto, postgres: startPostgres };
+const starts = { azurite: startAzurite, moto: startMoto, postgres: startPostgres };
 
 /** The backends that this program can own. */
 export type OwnedBackend = keyof typeof starts;

@@ -10,7 +10,6 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startAzurite } from "../backends/azurite.ts";
 import { startDynalite } from "../backends/dynalite.ts";
-import { mariaDbMissing, startMariaDb } from "../backends/mariadb.ts";
 import { isMissing } from "../backends/missing-backend.ts";
 import { motoMissing, startMoto } from "../backends/moto.ts";
 import { postgresMissing, startPostgres } from "../backends/postgres.ts";
@@ -20,12 +19,11 @@ import { processState, reachesState } from "../processes/process-state.ts";
 import { childrenOf } from "../processes/process-tree.ts";
 import type { OwnedBackend, Then } from "./backend-owner.ts";
 
-// One of each kind: a Node process (dynalite and our Firestore are the same), a program that speaks as it does, and daemons,
-// one of which runs in several processes, and as another user.
+// One of each kind: a Node process (dynalite and our Firestore are the same), a program that speaks as it does, and a daemon, which
+// runs in several processes, and as another user.
 describe.each([
   { name: "azurite" as const, start: startAzurite, missing: Promise.resolve(undefined) },
   { name: "moto" as const, start: startMoto, missing: motoMissing() },
-  { name: "mariadb" as const, start: startMariaDb, missing: mariaDbMissing() },
   { name: "postgres" as const, start: startPostgres, missing: postgresMissing() },
 ])("the processes of $name", async ({ name, start, missing }) => {
   const isThere = !(await isMissing(missing));

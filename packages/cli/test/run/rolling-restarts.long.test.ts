@@ -6,7 +6,7 @@ import { Stage, type Wrapper } from "./wrapper.ts";
 
 const ELECTIONS = 4;
 /** `LEASEHOLD_RESTARTS=1000` takes several minutes. */
-const RESTARTS = Number(process.env["LEASEHOLD_RESTARTS"] ?? 120);
+const RESTARTS = Number(process.env["LEASEHOLD_RESTARTS"] ?? 60);
 const WRAPPERS = 3;
 
 /** Leaves somebody behind, and says in one file when it begins and when it has ended. */
