@@ -62,7 +62,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     );
   }
 
-  test("shows a takeover within a second, and asks nobody but its own server", async () => {
+  test("shows a takeover as it is pushed, and asks nobody but its own server", async () => {
     const store = await freshStore();
     const a = await sidecar(store, "a", ["e"], "--lease", "3s");
     await a.leads();
@@ -73,12 +73,11 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     await tab.page.reload();
     await tab.untilText(".leader", "a");
 
+    const { length } = asked;
     a.kill("SIGKILL");
-    await b.leads();
-    const ledMs = performance.now();
     await tab.untilText(".leader", "b");
 
-    expect(performance.now() - ledMs).toBeLessThan(1_000);
+    expect(asked).toHaveLength(length);
     expect(await tab.text("#news")).toBe("e: b");
     expect(asked.length).toBeGreaterThan(2);
     expect(asked.filter((request) => !request.startsWith(`${b.url}/`) && !request.startsWith("data:"))).toEqual([]);

@@ -10,7 +10,7 @@ const ABANDONED_TRANSACTION_MS = 1_000;
  * For the machine, which runs six processes of the election and whatever else there is on its processors: timers that are
  * late, and first requests of processes that have just started.
  */
-const MACHINE_MS = 1_500;
+const MACHINE_MS = 5_000;
 
 /**
  * How long an election may take to have a leader again, once all faults are over and whoever has ended has been started

@@ -7,8 +7,11 @@ import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-
 import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
 import { Cast } from "./cast.ts";
 
-/** What a look and an acquisition take at most, the first ones of a process too, on a machine that also runs other tests. */
-export const FIRST_ROUND_TRIPS_MS = 1_000;
+/**
+ * What a look and an acquisition may take on a busy machine, the first ones of a process too: with the wait for the short lease, less
+ * than the long one of a rolling deploy.
+ */
+export const FIRST_ROUND_TRIPS_MS = 1_300;
 /** How soon a standby looks, at the latest, unless a test says otherwise. */
 const RETRY_PERIOD_MS = 500;
 
