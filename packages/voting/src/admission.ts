@@ -63,15 +63,15 @@ export class Admission {
   }
 
   /**
-   * What one that has lost its file begins with; undefined until it may. Where all that have told are empty as well, it is a
+   * What one that has lost its file begins with; undefined until it may. Where none that has told has voted, it is a
    * first start, and the clock tells from which term on anybody is voted for.
    */
   beginning(nowMs: number, wallMs: number): Beginning | undefined {
     const told = [...this.#told.values()];
-    const full = told.filter(({ empty }) => !empty);
-    // Not the empty ones and the others together: a second loss would go unnoticed.
-    const count = full.length > 0 ? full.length : told.length;
-    if (count < this.#needed) return undefined;
+    const isFirstStart = told.every(({ forgot, isFresh }) => forgot || isFresh);
+    // Beside one that has voted, another that has not begun has lost its file as well: it is none that could tell.
+    const telling = isFirstStart ? told : told.filter(({ forgot }) => !forgot);
+    if (telling.length < this.#needed) return undefined;
     const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;
     const ballots = new Map<string, Ballot>();
@@ -81,11 +81,13 @@ export class Admission {
         if (term > (ballots.get(name)?.term ?? -1)) ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
       }
     }
-    const isFresh = full.length === 0;
     const floor = Math.max(0, ...told.map((each) => each.floor));
-    const clockFloor = Math.max(isFresh ? Math.floor(wallMs / 1_000) : 0, ...told.map((each) => each.clockFloor));
+    const clockFloor = Math.max(isFirstStart ? Math.floor(wallMs / 1_000) : 0, ...told.map((each) => each.clockFloor));
     const elections = Object.fromEntries(ballots);
-    return { ballots: { floor, clockFloor, isFresh, elections }, writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1 };
+    return {
+      ballots: { floor, clockFloor, isFresh: isFirstStart, elections },
+      writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1,
+    };
   }
 }
 

@@ -103,9 +103,14 @@ export class Ballots {
     const heard = memory.lead?.term === term ? memory.lead : undefined;
     const refused = term < present || heard?.released === true || (heard !== undefined && heard.termId !== termId);
     // Who has taken a newer one is barred for longer.
-    if (!refused && (heard?.number ?? 0) < number) {
+    const isNews = (heard?.number ?? 0) < number;
+    if (!refused && isNews) {
       this.#take(election, { term, leaseDurationMs }, nowMs);
       memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
+    }
+    // Whoever has voted for a later term in vain refuses the leader that there is, and hears of it all the same.
+    const isKnown = heard?.released === true || (memory.lead?.term ?? 0) > term;
+    if (isNews && !isKnown) {
       const released = false;
       memory.lead = { term, termId, number, candidateId, value, leaseDurationMs, released, heardMs: nowMs, server: from };
     }
@@ -114,12 +119,14 @@ export class Ballots {
 
   /** Ends the bar of its own term, also after a start, and of no other; LEADs of that term that are under way bar nobody. */
   release({ election, term, termId, number, leaseDurationMs, holdMs }: Release, from: string, nowMs: number): Acknowledgement {
+    const memory = this.#memory(election);
+    const heard = memory.lead?.term === term ? memory.lead : undefined;
     if (term >= this.termOf(election)) {
-      const memory = this.#memory(election);
-      const heard = memory.lead?.term === term ? memory.lead : undefined;
       this.#take(election, { term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }, nowMs);
       if (!heard?.released) memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
       memory.barredUntilMs = nowMs;
+    }
+    if (term >= (memory.lead?.term ?? 0)) {
       const { candidateId = "", heardMs = nowMs } = heard ?? {};
       memory.lead = { term, termId, number, candidateId, leaseDurationMs, released: true, heardMs, server: from };
     }

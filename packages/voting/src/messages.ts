@@ -84,8 +84,10 @@ export interface Sighted {
 /** The answer to TELL. */
 export interface Told {
   readonly kind: "TELL";
-  /** It has nothing to tell: it has lost what it knew, or has just been made and has neither voted nor heard a LEAD. */
-  readonly empty: boolean;
+  /** It has not begun: it is new, or has lost what it knew. */
+  readonly forgot: boolean;
+  /** It has begun, and neither voted nor taken a LEAD since. */
+  readonly isFresh: boolean;
   readonly floor: number;
   readonly clockFloor: number;
   /** The term of each election that it keeps; every other one's is at most the floor. */

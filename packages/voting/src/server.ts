@@ -199,7 +199,7 @@ export class Server {
     const { longestLeaseMs, kept } = this.#ballots;
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
-    return { kind: "TELL", empty: this.#admission.forgot || isFresh, floor, clockFloor, terms, longestLeaseMs };
+    return { kind: "TELL", forgot: this.#admission.forgot, isFresh, floor, clockFloor, terms, longestLeaseMs };
   }
 
   /** Resolves once all that this server has decided is on its disk. After a failure it is silent for good. */

@@ -150,6 +150,8 @@ export class VotingLeaseStore implements LeaseStore {
     const ownMs = this.#server.ballots.waitMs(election, nowMs);
     // By the own server it may be over while others still refuse.
     if (ownMs > 0) return ownMs;
+    const { state, ageMs = [0, 0], leaseDurationMs = 0 } = this.#seen(election) ?? {};
+    if (state === "held") return Math.max(leaseDurationMs - ageMs[0], 1);
     const refusedMs = (this.#refusedUntilMs.get(election) ?? 0) - nowMs;
     return refusedMs > 0 ? Math.min(refusedMs, retryPeriodMs) : retryPeriodMs;
   }

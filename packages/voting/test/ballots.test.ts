@@ -84,6 +84,18 @@ describe("a LEAD", () => {
     expect(ballots.lead(lead(2, 3), "a", 900).taken).toBe(false);
   });
 
+  test("of a term below a vote in vain is refused, and heard of, and so is its RELEASE", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.elect(elect(5, "x"), 0);
+    expect(ballots.lead(lead(4, 1), "b", 10).taken).toBe(false);
+    expect(ballots.sign("e", 20)).toMatchObject({ term: 4, ageMs: 10, released: false });
+    expect(ballots.waitMs("e", 20)).toBe(0);
+    ballots.release(release(4, 1, 500), "b", 30);
+    expect(ballots.sign("e", 30)).toMatchObject({ term: 4, released: true });
+    expect(ballots.waitMs("e", 30)).toBe(0);
+    expect(ballots.termOf("e")).toBe(5);
+  });
+
   test("bars also after a start, for the lease that was kept with its first acknowledgement", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);

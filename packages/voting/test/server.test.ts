@@ -135,17 +135,36 @@ test.each([
   },
 );
 
-const told = (empty: boolean): Told => ({ kind: "TELL", empty, floor: 5, clockFloor: 0, terms: { e: 7 }, longestLeaseMs: 100 });
+const told = (how: "full" | "fresh" | "forgot"): Told => ({
+  kind: "TELL",
+  forgot: how === "forgot",
+  isFresh: how === "fresh",
+  floor: 5,
+  clockFloor: 0,
+  terms: { e: 7 },
+  longestLeaseMs: 100,
+});
 
-test("one other server gives no floor, nor do empty ones beside full ones, nor the others before the longest lease is over", () => {
+test("one other server gives no floor, nor do those that have not begun beside one that has voted, nor the others before the longest lease is over", () => {
   const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
-  admission.hears("b", told(false), 3);
+  admission.hears("b", told("full"), 3);
   expect(admission.beginning(1_000, 0)).toBeUndefined();
-  admission.hears("c", told(true), 0);
+  admission.hears("c", told("forgot"), 0);
   expect(admission.beginning(1_000, 0)).toBeUndefined();
-  admission.hears("c", told(false), 9);
+  admission.hears("c", told("full"), 9);
   expect(admission.beginning(99, 0)).toBeUndefined();
   expect(admission.beginning(100, 0)).toMatchObject({ writes: 10, ballots: { floor: 5, elections: { e: { term: 7 } } } });
+});
+
+test("servers that have begun and not voted tell as others do, and begin a first start among themselves", () => {
+  const beside = new Admission({ servers: 3, startMs: 0, forgot: true });
+  beside.hears("b", told("full"), 3);
+  beside.hears("c", told("fresh"), 0);
+  expect(beside.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: false, clockFloor: 0 } });
+  const among = new Admission({ servers: 3, startMs: 0, forgot: true });
+  among.hears("b", told("forgot"), 0);
+  among.hears("c", told("fresh"), 0);
+  expect(among.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: true, clockFloor: 9_000 } });
 });
 
 test("an even number of servers, and one alone, elect as well", async () => {
