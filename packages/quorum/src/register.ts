@@ -61,8 +61,9 @@ export class Register {
       let sent = false;
       let hasWaited = false;
       if (rounds.leads && rounds.leads.write === proposal.base) {
-        sent = true;
-        if (await rounds.acceptNext(proposal, redates, limits)) return { stored: true };
+        const accepted = await rounds.acceptNext(proposal, redates, limits);
+        if (accepted === "confirmed") return { stored: true };
+        sent = accepted === "unknown";
       }
       for (;;) {
         const reading = await rounds.read(limits, true, () => false);
@@ -80,9 +81,10 @@ export class Register {
           const found = topOf(prepared.kept)?.proposal;
           const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
           const value = isOurs ? proposal : found;
-          sent ||= isOurs;
-          if (value && (await rounds.accept(prepared, value, isOurs && redates, limits))) {
-            if (isOurs) return { stored: true };
+          const accepted = value && (await rounds.accept(prepared, value, isOurs && redates, limits));
+          if (isOurs && accepted === "confirmed") return { stored: true };
+          sent ||= isOurs && accepted !== "refused";
+          if (value && accepted === "confirmed") {
             rounds.yield();
             return this.#judge(proposal, value, sent);
           }
@@ -108,10 +110,10 @@ export class Register {
     const prepared = await rounds.prepare(reading, limits);
     const top = prepared && topOf(prepared.kept)?.proposal;
     if (!prepared || !top) return undefined;
-    const isChosen = await rounds.accept(prepared, top, false, limits);
+    const accepted = await rounds.accept(prepared, top, false, limits);
     // A put of this process goes by what it wrote itself, and never by a repair.
     rounds.yield();
-    return isChosen ? top : undefined;
+    return accepted === "confirmed" ? top : undefined;
   }
 
   /** What a put makes of another write, chosen in place of the one that it was to replace; or of its own. */

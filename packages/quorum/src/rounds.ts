@@ -26,6 +26,9 @@ export interface Prepared {
   readonly kept: ReadonlyMap<string, Kept>;
 }
 
+/** What has become of an accept: a majority has it, or no member has, or nobody knows. */
+export type Accepted = "confirmed" | "refused" | "unknown";
+
 const REFUSED = new Error("Somebody else has written there.");
 
 /** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
@@ -104,9 +107,9 @@ export class Rounds {
   }
 
   /** Has a proposal accepted without a prepare, under the ballot that the last accept has promised. */
-  async acceptNext(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<boolean> {
+  async acceptNext(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
     const targets = new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : [])));
-    if (!this.#ballot || targets.size < this.#majority) return false;
+    if (!this.#ballot || targets.size < this.#majority) return "refused";
     return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, redates, limits);
   }
 
@@ -114,7 +117,7 @@ export class Rounds {
    * Has members accept a proposal under a ballot that a majority has promised; done when a majority has. The others are
    * caught up meanwhile, and afterwards.
    */
-  async accept({ ballot, kept: targets }: Prepared, proposal: Proposal, redates: boolean, limits: CallLimits): Promise<boolean> {
+  async accept({ ballot, kept: targets }: Prepared, proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
     this.#begin(ballot);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
     const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
@@ -124,12 +127,13 @@ export class Rounds {
       const own = await this.#write(link, state, present, redates, limits);
       if (this.#ballot === ballot) link.own = own;
     });
-    const { answers } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
     const isConfirmed = answers.size >= this.#majority;
     confirmed.resolve(isConfirmed);
     limits.signal.throwIfAborted();
     if (isConfirmed) this.#leads = proposal;
-    return isConfirmed;
+    else if (failures.size === requests.size && [...failures.values()].every((failure) => failure === REFUSED)) return "refused";
+    return isConfirmed ? "confirmed" : "unknown";
   }
 
   /** Sends to each member a write whose condition must fail. Returns the name of one that has carried it out. */

@@ -34,7 +34,11 @@ const RIGHT: readonly QuorumCheck[] = [
   {
     name: "a majority: writes that arrive late",
     macros: [FIRST_ROUND, NO_GETS],
-    shows: ["a member is caught up", "a put whose write was sent finds another in its place"],
+    shows: [
+      "a member is caught up",
+      "a put that every member refuses was not sent",
+      "a put whose write was sent finds another in its place",
+    ],
   },
   {
     name: "a majority: rounds that follow each other",

@@ -42,7 +42,7 @@ function withRoundTrips(options: ExtremeOptions, leaseMs: number): ExtremeOption
     ...options,
     ...(attemptTimeoutMs === SHORTEST_ATTEMPT_MS ? { attemptTimeoutMs: leaseMs / 10 } : {}),
     ...(renewIntervalMs === undefined ? {} : { renewIntervalMs: Math.max(renewIntervalMs, leaseMs / 10) }),
-    ...(releaseTimeoutMs === SHORTEST_RELEASE_MS ? { releaseTimeoutMs: 8 * SHORTEST_RELEASE_MS } : {}),
+    ...(releaseTimeoutMs !== undefined ? { releaseTimeoutMs: 8 * SHORTEST_RELEASE_MS } : {}),
   };
 }
 

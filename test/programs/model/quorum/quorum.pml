@@ -70,6 +70,7 @@ typedef Candidate {
   byte phase;
   bool putting; /* its call is a put, or else a get */
   bool sent; /* the write of this put may have been accepted somewhere */
+  bool sentOnce; /* by this round, if by any */
   bool leads; /* its last round was a put that a majority has confirmed: the next one needs no prepare */
   byte puts; /* how many are left */
   byte ballot; /* of this round, or of the last one */

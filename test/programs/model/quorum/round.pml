@@ -15,7 +15,7 @@ c_code {
   static void idle(int me) {
     struct Candidate *c = &now.cand[me];
     c->phase = IDLE;
-    c->putting = c->sent = 0;
+    c->putting = c->sent = c->sentOnce = 0;
     c->write = c->floor = 0;
     answered = 0;
   }
@@ -93,7 +93,7 @@ c_code {
   #endif
     TELL("begins a put of write %d in place of %d, under ballot %d without a prepare", c->write, c->known, c->ballot);
     MET("a put without a prepare")
-    c->sent = 1;
+    c->sent = c->sentOnce = 1;
     c->proposed = c->write;
     c->phase = ACCEPTING;
     for (i = 0; i < MEMBERS; i++) {
@@ -209,6 +209,7 @@ c_code {
     int i, shown, top = topOf(me, &shown);
     int isOurs = c->putting && (top == c->known || top == c->write);
     c->proposed = isOurs ? c->write : top;
+    c->sentOnce = isOurs && !c->sent;
     c->sent |= isOurs;
     TELL("has a majority for ballot %d, and proposes write %d", c->ballot, c->proposed);
     c->phase = ACCEPTING;
@@ -247,6 +248,12 @@ c_code {
   #ifdef TURNED_DOWN_AFTER_ACCEPT
     if (c->putting && c->phase == ACCEPTING && count(me, REFUSED) > 0) { endPut(me, 0); return; }
   #endif
+    /* Every member has said that it did not take the write, and no round before this one has sent it. */
+    if (c->phase == ACCEPTING && c->sentOnce && count(me, REFUSED) == MEMBERS) {
+      MET("a put that every member refuses was not sent")
+      c->sent = 0;
+    }
+    c->sentOnce = 0;
     TELL("starts over");
     readAll(me);
   }

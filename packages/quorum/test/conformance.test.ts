@@ -1,0 +1,47 @@
+/** The cases that every store passes, over three members in memory. */
+import type { Clock } from "@leasehold/core";
+import { MemoryRecordStore, type LeaseRecord } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { QuorumLeaseStore } from "../src/index.ts";
+
+const IN_PROCESS = "in-process: nothing lies between a store and its memory that could fail; the simulation has faults";
+const MEMBERS = 3;
+
+runConformance({
+  name: "quorum",
+  leaseMs: 15_000,
+  // The store's own, and those of a read, a prepare and an accept, or of one of them, to each member.
+  requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
+  lacks: {
+    faults: IN_PROCESS,
+    duplicates: IN_PROCESS,
+    outages: IN_PROCESS,
+    fence: "a member's fence says nothing of a leader whom the others have elected",
+    removal: "a record that one member lacks is not gone; the tests of the record have it",
+    occurrences: "not offered yet: processes without a memory need a clock",
+    reservation: "not offered yet: its end takes a clock",
+    watch: "members are looked at",
+    "store-clock": "not offered yet: an age would have to be that of a majority",
+  },
+  open() {
+    const clock = new VirtualClock();
+    const members = { a: new MemoryRecordStore(clock), b: new MemoryRecordStore(clock), c: new MemoryRecordStore(clock) };
+    const all = Object.values(members);
+    const connectWith = (own: Clock) => Promise.resolve(new QuorumLeaseStore({ members, clock: own }));
+    const signal = new AbortController().signal;
+    return Promise.resolve({
+      clock,
+      connect: () => connectWith(clock),
+      connectWith,
+      pass: (ms: number) => clock.advance(ms),
+      async plant(election: string, what: "foreign" | "newer-schema") {
+        const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 3, term: 7 };
+        const record = planted as unknown as LeaseRecord;
+        for (const member of all) await member.put(election, record, { ifVersion: undefined, keepsNonce: false, signal });
+      },
+      dig: (election: string) => members.a.get(election),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    });
+  },
+});
