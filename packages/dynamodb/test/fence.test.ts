@@ -4,12 +4,13 @@ import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from "@aws-s
 import type { Lease } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore, type DynamoDBOccurrenceStore } from "@leasehold/dynamodb";
 import { describe, expect, test as base } from "vitest";
+import { operationOf } from "@leasehold/test-kit/conformance/dynamodb-place";
 import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
-import { clientOf, operationOf, refusal } from "./table-world.ts";
+import { clientOf, refusal } from "./table-world.ts";
 
 /** Only the leader may write this: an item of the same table. */
 const REPORT = { election: "the report", entry: "total" };

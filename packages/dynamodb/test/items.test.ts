@@ -5,8 +5,9 @@ import { describe, expect } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { leaseKey } from "../src/schema.ts";
 import { LeaseTable } from "../src/lease-table.ts";
+import { makeTable } from "@leasehold/test-kit/conformance/dynamodb-place";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
-import { answer, makeTable, type TableWorld } from "./table-world.ts";
+import { answer, type TableWorld } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 const { signal } = new AbortController();

@@ -1,17 +1,11 @@
 import { randomUUID } from "node:crypto";
-import {
-  CreateTableCommand,
-  DescribeTableCommand,
-  DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  type AttributeValue,
-} from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, GetItemCommand, PutItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import { DynamoDBLeaseStore, type DynamoDBLeaseStoreOptions } from "@leasehold/dynamodb";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
+import { makeTable } from "@leasehold/test-kit/conformance/dynamodb-place";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import type { FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
-import type { ProxiedRequest, ReceivedRequest } from "@leasehold/test-kit/faults/request-log";
+import type { ProxiedRequest } from "@leasehold/test-kit/faults/request-log";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { Witness } from "@leasehold/test-kit/witness";
 
@@ -28,27 +22,6 @@ export function clientOf(endpoint: string, options: ConstructorParameters<typeof
     maxAttempts: 5,
     ...options,
   });
-}
-
-/** Makes a table, which can be used at once. */
-export async function makeTable(client: DynamoDBClient, tableName: string, keys = ["election", "entry"]): Promise<void> {
-  await client.send(
-    new CreateTableCommand({
-      TableName: tableName,
-      BillingMode: "PAY_PER_REQUEST",
-      KeySchema: keys.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? "HASH" : "RANGE" })),
-      AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
-    }),
-  );
-  for (;;) {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
-    if (Table?.TableStatus === "ACTIVE") return;
-  }
-}
-
-/** The name of a request to DynamoDB: its operation. */
-export function operationOf({ headers }: ReceivedRequest): string {
-  return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
 }
 
 /** Returns the input of a request. */

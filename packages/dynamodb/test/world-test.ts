@@ -1,7 +1,8 @@
 import { test as base } from "vitest";
+import { operationOf } from "@leasehold/test-kit/conformance/dynamodb-place";
 import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
-import { operationOf, TableWorld } from "./table-world.ts";
+import { TableWorld } from "./table-world.ts";
 
 /** A test in a world of its own: one dynalite for the file, and a table and a clock for each test. */
 export const test = base

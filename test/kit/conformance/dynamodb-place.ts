@@ -63,7 +63,7 @@ export class DynamoDBPlace implements Place {
 
   static async open(dynamoDb: DynamoDB): Promise<DynamoDBPlace> {
     const place = new DynamoDBPlace(dynamoDb);
-    await place.#createTable();
+    await makeTable(place.#direct, place.#tableName);
     return place;
   }
 
@@ -147,26 +147,6 @@ export class DynamoDBPlace implements Place {
     return (await this.#direct.send(command)).Item;
   }
 
-  /** The store's own way waits for a whole second where the table is not there at once. */
-  async #createTable(): Promise<void> {
-    const TableName = this.#tableName;
-    await this.#direct.send(
-      new CreateTableCommand({
-        TableName,
-        BillingMode: "PAY_PER_REQUEST",
-        AttributeDefinitions: ["election", "entry"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
-        KeySchema: [
-          { AttributeName: "election", KeyType: "HASH" },
-          { AttributeName: "entry", KeyType: "RANGE" },
-        ],
-      }),
-    );
-    for (;;) {
-      const { Table } = await this.#direct.send(new DescribeTableCommand({ TableName }));
-      if (Table?.TableStatus === "ACTIVE") return;
-    }
-  }
-
   #store(endpoint: string, options?: StoreOptions): DynamoDBLeaseStore {
     const client = this.#client(endpoint);
     return this.#time.store((clock) => new DynamoDBLeaseStore({ client, tableName: this.#tableName, clock }), options);
@@ -180,8 +160,24 @@ export class DynamoDBPlace implements Place {
   }
 }
 
+/** Makes a table, which can be used at once: the store's own way waits for a whole second where it is not there yet. */
+export async function makeTable(client: DynamoDBClient, TableName: string, keys = ["election", "entry"]): Promise<void> {
+  await client.send(
+    new CreateTableCommand({
+      TableName,
+      BillingMode: "PAY_PER_REQUEST",
+      KeySchema: keys.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? "HASH" : "RANGE" })),
+      AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+    }),
+  );
+  for (;;) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    if (Table?.TableStatus === "ACTIVE") return;
+  }
+}
+
 /** The name of a request to DynamoDB: its operation. */
-function operationOf({ headers }: ReceivedRequest): string {
+export function operationOf({ headers }: ReceivedRequest): string {
   return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
 }
 
