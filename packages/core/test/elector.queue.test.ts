@@ -238,6 +238,19 @@ describe("between two terms", () => {
     expect(service.queue).toEqual(["b", "a"]);
     expect(a.elector.leader).toMatchObject({ candidateId: "b", term: 2 });
   });
+
+  test("it ends it soon, also where the store can push and a retry period is longer than a lease", async () => {
+    const store = Object.assign(service.connect("a"), { watch: () => silence() });
+    const a = running("a", { store, retryPeriodMs: 3 * LEASE_MS });
+    await clock.advance(1_000);
+    await a.elector.resign();
+    await clock.advance(1_000);
+
+    running("b");
+    await clock.advance(RENEW_INTERVAL_MS);
+
+    expect(service.queue).toEqual(["b", "a"]);
+  });
 });
 
 describe("who does not wait", () => {
@@ -357,3 +370,9 @@ describe("a store that fails", () => {
     expect(service.queue).toEqual(["a", "b"]);
   });
 });
+
+/** A watch that tells nothing. */
+async function* silence(): AsyncGenerator<undefined> {
+  await new Promise(() => undefined);
+  yield undefined;
+}

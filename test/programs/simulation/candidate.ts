@@ -56,6 +56,8 @@ export class Candidate {
   overranTerm = 0;
   /** When its task was last heard of, by its own clock. */
   checkpointMs = 0;
+  /** When its last term ended, by its own clock. */
+  #endedMs = -Infinity;
   /** How many tasks are pending. */
   pending = 0;
   readonly #options: CandidateOptions;
@@ -101,7 +103,8 @@ export class Candidate {
     });
     this.elector.on("stoppedLeading", () => {
       if (this.pending > 0) referee.stoppedEarly(this);
-      this.#stoppedMs = this.clock.monotonicMs();
+      this.#endedMs = this.clock.monotonicMs();
+      this.#stoppedMs = this.#endedMs;
     });
     this.elector.on("listenerFailed", ({ error }) => referee.gaveUp(this, error));
   }
@@ -112,6 +115,11 @@ export class Candidate {
 
   get plan(): CandidatePlan {
     return this.#options.candidate;
+  }
+
+  /** By its own clock its cooldown after a term is not over. */
+  get standsBack(): boolean {
+    return this.clock.monotonicMs() < this.#endedMs + this.elector.timing.cooldownMs;
   }
 
   /** It lives, and was not told to stop. */
@@ -141,6 +149,7 @@ export class Candidate {
       }
       if (!signal.aborted) await this.#pause(random.between(0, 0.1));
     }
+    referee.settled(this);
     while (this.pending > 0) await this.#pause(0.1);
     this.stopped = true;
   }

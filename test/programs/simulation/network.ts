@@ -12,7 +12,7 @@ export const RETRY_AFTER_LEASES = 0.25;
 
 const FAIR_WEATHER_MS = 15;
 /** The names of a lease's writes, by each store. */
-const WRITES = new Set(["put", "UpdateItem", "renew", "keepalive"]);
+const WRITES = new Set(["put", "UpdateItem", "renew"]);
 /** An attempt waits for a ninth of a lease, by default. */
 const SLOW_LEASES = 0.11;
 
@@ -35,6 +35,7 @@ export class Link {
   readonly #note: (fault: string, request: PassengerRequest) => void;
   #windows: Window[] = [];
   #cutAfterWriteMs: number | undefined;
+  #operation = "";
   #refusesUntilMs = -Infinity;
 
   constructor(options: {
@@ -71,16 +72,24 @@ export class Link {
   #pass(request: PassengerRequest): Passage {
     const nowMs = this.#world.monotonicMs();
     const random = this.#random;
+    const renews = WRITES.has(request.operation) || confirms(this.#operation, request);
+    this.#operation = request.operation;
     const there = this.#latencyMs();
     const back = this.#latencyMs();
     if (CONTROL_REQUESTS.has(request.operation)) return this.#toControlPlane(request, { there, back });
     if (nowMs < this.#refusesUntilMs && request.operation !== "watch") return this.#broken("refused", request, []);
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     if (this.#windows.length > 0) this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
-    if (this.#cutAfterWriteMs !== undefined && WRITES.has(request.operation)) {
+    // One that is to be confirmed goes well, too.
+    if (this.#cutAfterWriteMs !== undefined && request.operation === "keepalive") {
+      return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
+    }
+    if (this.#cutAfterWriteMs !== undefined && renews) {
       this.interrupt({ kind: "partition", side: "both", untilMs: nowMs + this.#cutAfterWriteMs });
       this.#cutAfterWriteMs = undefined;
-      const slowMs = this.#inTime(random.between(0.1, SLOW_LEASES) * this.#plan.timing.leaseDurationMs);
+      // Both requests of such a renewal have to fit an attempt.
+      const [least, most] = request.operation === "look" ? [0.05, SLOW_LEASES - 0.015] : [0.1, SLOW_LEASES];
+      const slowMs = this.#inTime(random.between(least, most) * this.#plan.timing.leaseDurationMs);
       return { arrivals: [{ afterMs: there, replyAfterMs: random.chance(0.5) ? slowMs : back }] };
     }
     const passage = this.#interrupted(request, { there, back });
@@ -158,6 +167,11 @@ export class Link {
     const calmInMs = this.#plan.calmAtMs - this.#world.monotonicMs();
     return Math.min(delayMs, calmInMs + this.#random.next() * LAST_ARRIVALS_MS);
   }
+}
+
+/** On etcd a lease is renewed by two requests: this is the second. */
+function confirms(before: string, { operation }: PassengerRequest): boolean {
+  return before === "keepalive" && operation === "look";
 }
 
 type Fault =

@@ -7,6 +7,9 @@ import type { World } from "./world.ts";
 /** An order whose reply is lost is given again after a pause, a look and a write. */
 const AGAIN_MS = 1_000;
 
+/** What the reason of each break begins with. */
+const BREAK = "order ";
+
 /** A candidate that never comes. */
 export const NOBODY = "nobody";
 
@@ -45,7 +48,7 @@ export class Orders {
 
   break(options: Pick<BreakOptions, "immediate" | "ifTerm">): void {
     const { referee } = this.#world;
-    const order = this.#order("breaks", (index) => `order ${index}`);
+    const order = this.#order("breaks", (index) => `${BREAK}${index}`);
     const { timeoutMs } = this;
     const settled = options.immediate ? referee.exempt() : (): void => {};
     void order.line.access.store.break(ELECTION, { ...options, reason: order.mark, timeoutMs }).then(
@@ -116,6 +119,7 @@ export class Orders {
     if (!order) return;
     this.#world.note("service", `carries out '${mark}' on term ${term}`);
     order.terms.add(term);
+    if (mark.startsWith(BREAK)) this.#world.referee.broken(term);
     order.carriedOutMs ??= this.#world.nowMs;
     if (order.terms.size > 1) this.#violate(order, `it has hit the terms ${[...order.terms].join(" and ")}`);
     if (order.denied) this.#lies(order, "it was not carried out");

@@ -2,7 +2,7 @@ import type { Leadership } from "@leasehold/core";
 import type { Candidate } from "./candidate.ts";
 import { Overruns } from "./overruns.ts";
 import type { Line } from "./line.ts";
-import { FASTEST_RATE, SLOWEST_RATE, type Grant } from "./stores/simulated-store.ts";
+import { FASTEST_RATE, SLOWEST_RATE, type Grant, type JoinedPlace } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
@@ -38,6 +38,10 @@ export class Referee {
   #immediateBreaks = 0;
   /** Terms that were ended behind their leaders' backs, and by when these must have noticed. */
   readonly #excused = new Map<number, number>();
+  /** The term of the last place that was taken in the queue. */
+  #lastPlace = 0;
+  /** Terms that were broken, and by when whoever leads in them knows. */
+  readonly #mustEnd = new Map<number, number>();
   /** The term given out last, and who has begun to lead it, if somebody has. */
   #lastGrant: { readonly termId: string; readonly atMs: number; led: Candidate | undefined } | undefined;
   /** How many terms were given out. */
@@ -49,6 +53,7 @@ export class Referee {
     const { view } = world.store;
     view.granted = (grant) => this.#granted(grant);
     view.forked = (what) => this.violate("one-record", what);
+    view.joined = (place) => this.#joined(place);
     view.wroteBroken = (term) => this.violate("break-holds", `term ${term} was broken`);
     view.wrote = ({ term, entry }) => this.#wrote(term, entry);
   }
@@ -100,6 +105,16 @@ export class Referee {
     this.violate("run-goes-on", `${candidate.id} gave up: ${why}`);
   }
 
+  /** The last call of a candidate has settled. Where nothing has gone wrong for long, it has left nothing behind. */
+  settled(candidate: Candidate): void {
+    const { store, plan, nowMs, leaseMs } = this.#world;
+    if (!store.faults || nowMs < plan.calmAtMs + leaseMs || !candidate.releases) return;
+    // A place bears its candidate's name, and another one here may have that, too.
+    const namesakes = [...this.#world.everyone].filter(({ clock, id }) => clock === candidate.clock && id === candidate.id);
+    if (namesakes.length === 1 && store.faults.hasPlace(candidate.clock, candidate.id))
+      this.violate("all-stop", `${candidate.id} still stands in the queue`);
+  }
+
   /** A candidate leads again, so long after its last term has ended, with nothing but its own options between the two. */
   returned(candidate: Candidate, afterMs: number): void {
     if (afterMs >= SHORTEST_PAUSE_MS) return;
@@ -143,6 +158,11 @@ export class Referee {
     return term <= this.#exemptTerm || this.#world.nowMs < (this.#excused.get(term) ?? -Infinity);
   }
 
+  /** A term was broken. Whoever leads in it learns of that at a renewal; and without one, it is over. */
+  broken(term: number): void {
+    if (!this.#mustEnd.has(term)) this.#mustEnd.set(term, this.#world.nowMs + this.#world.leaseMs / SLOWEST_RATE);
+  }
+
   /** The latest leadership of which something is so. */
   lastView(isSo: (view: View) => boolean): View | undefined {
     return [...this.#views].findLast(isSo);
@@ -176,6 +196,10 @@ export class Referee {
         continue;
       }
       this.#checkStall(view);
+      const isGivenUp = leadership.signal.aborted || !this.#hasHadTime(candidate);
+      if (nowMs > (this.#mustEnd.get(leadership.term) ?? Infinity) && !isGivenUp) {
+        this.violate("break-holds", `${candidate.id} goes on in term ${leadership.term}`);
+      }
       if (this.#isExempt(leadership.term)) continue;
       const isBarred = this.#isSpoilt || nowMs < store.barredUntilMs(leadership.termId);
       if (isValid) {
@@ -234,6 +258,15 @@ export class Referee {
     this.#world.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
     if (term <= this.highestTerm) this.violate("terms-rise", `term ${term} after term ${this.highestTerm}`);
     this.highestTerm = Math.max(this.highestTerm, term);
+  }
+
+  /** Whoever stands back is in no queue, unless he may have seen a newer term come: it would keep those behind it waiting. */
+  #joined({ process, candidateId, term }: JoinedPlace): void {
+    const here = [...this.#world.everyone].filter(({ clock, id }) => clock === process && id === candidateId);
+    if (here.length > 0 && here.every((each) => each.standsBack && each.term >= this.#lastPlace)) {
+      this.violate("place-is-held-to-lead", `${candidateId} joins the queue in its cooldown after term ${here[0]?.term}`);
+    }
+    this.#lastPlace = term;
   }
 
   /** Two candidates have a store object in common: that knows of what the one has left that the other may take it. */

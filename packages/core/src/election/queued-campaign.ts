@@ -74,11 +74,11 @@ export class QueuedCampaign {
 
   /** Waits until this candidate may compete, and looks meanwhile: a newer term ends it sooner. */
   async #standBack(): Promise<void> {
-    const { candidacy, standingBack, timing, clock, expiry } = this.#options;
+    const { candidacy, standingBack, clock, expiry } = this.#options;
     let snapshot: LeaseSnapshot | undefined;
     while (standingBack.leftMs(snapshot) > 0) {
       snapshot = await candidacy.look(expiry, this.#signal);
-      await sleep(clock, Math.min(standingBack.leftMs(snapshot), timing.retryPeriodMs), this.#signal);
+      await sleep(clock, Math.min(standingBack.leftMs(snapshot), this.#setbacks.periodMs), this.#signal);
     }
   }
 

@@ -25,19 +25,25 @@ export class Setbacks {
   }
 
   /**
+   * The time between two looks of who is pushed nothing. Where the store can push, a retry period may be longer than a lease:
+   * looks are aimed at renewals there, also while it does not push.
+   */
+  get periodMs(): number {
+    const { store, timing } = this.#options;
+    return store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
+  }
+
+  /**
    * Tells a failure, and returns the time to wait before the next request.
    * @throws it where going on cannot help.
    */
   met(error: unknown): number {
     if (isMisuse(error)) throw error;
-    const { clock, store, timing, onStoreFailed } = this.#options;
+    const { clock, timing, onStoreFailed } = this.#options;
     onStoreFailed(error);
     if (isStoreFailure(error)) this.#report(error);
     const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
-    // Where the store can push, a retry period may be longer than a lease: looks are aimed at renewals there, also while it
-    // does not push.
-    const periodMs = store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
-    return Math.max(askedMs, periodMs * (0.5 + clock.random() / 2));
+    return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));
   }
 
   /** Reports that the store fails, and gives up where it has done nothing but refuse for a whole lease. */

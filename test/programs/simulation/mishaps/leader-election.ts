@@ -1,20 +1,30 @@
-import { drawSpanMs, type MishapKind } from "./mishap.ts";
+import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
 /** The members of the service elect another leader of theirs, which lets every lease begin anew. */
 export interface LeaderElection {
   readonly kind: "leader-election";
   /** For how long the former one does not hear of it; 0: it does at once. */
   readonly cutOffMs: number;
+  /** Who asks that one, and whether his next renewal is his last for a while. */
+  readonly who: Victim;
+  readonly lastRenewalForMs: number | undefined;
 }
 
 export const leaderElection: MishapKind<LeaderElection> = {
-  share: 2,
+  share: 5,
   fits: ({ store }) => store === "etcd",
-  draw: (random, scope) => ({ kind: "leader-election", cutOffMs: random.chance(0.7) ? drawSpanMs(random, scope) : 0 }),
-  befall: ({ cutOffMs }, world) => {
+  draw: (random, scope) => ({
+    kind: "leader-election",
+    cutOffMs: random.chance(0.6) ? drawSpanMs(random, scope) : 0,
+    who: random.chance(0.7) ? "leader" : drawVictim(random, scope),
+    lastRenewalForMs: random.chance(0.7) ? scope.leaseMs * random.between(1, 2) : undefined,
+  }),
+  befall: ({ cutOffMs, who, lastRenewalForMs }, world) => {
     const { faults } = world.store;
-    world.note("service", `its members elect a leader, unheard of by the former one for ${Math.round(cutOffMs)} ms`);
-    faults?.electLeader(cutOffMs > 0);
+    const victim = world.victim(who);
+    world.note("service", `its members elect a leader, unheard of by that of ${victim?.id} for ${Math.round(cutOffMs)} ms`);
+    faults?.electLeader(cutOffMs > 0 ? victim?.clock : undefined);
+    if (lastRenewalForMs !== undefined) victim?.process.link.cutAfterNextWrite(lastRenewalForMs);
     world.beforeCalm(cutOffMs, () => faults?.heal());
   },
 };

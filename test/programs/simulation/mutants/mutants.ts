@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 import { OPTION_MUTANTS } from "./option-mutants.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 import { ORDER_MUTANTS } from "./order-mutants.ts";
+import { QUEUE_MUTANTS } from "./queue-mutants.ts";
 import { QUORUM_MUTANTS } from "./quorum-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { VOTING_MUTANTS } from "./voting-mutants.ts";
@@ -495,6 +496,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
+  ...QUEUE_MUTANTS,
   ...ORDER_MUTANTS,
   ...VOTING_MUTANTS,
   ...QUORUM_MUTANTS,

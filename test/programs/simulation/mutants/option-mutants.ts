@@ -26,8 +26,8 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/election/setbacks.ts",
-        find: "const periodMs = store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
-        replace: "const periodMs = timing.retryPeriodMs;",
+        find: "return store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
+        replace: 'return store.name === "" ? 0 : timing.retryPeriodMs;',
       },
     ],
     stores: ["records with a clock"],

@@ -8,7 +8,7 @@ const MIN_TTL_S = 2;
 /** How long after its end a lease and its keys may be found to be over: the lessor looks twice a second. */
 export const FOUND_LATE_MS = 500;
 /** How likely a member that was cut off hears of the others when it is asked for something that takes them. */
-const HEARS = 0.4;
+const HEARS = 0.6;
 
 const UNAVAILABLE = 14;
 const FAILED_PRECONDITION = 9;
@@ -83,15 +83,15 @@ export class EtcdService {
 
   /**
    * The members elect another leader, who lets every lease begin anew, and go on for up to an election time-out more.
-   * @param unheard the former one does not hear of it until {@link heal}.
+   * @param member the former one, where it does not hear of it until {@link heal}.
    */
-  electLeader(unheard: boolean): void {
+  electLeader(member: string | undefined): void {
     const leases = new Set(this.#leases.keys());
-    const member = this.#random.pick(MEMBERS as [string, ...string[]]);
-    this.#cutOff = unheard ? { member, raftTerm: this.#raftTerm, revision: this.keys.revision, leases } : undefined;
+    this.#cutOff = member ? { member, raftTerm: this.#raftTerm, revision: this.keys.revision, leases } : undefined;
     this.#raftTerm += 1;
+    const extendedMs = this.#random.pick([0, this.#random.between(0, ELECTION_TIMEOUT_MS)]);
     for (const lease of this.#leases.values()) {
-      lease.untilMs = this.#nowMs + lease.ttlS * 1_000 + this.#random.between(0, ELECTION_TIMEOUT_MS);
+      lease.untilMs = this.#nowMs + lease.ttlS * 1_000 + extendedMs;
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Leadership } from "@leasehold/core";
 import { carry, type Network, type ProcessClock, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
-import { EtcdFailure, EtcdLeaseStore } from "@leasehold/etcd";
+import { EtcdFailure, EtcdLeaseStore, type Json } from "@leasehold/etcd";
 import type { KeyEvent, StoredKey } from "./etcd-keys.ts";
 import { ELECTION_TIMEOUT_MS, EtcdService, FOUND_LATE_MS } from "./etcd-service.ts";
 import { SimulatedTransport, type WatchStream } from "./etcd-transport.ts";
@@ -40,9 +40,14 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
   readonly #service: EtcdService;
   readonly #streams = new Set<WatchStream>();
   readonly #goCandidates = new Map<string, GoCandidate>();
+  readonly #transports = new Map<ProcessClock, SimulatedTransport>();
+  /** Who has put which key. */
+  readonly #owners = new Map<string, ProcessClock>();
   /** The key that is the oldest. */
   #head: StoredKey | undefined;
   #leases = 0;
+  /** Whose request is being carried out. */
+  #asking: ProcessClock | undefined;
 
   /** @param rate of the clock by which leases end. */
   constructor(world: VirtualClock, rate: number, random: SeededRandom) {
@@ -59,7 +64,17 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
   connect(process: ProcessClock, network: Network): StoreAccess {
     const service = this.#service;
     const broken = (): Error => this.failure("reset");
-    const transport = new SimulatedTransport({ world: this.#world, service, process, network, streams: this.#streams, broken });
+    const answer = (...asked: Parameters<EtcdService["answer"]>): Json => {
+      this.#asking = process;
+      try {
+        return service.answer(...asked);
+      } finally {
+        this.#asking = undefined;
+      }
+    };
+    const streams = this.#streams;
+    const transport = new SimulatedTransport({ world: this.#world, service, process, network, answer, streams, broken });
+    this.#transports.set(process, transport);
     const store = new EtcdLeaseStore({ transport, clock: process });
     return {
       store,
@@ -90,8 +105,8 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
     return undefined;
   }
 
-  electLeader(unheard: boolean): void {
-    this.#service.electLeader(unheard);
+  electLeader(unheardBy: ProcessClock | undefined): void {
+    this.#service.electLeader(unheardBy && this.#transports.get(unheardBy)?.member);
     this.#cutStreams();
   }
 
@@ -109,6 +124,11 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
     const key = this.#service.keys.under(CANDIDATES).at(index);
     if (!key || !this.#service.revoke(key.lease)) return undefined;
     return key.createRevision;
+  }
+
+  hasPlace(process: ProcessClock, candidateId: string): boolean {
+    const places = this.#service.keys.under(CANDIDATES).filter((key) => this.#noteOf(key)?.kind !== "hold");
+    return places.some((key) => this.#owners.get(key.key) === process && this.#candidateOf(key) === candidateId);
   }
 
   compact(): void {
@@ -134,7 +154,13 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
   }
 
   #changed(events: readonly KeyEvent[]): void {
-    for (const { type, key } of events) if (type === "PUT" && key.key.startsWith(NOTES)) this.#noted(key);
+    for (const { type, key } of events) {
+      if (type === "PUT" && key.key.startsWith(NOTES)) this.#noted(key);
+      if (type === "PUT" && key.key.startsWith(CANDIDATES) && key.version === 1) {
+        if (this.#asking) this.#owners.set(key.key, this.#asking);
+        this.view.joined({ process: this.#asking, candidateId: this.#candidateOf(key), term: key.createRevision });
+      }
+    }
     if (events.some(({ key }) => key.key.startsWith(CANDIDATES))) this.#findHead();
     for (const stream of this.#streams) stream.push(events);
   }
@@ -145,10 +171,13 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
     const head = this.#head;
     if (!head || head.createRevision === before?.createRevision) return;
     const termId = hexOf(head);
-    const info = this.#service.keys.get(INFOS + termId);
-    const { candidateId = GO } = (info ? JSON.parse(info.value) : {}) as { readonly candidateId?: string };
-    this.view.granted({ term: head.createRevision, termId, candidateId });
+    this.view.granted({ term: head.createRevision, termId, candidateId: this.#candidateOf(head) });
     this.#leadInGo(termId);
+  }
+
+  #candidateOf(key: StoredKey): string {
+    const info = this.#service.keys.get(INFOS + hexOf(key));
+    return info ? (JSON.parse(info.value) as { readonly candidateId: string }).candidateId : GO;
   }
 
   /** Leads for a while, and then resigns, or is gone without a word. */

@@ -25,6 +25,8 @@ export interface EtcdTransportOptions {
   readonly service: EtcdService;
   readonly process: ProcessClock;
   readonly network: Network;
+  /** What a member answers to this process. */
+  readonly answer: (path: EtcdPath, body: Json, member: string) => Json;
   /** All streams there are. */
   readonly streams: Set<WatchStream>;
   /** The failure of a stream whose connection breaks. */
@@ -40,15 +42,20 @@ export class SimulatedTransport implements EtcdTransport {
     this.#options = options;
   }
 
+  /** The one that it asks. */
+  get member(): string {
+    return MEMBERS[this.#current] as string;
+  }
+
   async call(path: EtcdPath, body: Json, { endpoint, signal }: CallOptions): Promise<EtcdReply> {
-    const { world, service, process, network } = this.#options;
-    const member = endpoint ?? (MEMBERS[this.#current] as string);
+    const { world, answer, process, network } = this.#options;
+    const member = endpoint ?? this.member;
     const leave = (): void => this.#leave(member);
     // Whoever waits no longer for a member asks another one.
     signal.addEventListener("abort", leave, { once: true });
     try {
       const passage = network({ operation: operationOf(path, body) });
-      return { body: await carry(world, process, passage, () => service.answer(path, body, member)), endpoint: member };
+      return { body: await carry(world, process, passage, () => answer(path, body, member)), endpoint: member };
     } catch (error) {
       leave();
       throw error;
@@ -73,7 +80,7 @@ export class SimulatedTransport implements EtcdTransport {
     };
     const tell = (message: Json): void =>
       deliver(() => {
-        messages.push({ header: service.header(MEMBERS[this.#current] as string), ...message });
+        messages.push({ header: service.header(this.member), ...message });
         wake.resolve();
       });
     const watched = requests.map(watchedBy);
@@ -121,7 +128,7 @@ export class SimulatedTransport implements EtcdTransport {
   }
 
   #leave(member: string): void {
-    if (MEMBERS[this.#current] === member) this.#current = (this.#current + 1) % MEMBERS.length;
+    if (this.member === member) this.#current = (this.#current + 1) % MEMBERS.length;
   }
 }
 

@@ -47,10 +47,21 @@ export interface Claim {
   readonly done: boolean;
 }
 
+/** A place in a queue. */
+export interface JoinedPlace {
+  /** Undefined for a program in Go. */
+  readonly process: ProcessClock | undefined;
+  readonly candidateId: string;
+  /** The term that it would lead in. */
+  readonly term: number;
+}
+
 /** The state of the service as it is seen from outside, all of it at once. */
 export interface ServiceView {
   /** An occurrence was claimed, given back, renewed or completed. */
   claimed: (occurrence: string, before: Claim | undefined, after: Claim) => void;
+  /** A candidate took a place in the queue. */
+  joined: (place: JoinedPlace) => void;
   /** A new term was named, to be led by whoever holds this termId. */
   granted: (grant: Grant) => void;
   /** An administrator's order was carried out on a term; its mark is the reason of a break, or the time-out of a transfer. */
@@ -65,7 +76,15 @@ export interface ServiceView {
 
 /** A view that nobody looks at yet. */
 export function newServiceView(): ServiceView {
-  return { claimed: () => {}, forked: () => {}, ordered: () => {}, granted: () => {}, wroteBroken: () => {}, wrote: () => {} };
+  return {
+    claimed: () => {},
+    forked: () => {},
+    joined: () => {},
+    ordered: () => {},
+    granted: () => {},
+    wroteBroken: () => {},
+    wrote: () => {},
+  };
 }
 
 /**
@@ -78,11 +97,16 @@ export type RequestFailure = "reset" | "refused" | "throttled" | "denied";
 export interface QueueFaults {
   /** How late the service may find that a lease has run out, after all that may have befallen it. */
   readonly foundLateMs: number;
-  /** The service's members elect another leader. @param unheard the former one does not hear of it before {@link heal}, or by chance. */
-  electLeader(unheard: boolean): void;
+  /**
+   * The service's members elect another leader.
+   * @param unheardBy whose member the former one was, and does not hear of it before {@link heal}, or by chance.
+   */
+  electLeader(unheardBy: ProcessClock | undefined): void;
   heal(): void;
   /** Ends the session of the candidate at this place in the queue. Returns its term, if there was one. */
   revoke(index: number): number | undefined;
+  /** A candidate of this process has a place in the queue. */
+  hasPlace(process: ProcessClock, candidateId: string): boolean;
   /** Forgets the history that watches begin from. */
   compact(): void;
   /** All watches stand still, and nobody is told. */
