@@ -37,7 +37,9 @@ export const etcd: TestStore = {
 };
 
 /** etcd has found a condition of a transaction not met. */
-class Refused extends Error {}
+class Refused extends Error {
+  override readonly name = "Refused";
+}
 
 interface Range {
   readonly kvs?: ReadonlyArray<{ readonly value?: string }>;

@@ -4,7 +4,7 @@ import { EtcdLeaseStore } from "@leasehold/etcd";
 import type { Etcd } from "@leasehold/test-kit/backends/etcd";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
-import { Etcd3, type Campaign } from "etcd3";
+import { Etcd3, type Campaign, type Lease } from "etcd3";
 
 /** Ours, and npm's. */
 export type Library = "leasehold" | "etcd3";
@@ -75,7 +75,10 @@ export class QueuedElection implements AsyncDisposable {
     campaign.on("elected", () => leads.resolve(performance.now()));
     // Of one that is cut off, and unheard would end this process.
     campaign.on("error", () => undefined);
-    leaseOf(campaign).on("keepaliveSucceeded", () => (candidate.keptAliveMs = performance.now()));
+    const lease = leaseOf(campaign);
+    lease.on("keepaliveSucceeded", () => (candidate.keptAliveMs = performance.now()));
+    // Else its timer keeps this process.
+    this.#end.defer(() => lease.release());
     return candidate;
   }
 
@@ -91,6 +94,6 @@ interface Connections {
 }
 
 /** It shows its lease to nobody. */
-function leaseOf(campaign: Campaign): NodeJS.EventEmitter {
-  return Reflect.get(campaign, "lease") as NodeJS.EventEmitter;
+function leaseOf(campaign: Campaign): Lease {
+  return Reflect.get(campaign, "lease") as Lease;
 }

@@ -28,7 +28,7 @@ export const etcd: Section = {
   meaning:
     "A hand-over is the way of a release to etcd, its push, and what the next leader asks to be sure of its turn. etcd itself " +
     "ends a lease up to half a second late. Requests are counted by etcd, a keep-alive as one.",
-  takesS: 110,
+  takesS: 240,
   async measure() {
     const missing = await etcdMissing();
     if (missing !== undefined) throw new Error(missing);
