@@ -343,6 +343,20 @@ describe("a store that fails", () => {
     expect(service.queue).not.toContain("b");
   });
 
+  test("whoever was refused looks before he takes a place again: others see each one come and go", async () => {
+    running("a");
+    const b = running("b");
+    await clock.advance(1_000);
+    failing("STORE_DENIED", "b", "look", "read");
+    await clock.advance(20 * LEASE_MS);
+    expect(asked("b").filter((operation) => operation === "take")).toHaveLength(1);
+
+    service.failure = undefined;
+    await clock.advance(RETRY_PERIOD_MS);
+    expect(service.queue).toEqual(["a", "b"]);
+    expect(b.elector.health().lastError).toBeUndefined();
+  });
+
   test.each(["run", "campaign"] as const)("%s rejects after a lease of refusals before the first contact", async (call) => {
     failing("STORE_DENIED", "a");
     const { elector } = candidate("a");

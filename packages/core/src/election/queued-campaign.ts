@@ -22,6 +22,8 @@ export class QueuedCampaign {
   #place: Place | undefined;
   /** The last instant at which the place was known to keep nobody waiting, by the monotonic clock. */
   #harmlessMs = 0;
+  /** Something other than an outage has ended the last place. */
+  #isRefused = false;
 
   constructor(options: CampaignOptions, queue: Queue, signal: AbortSignal) {
     this.#options = options;
@@ -52,10 +54,13 @@ export class QueuedCampaign {
 
   /** Waits in one place until that has become the lease, or is void. */
   async #step(): Promise<Lease | undefined> {
-    const { candidacy, clock } = this.#options;
+    const { candidacy, clock, expiry } = this.#options;
     if (!this.#place) {
       await this.#standBack();
       await this.#keepPace();
+      // A place is a write, which everybody sees come and go: none is taken in vain while a look meets the same.
+      if (this.#isRefused) await candidacy.look(expiry, this.#signal);
+      this.#isRefused = false;
       this.#place = candidacy.join(this.#queue, this.#signal);
       this.#harmlessMs = clock.monotonicMs();
     }
@@ -94,7 +99,8 @@ export class QueuedCampaign {
     const waitMs = this.#setbacks.met(failure);
     // An outage costs nobody his place. But one in which this candidate can neither go on nor be let by blocks the others.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;
-    if (isStuck || !isOutage(failure)) await this.#leave();
+    this.#isRefused ||= !isOutage(failure);
+    if (isStuck || this.#isRefused) await this.#leave();
     await sleep(clock, waitMs, this.#signal).catch(() => undefined);
   }
 
