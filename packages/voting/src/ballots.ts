@@ -71,7 +71,7 @@ export class Ballots {
 
   /** For how long nobody is voted for. */
   waitMs(election: string, nowMs: number): number {
-    const { barredUntilMs, holdUntilMs } = this.#memory(election);
+    const { barredUntilMs, holdUntilMs } = this.#memories.get(election) ?? this.#atStart(election);
     return Math.max(barredUntilMs - nowMs, holdUntilMs - nowMs, 0);
   }
 
@@ -99,36 +99,49 @@ export class Ballots {
     nowMs: number,
   ): Acknowledgement {
     const present = this.termOf(election);
-    const memory = this.#memory(election);
-    const heard = memory.lead?.term === term ? memory.lead : undefined;
+    const last = this.#memories.get(election)?.lead;
+    const heard = last?.term === term ? last : undefined;
     const refused = term < present || heard?.released === true || (heard !== undefined && heard.termId !== termId);
     // Who has taken a newer one is barred for longer.
     const isNews = (heard?.number ?? 0) < number;
     if (!refused && isNews) {
       this.#take(election, { term, leaseDurationMs }, nowMs);
+      const memory = this.#memory(election);
       memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
     }
     // Whoever has voted for a later term in vain refuses the leader that there is, and hears of it all the same.
-    const isKnown = heard?.released === true || (memory.lead?.term ?? 0) > term;
-    if (isNews && !isKnown) {
+    const isKnown = heard?.released === true || (last?.term ?? 0) > term;
+    if (isNews && !isKnown && this.#ballots.has(election)) {
       const released = false;
-      memory.lead = { term, termId, number, candidateId, value, leaseDurationMs, released, heardMs: nowMs, server: from };
+      this.#memory(election).lead = {
+        term,
+        termId,
+        number,
+        candidateId,
+        value,
+        leaseDurationMs,
+        released,
+        heardMs: nowMs,
+        server: from,
+      };
     }
     return { kind: "LEAD", taken: !refused, term: this.termOf(election) };
   }
 
   /** Ends the bar of its own term, also after a start, and of no other; LEADs of that term that are under way bar nobody. */
   release({ election, term, termId, number, leaseDurationMs, holdMs }: Release, from: string, nowMs: number): Acknowledgement {
-    const memory = this.#memory(election);
-    const heard = memory.lead?.term === term ? memory.lead : undefined;
+    const last = this.#memories.get(election)?.lead;
+    const heard = last?.term === term ? last : undefined;
     if (term >= this.termOf(election)) {
       this.#take(election, { term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }, nowMs);
+      const memory = this.#memory(election);
       if (!heard?.released) memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
       memory.barredUntilMs = nowMs;
     }
-    if (term >= (memory.lead?.term ?? 0)) {
+    if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
       const { candidateId = "", heardMs = nowMs } = heard ?? {};
-      memory.lead = { term, termId, number, candidateId, leaseDurationMs, released: true, heardMs, server: from };
+      const released = true;
+      this.#memory(election).lead = { term, termId, number, candidateId, leaseDurationMs, released, heardMs, server: from };
     }
     return { kind: "RELEASE", taken: true, term: this.termOf(election) };
   }
@@ -176,10 +189,14 @@ export class Ballots {
   #memory(election: string): Memory {
     const known = this.#memories.get(election);
     if (known) return known;
-    // An election that an intact file lacks is new to it.
-    const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
-    const memory = { barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity };
+    const memory = this.#atStart(election);
     this.#memories.set(election, memory);
     return memory;
+  }
+
+  /** An election that an intact file lacks is new to it. */
+  #atStart(election: string): Memory {
+    const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
+    return { barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity };
   }
 }

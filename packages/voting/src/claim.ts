@@ -1,5 +1,5 @@
 import { StoreError, TermRegressedError } from "@leasehold/core";
-import type { AcquireRequest } from "@leasehold/core/provider";
+import { sendRequest, type AcquireRequest } from "@leasehold/core/provider";
 import type { Answer, Elect, Vote } from "./messages.ts";
 import { poll, type PollResult } from "./poll.ts";
 import { Reign } from "./reign.ts";
@@ -22,6 +22,10 @@ export type ClaimOutcome =
 export async function claim(server: Server, request: AcquireRequest): Promise<ClaimOutcome> {
   const { election, leaseDurationMs, timeoutMs, candidateId, value } = request;
   const termId = server.clock.randomUuid();
+  const { clock } = server;
+  // Its own disk may hang as well as a network.
+  const within = <T>(operation: string, act: () => Promise<T>): Promise<T> =>
+    sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
   const nowMs = server.clock.monotonicMs();
   const { term: heardTerm = 0, number = 0 } = server.ballots.sign(election, nowMs) ?? {};
   const elect = {
@@ -41,13 +45,13 @@ export async function claim(server: Server, request: AcquireRequest): Promise<Cl
   const { aboveTerm = 0 } = request;
   if (term <= aboveTerm) throw new TermRegressedError(election, term, aboveTerm);
   const claimed: Elect = { ...elect, trial: false, term };
-  const own = await server.ask(server.name, claimed, timeoutMs);
+  const own = await within("ELECT", () => server.ask(server.name, claimed, timeoutMs));
   if (!isVote(own) || !own.granted) return { won: false, votes: trial.answers };
   const ballot = await poll(server, { request: claimed, timeoutMs, isAnswer: isVote, isYes: isGranted });
   if (ballot.outcome === "no") return { won: false, votes: ballot.answers };
   if (ballot.outcome === "open") throw unanswered(election, "ELECT", ballot, false);
 
-  await server.remember();
+  await within("remember", () => server.remember());
   const reign = new Reign(server, { election, term, termId, candidateId, leaseDurationMs }, value);
   const lead = await reign.lead(timeoutMs);
   if (lead.outcome === "yes") return { won: true, reign };

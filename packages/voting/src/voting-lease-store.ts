@@ -35,6 +35,8 @@ const NAME = "voting";
 /** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
 const MAX_VALUE_BYTES = 4_096;
 const LONGEST_LEASE_MS = 3_600_000;
+/** More are forgotten: they only tell when to look again. */
+const MOST_REFUSALS = 1_000;
 const NOTHING = { term: 0, number: 0 };
 
 /** A lease store whose service is the servers themselves: each listens, votes, and may compete in any number of elections. */
@@ -218,6 +220,7 @@ export class VotingLeaseStore implements LeaseStore {
   #refused(election: string, waits: readonly number[]): void {
     const needed = this.#server.majority - (this.#server.everyone.length - waits.length);
     const waitMs = waits.toSorted((one, other) => one - other)[Math.max(needed, 1) - 1] ?? 0;
+    if (this.#refusedUntilMs.size > MOST_REFUSALS) this.#refusedUntilMs.clear();
     this.#refusedUntilMs.set(election, this.clock.monotonicMs() + waitMs);
   }
 }

@@ -162,4 +162,7 @@ test("of elections that are over, more than a thousand are one number", () => {
   expect(floor).toBe(200);
   expect(ballots.elect({ ...elect(200, "y"), election: "e7" }, 2_000).granted).toBe(false);
   expect(ballots.elect({ ...elect(201, "y"), election: "e7" }, 2_000).granted).toBe(true);
+  // A LEAD of a term below that is refused, and not remembered either.
+  expect(ballots.lead({ ...lead(3, 1), election: "e9" }, "a", 2_000).taken).toBe(false);
+  expect(ballots.sign("e9", 2_000)).toBeUndefined();
 });

@@ -7,8 +7,9 @@ export class Cluster {
   readonly names: readonly string[];
   readonly servers = new Map<string, Server>();
   readonly disks = new Map<string, string | undefined>();
-  /** The disks that fail, and the servers that cannot be reached. */
+  /** The disks that fail, those that hang, and the servers that cannot be reached. */
   readonly broken = new Set<string>();
+  readonly hanging = new Set<string>();
   readonly away = new Set<string>();
   /** Everything that was sent from one server to another. */
   readonly sent: Envelope<Request>[] = [];
@@ -30,6 +31,7 @@ export class Cluster {
       read: () => Promise.resolve(this.disks.get(name)),
       write: (text) => {
         if (this.broken.has(name)) return Promise.reject(new Error("no space left"));
+        if (this.hanging.has(name)) return new Promise(() => {});
         this.disks.set(name, text);
         return Promise.resolve();
       },

@@ -91,6 +91,14 @@ test("after a failed sync a server is silent until it is started again", async (
   expect(other.acquired).toBe(true);
 });
 
+test("a disk that hangs holds nobody up for longer than an attempt", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  cluster.hanging.add("a");
+  const acquired = new VotingLeaseStore(cluster.server("a")).acquire(REQUEST);
+  await expect(cluster.clock.runUntil(acquired, 1_000)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+});
+
 test("messages from before a start are not carried out after it", async () => {
   const cluster = new Cluster();
   await cluster.start();
