@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Lease } from "@leasehold/core/provider";
-import type { EtcdLeaseStore, Json } from "@leasehold/etcd";
+import { EtcdFailure, type EtcdLeaseStore, type Json } from "@leasehold/etcd";
 import { etcdctl, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { wiredStore, type Wire } from "./wire.ts";
+import { loseReply, wiredStore, type Wire } from "./wire.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
 const DAY_S = 86_400;
@@ -63,6 +63,37 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     await etcdctl(etcd, ["lease", "revoke", before]);
     const lease = await claim(occurrences, "two");
     expect(await occurrences.complete(lease, LIMITS)).toBe("released");
+  });
+
+  it("may have been claimed where the reply was lost, and then are open to the same process at once", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const occurrences = store.occurrences(randomUUID(), { retentionMs: RETENTION_MS });
+    const isWrite = (body: Json): boolean => JSON.stringify(body["success"]).includes("request_put");
+    // One put, and the readings that tell what became of it, which are lost as well.
+    wire.onCall = async (path, body, send) => {
+      if (path !== "/v3/kv/txn") return await send();
+      if (isWrite(body)) return await loseReply(send);
+      if (wire.paths.includes("/v3/lease/grant"))
+        throw new EtcdFailure("socket hang up", { status: 0, socketCode: "ECONNRESET" });
+      return await send();
+    };
+    await expect(claim(occurrences, "one")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+    wire.onCall = async (_path, _body, send) => await send();
+    expect(await occurrences.read("one")).toMatchObject({ state: "vacant", term: 1 });
+    expect(await occurrences.complete(await claim(occurrences, "one"), LIMITS)).toBe("released");
+  });
+
+  it("do not look younger for an administrator's break: it waits for as long as before", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const schedule = randomUUID();
+    const occurrences = store.occurrences(schedule, { retentionMs: RETENTION_MS });
+    await claim(occurrences, "one");
+    const marks = await leasesOf(etcd, `.leasehold/${schedule}/ticks/marks/`);
+    expect(marks).toHaveLength(1);
+    wire.paths.length = 0;
+    expect(await occurrences.break("one", { reason: "stuck" })).toEqual({ broken: true, term: 1 });
+    expect(wire.paths).not.toContain("/v3/lease/grant");
+    expect(await leasesOf(etcd, `.leasehold/${schedule}/ticks/marks/`)).toEqual(marks);
   });
 
   it("are refused where something else lies in their place", async () => {

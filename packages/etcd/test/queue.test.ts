@@ -187,6 +187,19 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await reading;
   });
 
+  it("is left again where it is not known to be gone", async () => {
+    const { store, wire } = wiredStore(etcd.url);
+    const request = asking();
+    const queued = new Queued(store, request);
+    await queued.next();
+    wire.onCall = async () => await Promise.reject(new EtcdFailure("socket hang up", { status: 0, socketCode: "ECONNRESET" }));
+    await expect(queued.place.leave(LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+    expect(await keysOf(etcd, request.election)).toHaveLength(1);
+    wire.onCall = async (_path, _body, send) => await send();
+    await queued.stop();
+    expect(await keysOf(etcd, request.election)).toEqual([]);
+  });
+
   it("that was never taken is left without a request", async () => {
     const { store, wire } = wiredStore(etcd.url);
     await new Queued(store, asking()).stop();
