@@ -81,10 +81,13 @@ await describeDatabases(ALL, (test, kind) => {
 
 await describeDatabases(SERVERS, (test, kind) => {
   test("five at once do no harm", async ({ world }) => {
+    await world.store(await bare(world, "alone")).migrate();
+    const { length } = await columns(world, "alone");
+    expect(length).toBeGreaterThan(0);
     for (let round = 0; round < 3; round += 1) {
       const place = await bare(world, `at_once_${round}`);
       await Promise.all(Array.from({ length: 5 }, () => world.store(place).migrate()));
-      expect(await columns(world, `at_once_${round}`)).toHaveLength(49);
+      expect(await columns(world, `at_once_${round}`)).toHaveLength(length);
     }
   });
 

@@ -45,7 +45,7 @@ export const functions: Section = {
 
 async function requestsOn(name: StoreName): Promise<Result[]> {
   const counts = await functionRequests(name, ROUNDS);
-  return SITUATIONS.map((situation) => ({
+  return SITUATIONS.filter((situation) => counts.has(situation)).map((situation) => ({
     measure: `${name}: ${situation}`,
     unit: "requests",
     ...(situation.startsWith("cold") ? { goal: 2 } : {}),
