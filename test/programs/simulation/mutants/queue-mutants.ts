@@ -46,7 +46,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "stores">> = [
     name: "stands-back-in-the-queue",
     rule: "a place leads in its turn",
     bug: "a candidate takes its place before its cooldown is over",
-    within: 200,
+    within: 500,
     patches: [{ file: QUEUED_CAMPAIGN, find: "      await this.#standBack();\n", replace: "" }],
   },
   {
