@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { BlockBlobClient } from "@azure/storage-blob";
@@ -41,6 +42,37 @@ describe("without a rule", () => {
     await expect(blob.getProperties()).rejects.toMatchObject({ code: "ECONNRESET" });
     expect(proxy.requests.at(-1)).toMatchObject({ deliveries: [{ status: undefined }], answeredMs: undefined });
   });
+});
+
+test("a stream is passed on piece by piece, may lose one, and ends when the client leaves", async () => {
+  const ended = Promise.withResolvers<void>();
+  let write: (piece: string) => void = () => undefined;
+  const service = createServer((_, response) => {
+    response.once("close", () => ended.resolve());
+    write = (piece) => void response.write(piece);
+    response.flushHeaders();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void service.close());
+  await once(service, "listening");
+  const { port } = service.address() as AddressInfo;
+  await using proxy = await startFaultProxy(`http://127.0.0.1:${port}`, { isStream: () => true });
+  const leaving = new AbortController();
+  const { body } = await fetch(proxy.url, { signal: leaving.signal });
+  const pieces = body!.pipeThrough(new TextDecoderStream()).getReader();
+  write("first");
+  await expect(pieces.read()).resolves.toMatchObject({ value: "first" });
+  const seen = Promise.withResolvers<void>();
+  proxy.passes = () => {
+    proxy.passes = undefined;
+    seen.resolve();
+    return false;
+  };
+  write("lost");
+  await seen.promise;
+  write("last");
+  await expect(pieces.read()).resolves.toMatchObject({ value: "last" });
+  leaving.abort();
+  await ended.promise;
 });
 
 describe("faults", () => {
