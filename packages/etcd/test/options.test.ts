@@ -33,6 +33,7 @@ describe("an EtcdLeaseStore is not made", () => {
     ],
     ["with an unknown part of tls", { endpoints: "https://10.0.0.7:2379", tls: { pfx: SECRET } }, /no option 'pfx'/],
     ["with a transport that is none", { transport: {} }, /not an EtcdTransport/],
+    ["with a transport that cannot watch", { transport: { ...SILENT, watch: undefined } as never }, /not an EtcdTransport/],
     ["with a user without a password", { endpoints: ENDPOINTS, user: "root" }, /password is missing/],
     ["with a password without a user", { endpoints: ENDPOINTS, password: SECRET }, /user is missing/],
     ["with a control character in its prefix", { endpoints: ENDPOINTS, prefix: "a\nb" }, /prefix must be text/],
