@@ -27,7 +27,7 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     certificates = await makeCertificates(folder);
     tls = { ca: await readFile(certificates.ca), ...(await read(certificates.client)) };
     etcd = await startEtcd({ certificates, tokenTtlS: TOKEN_TTL_S });
-    await enableAuth(etcd, USER, ["nightly/", ".leasehold/"]);
+    await enableAuth(etcd, USER, ["nightly/", ".leasehold/nightly%2F"]);
   });
 
   afterAll(async () => {

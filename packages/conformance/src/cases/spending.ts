@@ -79,7 +79,8 @@ export const spending: readonly Case[] = [
       const held = await faults.hold();
       const stopping = new AbortController();
       const call = scene.ending(store.read(scene.election, { ...scene.limits, signal: stopping.signal }), 0);
-      await held.arrived;
+      // A read that ends before anything has arrived fails this case, which must not wait for ever then.
+      await Promise.race([held.arrived, call]);
       const reason = new Error("the caller's own reason");
       stopping.abort(reason);
       const ending = await call;
