@@ -57,7 +57,7 @@ const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
 /** The codes of a handshake of TLS in which one side does not trust the other. Nothing was sent, or nothing was let in. */
 const NOT_TRUSTED = /CERT|SIGNATURE|UNABLE_TO_GET_ISSUER|UNKNOWN_CA/;
 /** The failures of a handshake with something that does not speak TLS. */
-const NO_TLS = /WRONG_VERSION|EPROTO|before secure TLS connection was established/;
+const NO_TLS = /WRONG_VERSION|EPROTO/;
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED:
@@ -111,7 +111,7 @@ function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure):
 }
 
 function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code: StoreErrorCode): string {
-  if (socketCode !== undefined && NO_TLS.test(`${socketCode} ${message}`)) return " Is it a member of http: rather than https:?";
+  if (socketCode !== undefined && NO_TLS.test(socketCode)) return " Is it a member of http: rather than https:?";
   if (grpcCode === undefined && status === 404)
     return " etcd 3.4 or later has its JSON gateway there, unless --enable-grpc-gateway=false.";
   if (grpcCode === undefined && status === 400) return " Is it a member of https: rather than http:?";

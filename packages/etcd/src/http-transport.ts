@@ -17,6 +17,11 @@ const OK = 200;
 /** gRPC's UNAVAILABLE: the member has no leader, or is about to stop. */
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
+/** What a connection means that ends before the first answer. Node says it in other words each time. */
+const HUNG_UP: Readonly<Record<string, string>> = {
+  "http:": "the connection ended before anything was answered. Is it a member of https: rather than http:?",
+  "https:": "the connection ended before anything was answered. Is it a member of http: rather than https:?",
+};
 const NAMED_CLIENT =
   "where authentication is on, etcd's gateway takes no client's certificate that has a common name: give this client one without";
 
@@ -78,9 +83,9 @@ export class HttpTransport implements EtcdTransport {
         const failure = failureOf(error);
         if (isUnwell(failure, signal)) this.#leave(endpoint);
         if (signal.aborted) throw signal.reason;
-        // As a server does that waits for TLS.
-        const isHungUp = failure.socketCode === "ECONNRESET" && endpoint.protocol === "http:" && !this.#hasAnswered;
-        if (isHungUp) failure.message += ". Is it a member of https: rather than http:?";
+        // As a server does that waits for TLS, or does not understand it.
+        const isHungUp = failure.socketCode === "ECONNRESET" && !this.#hasAnswered;
+        if (isHungUp) failure.message = HUNG_UP[endpoint.protocol] ?? failure.message;
         const mayTryNext = only === undefined && tries < this.#endpoints.length && wasNeverSent(failure.socketCode);
         if (!mayTryNext) throw failure;
       }

@@ -93,13 +93,6 @@ const FAILURES: readonly Failing[] = [
     mayHaveBeenApplied: false,
   },
   {
-    words: "Client network socket disconnected before secure TLS connection was established",
-    facts: socketSays("ECONNRESET"),
-    code: "STORE_UNAVAILABLE",
-    mayHaveBeenApplied: true,
-    advice: /http: rather than https:/,
-  },
-  {
     words: "wrong version number",
     facts: socketSays("ERR_SSL_WRONG_VERSION_NUMBER"),
     code: "STORE_UNAVAILABLE",

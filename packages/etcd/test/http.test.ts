@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { header } from "./scripted.ts";
@@ -32,6 +32,19 @@ describe("the way to etcd over HTTP", () => {
     expect(asked).toEqual(["/v3/kv/txn", "/v3/kv/txn"]);
     await expect(new EtcdLeaseStore({ endpoints: [UNUSED, "http://127.0.0.1:2"] }).read("e")).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
+    });
+  });
+
+  it.each([
+    ["http:", /https: rather than http:/],
+    ["https:", /http: rather than https:/],
+  ])("asks about the scheme where an endpoint of %s ends connections without a word", async (protocol, advice) => {
+    const url = await serve(() => undefined);
+    servers.at(-1)?.on("connection", (socket: Socket) => socket.destroy());
+    const store = new EtcdLeaseStore({ endpoints: url.replace("http:", protocol) });
+    await expect(store.read("e")).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringMatching(advice) as string,
     });
   });
 
