@@ -82,8 +82,8 @@ export default defineConfig(({ mode }) => {
     environments: { __vitest__: { resolve } },
     test: {
       // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass. As a
-      // percentage it could not be: Vitest takes more than 100% for 100%.
-      maxWorkers: 2 * availableParallelism(),
+      // percentage it could not be: Vitest takes more than 100% for 100%. Fewer of the long ones, whose processes have to keep time.
+      maxWorkers: isLong ? availableParallelism() + 1 : 2 * availableParallelism(),
       sequence: { sequencer: LongestFirst },
       // Prints the table of every store that was put to the test.
       globalSetup: ["test/kit/conformance/table.ts"],

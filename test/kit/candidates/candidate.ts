@@ -4,7 +4,7 @@
  * stopped, nothing here keeps the process alive. It is an entry point: import nothing but types from here.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { Elector, isLeaseholdError } from "@leasehold/core";
+import { Elector, isLeaseholdError, StoreError } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, LeaseStore } from "@leasehold/core";
 import type { Instant, Place } from "@leasehold/core/provider";
 import { openStore } from "../stores/stores.ts";
@@ -151,9 +151,15 @@ process.disconnect();
 
 async function tryUntilElected(everyMs: number): Promise<void> {
   while (!stopping.signal.aborted) {
-    const { elected } = await elector.tryRun(lead, { signal: stopping.signal });
-    if (elected) return;
-    say({ event: "tried", elected });
+    try {
+      const { elected } = await elector.tryRun(lead, { signal: stopping.signal });
+      if (elected) return;
+      say({ event: "tried", elected });
+    } catch (error) {
+      // As a platform does, whose function fails because the store does not answer in time: it is called again.
+      if (!(error instanceof StoreError)) throw error;
+      say({ event: "storeFailed" });
+    }
     await delay(everyMs);
   }
 }

@@ -74,7 +74,7 @@ test.each([
   [["--out"], "--out"],
   [["--out", ""], "--out"],
   [["picture.svg"], "picture.svg"],
-  [["--store", "etcd"], "etcd"],
+  [["--store", "redis"], "redis"],
 ])("%j is refused before anything starts", async (args, named) => {
   const { code, stderr } = await start(args).ended;
   expect(code).toBe(2);

@@ -52,7 +52,7 @@ export function coldTakeover(stage: StoreStage): void {
   });
 }
 
-/** As much time for each request as there can be: the first one of a process loads the SDK, and one that fails ends this one. */
+/** As much time for each request as there can be: the first one of a process loads the SDK. */
 function patient({ leaseMs }: StoreStage): TimingOptions & { readonly leaseDurationMs: number } {
   return { leaseDurationMs: leaseMs, renewIntervalMs: leaseMs / 10, attemptTimeoutMs: leaseMs / 4 };
 }
