@@ -1,4 +1,11 @@
-import { measureElections, MemoryLeaseStore, oncePerOccurrence, type ElectionMeters } from "@leasehold/core";
+import {
+  measureElections,
+  MemoryLeaseStore,
+  oncePerOccurrence,
+  REQUEST_BOUNDS,
+  TAKEOVER_BOUNDS,
+  type ElectionMeters,
+} from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
@@ -252,4 +259,8 @@ describe("a takeover", () => {
     run.stop();
     await world.clock.runUntil(run.settled);
   });
+});
+
+test.each([REQUEST_BOUNDS, TAKEOVER_BOUNDS])("the bounds of a histogram rise from %d s", (...bounds) => {
+  expect([...new Set(bounds)].toSorted((one, other) => one - other)).toEqual(bounds);
 });

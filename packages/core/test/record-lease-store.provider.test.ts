@@ -318,3 +318,7 @@ describe("the elector's expiry option", () => {
     expect(() => new Elector({ store: new MemoryLeaseStore(), election: ELECTION, expiry: "store-clock" })).not.toThrow();
   });
 });
+
+test("shows the records that it keeps its leases in", () => {
+  expect(store.records).toBe(records);
+});
