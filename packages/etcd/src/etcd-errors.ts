@@ -1,6 +1,6 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { asSentence, wasNeverSent } from "@leasehold/core/provider";
-import { EtcdFailure } from "./transport.ts";
+import { EtcdFailure, WRONG_SCHEME } from "./transport.ts";
 
 export const STORE_NAME = "etcd";
 
@@ -111,10 +111,10 @@ function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure):
 }
 
 function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code: StoreErrorCode): string {
-  if (socketCode !== undefined && NO_TLS.test(socketCode)) return " Is it a member of http: rather than https:?";
+  if (socketCode !== undefined && NO_TLS.test(socketCode)) return ` ${WRONG_SCHEME["https:"]}`;
   if (grpcCode === undefined && status === 404)
     return " etcd 3.4 or later has its JSON gateway there, unless --enable-grpc-gateway=false.";
-  if (grpcCode === undefined && status === 400) return " Is it a member of https: rather than http:?";
+  if (grpcCode === undefined && status === 400) return ` ${WRONG_SCHEME["http:"]}`;
   if (/user name is empty/.test(message)) return " etcd's authentication is on: give user and password.";
   if (/authentication is not enabled/.test(message))
     return " Leave user and password out, or turn etcd's authentication on: 'etcdctl auth enable'.";

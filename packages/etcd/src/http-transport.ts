@@ -11,17 +11,13 @@ import {
   type EtcdReply,
   type EtcdTransport,
   type Json,
+  WRONG_SCHEME,
 } from "./transport.ts";
 
 const OK = 200;
 /** gRPC's UNAVAILABLE: the member has no leader, or is about to stop. */
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
-/** What a connection means that ends before the first answer. Node says it in other words each time. */
-const HUNG_UP: Readonly<Record<string, string>> = {
-  "http:": "the connection ended before anything was answered. Is it a member of https: rather than http:?",
-  "https:": "the connection ended before anything was answered. Is it a member of http: rather than https:?",
-};
 const NAMED_CLIENT =
   "where authentication is on, etcd's gateway takes no client's certificate that has a common name: give this client one without";
 
@@ -85,7 +81,11 @@ export class HttpTransport implements EtcdTransport {
         if (signal.aborted) throw signal.reason;
         // As a server does that waits for TLS, or does not understand it.
         const isHungUp = failure.socketCode === "ECONNRESET" && !this.#hasAnswered;
-        if (isHungUp) failure.message = HUNG_UP[endpoint.protocol] ?? failure.message;
+        // Node says it in other words each time.
+        if (isHungUp) {
+          const advice = WRONG_SCHEME[endpoint.protocol as keyof typeof WRONG_SCHEME];
+          failure.message = `the connection ended before anything was answered. ${advice}`;
+        }
         const mayTryNext = only === undefined && tries < this.#endpoints.length && wasNeverSent(failure.socketCode);
         if (!mayTryNext) throw failure;
       }

@@ -73,3 +73,9 @@ export function failureInStream({ error }: Json, status: number): EtcdFailure {
     grpcCode: [grpcCode, code].find((one): one is number => typeof one === "number"),
   });
 }
+
+/** What to ask where an endpoint with a URL of this scheme does not answer as one would. */
+export const WRONG_SCHEME = {
+  "http:": "Is it a member of https: rather than http:?",
+  "https:": "Is it a member of http: rather than https:?",
+} as const;
