@@ -91,14 +91,14 @@ function seeFewRequests(world: World, { candidate, askedBefore }: Standby, forMs
   if (asked > most) fail("standbys-are-cheap", `${candidate.id} asks ${asked} times in ${Math.round(forMs)} ms`);
 }
 
-function seeEveryoneLook({ plan, seated, leaseMs, nowMs }: World): void {
+function seeEveryoneLook({ plan, seated, leaseMs }: World): void {
   // There its own server is told of every renewal, and a standby has nobody to ask.
   if (plan.store === "voting") return;
   for (const candidate of seated) {
     if (!candidate.competes) continue;
     const { retryPeriodMs, attemptTimeoutMs } = candidate.elector.timing;
-    const quietMs = (1.1 * leaseMs + retryPeriodMs + 2 * attemptTimeoutMs) / SLOWEST_RATE;
-    const silentMs = nowMs - candidate.process.lastRequestMs;
+    const quietMs = 1.1 * leaseMs + retryPeriodMs + 2 * attemptTimeoutMs;
+    const silentMs = candidate.process.clock.monotonicMs() - candidate.process.lastRequestMs;
     if (silentMs > quietMs) fail("nobody-is-stuck", `${candidate.id} has sent nothing for ${Math.round(silentMs)} ms`);
   }
 }

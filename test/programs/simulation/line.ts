@@ -13,8 +13,8 @@ export class Line {
   requests = 0;
   /** How many of them were neither watching nor being told of what was watched. */
   asked = 0;
-  /** When it sent the last one, by the true time. */
-  lastRequestMs = 0;
+  /** When it sent the last one, by its own monotonic clock, which may stand still while its machine is suspended. */
+  lastRequestMs: number;
   /** What has befallen them. */
   readonly troubles: Array<{ readonly fault: string; readonly operation: string }> = [];
 
@@ -22,6 +22,7 @@ export class Line {
     const { plan, store, time } = world;
     this.id = id;
     this.clock = new ProcessClock(time, rates);
+    this.lastRequestMs = this.clock.monotonicMs();
     const random = new SeededRandom(plan.seed ^ Math.imul(world.links.size + 1, 0xc2b2ae35));
     this.link = new Link({
       world: time,
@@ -38,7 +39,7 @@ export class Line {
     this.access = store.connect(this.clock, (request) => {
       this.requests += 1;
       if (request.operation !== "watch") this.asked += 1;
-      this.lastRequestMs = world.nowMs;
+      this.lastRequestMs = this.clock.monotonicMs();
       world.requests += 1;
       return this.link.network(request);
     });
