@@ -1,4 +1,4 @@
-/** dynalite, a DynamoDB in memory, for the process that `startDynalite` starts. */
+/** dynalite, a DynamoDB in memory or in the folder of its address, for the process that `startDynalite` starts. */
 import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import { createRequire } from "node:module";
@@ -6,7 +6,8 @@ import type { AddressInfo } from "node:net";
 
 export async function serve(): Promise<string> {
   const dynalite = createRequire(import.meta.url)("dynalite") as (options: object) => Server;
-  const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
+  const path = new URL(import.meta.url).searchParams.get("folder") ?? undefined;
+  const server = dynalite({ path, createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
   // Node's five seconds are short enough to close a connection under a client that is about to use it again.
   server.keepAliveTimeout = 3_600_000;
   // dynalite throws what a request reports, and so ends the process, when a client gives up while its request is being

@@ -17,6 +17,8 @@ export interface TcpFaultProxy extends AsyncDisposable {
   readonly port: number;
   /** Both, as in a URL: `127.0.0.1:40123`. */
   readonly host: string;
+  /** The service's port on 127.0.0.1. A service that was started again may have another one. */
+  targetPort: number;
   /** How many pieces of data clients have sent. A request is one or more of them. */
   readonly requestsSeen: number;
   /** Swallows what clients send from now on. */
@@ -70,8 +72,8 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
   replies: TcpConditions["replies"] = "pass";
   delayMs = 0;
   requestsSeen = 0;
+  targetPort: number;
   readonly #server: Server;
-  readonly #targetPort: number;
   readonly #passages = new Set<TcpPassage>();
   readonly #delivered = new Occurrence();
   readonly #replyLost = new Occurrence();
@@ -82,7 +84,7 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
   constructor(server: Server, targetPort: number) {
     this.port = (server.address() as AddressInfo).port;
     this.#server = server;
-    this.#targetPort = targetPort;
+    this.targetPort = targetPort;
     server.on("connection", (client: Socket) => this.#admit(client));
   }
 
@@ -174,7 +176,7 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
       client.on("error", () => {}).resetAndDestroy();
       return;
     }
-    const service = connect({ port: this.#targetPort, host: this.hostname, allowHalfOpen: true });
+    const service = connect({ port: this.targetPort, host: this.hostname, allowHalfOpen: true });
     const passage = new TcpPassage(client, service, this);
     this.#passages.add(passage);
     void passage.closed().then(() => this.#passages.delete(passage));

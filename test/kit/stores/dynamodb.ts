@@ -22,8 +22,8 @@ export const dynamodb: TestStore = {
 
   async start() {
     const moto = await startMoto();
+    await makeLeases(moto.url);
     const client = clientOf(moto.url);
-    await new DynamoDBLeaseStore({ client, tableName: LEASES }).createTable();
     await createDocuments(client);
     client.destroy();
     return {
@@ -47,6 +47,13 @@ export const dynamodb: TestStore = {
     });
   },
 };
+
+/** Makes the table of the leases, unless it is there. */
+export async function makeLeases(url: string): Promise<void> {
+  const client = clientOf(url);
+  await new DynamoDBLeaseStore({ client, tableName: LEASES }).createTable();
+  client.destroy();
+}
 
 function documentIn(client: DynamoDBClient, store: DynamoDBLeaseStore, name: string): GuardedDocument {
   const documents = DynamoDBDocumentClient.from(client);

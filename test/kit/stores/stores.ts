@@ -9,11 +9,12 @@ const STORES = {
   etcd: async () => (await import("./etcd.ts")).etcd,
   mysql: async () => (await import("./mysql.ts")).mysql,
   postgres: async () => (await import("./postgres.ts")).postgres,
+  quorum: async () => (await import("./quorum.ts")).quorum,
 } satisfies Record<string, () => Promise<TestStore>>;
 
 export type StoreName = keyof typeof STORES;
 
-/** Every store that has a service which runs on one machine; `sqlite` needs none. */
+/** Every store that has a service which runs on one machine; `sqlite` needs none, and `quorum` brings its members. */
 export const STORE_NAMES: readonly StoreName[] = Object.keys(STORES) as StoreName[];
 
 export async function testStore(name: StoreName): Promise<TestStore> {

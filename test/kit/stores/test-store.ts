@@ -1,4 +1,5 @@
 import type { Leadership, LeaseStore } from "@leasehold/core";
+import type { TcpFaultProxy } from "../faults/tcp-fault-proxy.ts";
 import type { StoreName } from "./stores.ts";
 
 /** One kind of store: how to start its service on this machine, and how a process uses it. */
@@ -24,6 +25,26 @@ export interface StoreService extends AsyncDisposable {
   pause(): Promise<void>;
   /** It answers again, what it was asked meanwhile too. */
   resume(): void;
+  /** The services that it is made of; absent where it is one. */
+  readonly members?: readonly MemberService[];
+}
+
+/** One of several services that keep the leases together; the others go on, whatever becomes of it. */
+export interface MemberService extends AsyncDisposable {
+  readonly name: string;
+  /** The way to it, for everybody; absent where there is no network. */
+  readonly proxy?: TcpFaultProxy;
+  /** From now on it answers nobody: it stands still. */
+  pause(): Promise<void>;
+  resume(): void;
+  /** Ends its process: who connects is refused. What it keeps on a disk stays. Of SQLite, which has none, the files are locked. */
+  kill(): Promise<void>;
+  /** Starts it again, with what it still has. */
+  start(): Promise<void>;
+  /** It serves, and has forgotten everything. */
+  wipe(): Promise<void>;
+  /** Whether it has a record of an election. */
+  keeps(election: string): Promise<boolean>;
 }
 
 /** The settings by which a process finds the service, as JSON. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { LeaseStore } from "@leasehold/core";
 import { onlyAsLeader } from "@leasehold/functions";
-import { openStore, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { RequestCounter } from "./request-counter.ts";
 
@@ -17,6 +17,9 @@ export const SITUATIONS = [
   "a whole invocation, warm (oncePerTick, fresh occurrence)",
 ] as const;
 export type Situation = (typeof SITUATIONS)[number];
+
+/** The stores on which functions run: those that can tell a process without a memory that a lease has expired. */
+export const FUNCTION_STORES: readonly StoreName[] = STORE_NAMES.filter((name) => name !== "quorum");
 
 const PLATFORM_TIMEOUT_MS = 60_000;
 /** Above twice the tolerance of any store's clock. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
 import { onlyAsLeader } from "@leasehold/functions";
-import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
-import { functionRequests, SITUATIONS } from "./function-requests.ts";
+import { openStore, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import { FUNCTION_STORES, functionRequests, SITUATIONS } from "./function-requests.ts";
 import type { Result, Section } from "./section.ts";
 import { blockRatios, median, summarize } from "./statistics.ts";
 import { win } from "@leasehold/test-kit/acquisitions";
@@ -35,7 +35,7 @@ export const functions: Section = {
   async measure() {
     const addedUs = await addedCpuUs();
     const results: Result[] = [{ measure: "the wrapper's own CPU, each invocation", unit: "us", ...summarize(addedUs) }];
-    for (const name of STORE_NAMES) {
+    for (const name of FUNCTION_STORES) {
       if ((await (await testStore(name)).missing()) !== undefined) continue;
       results.push(...(await requestsOn(name)), ...(await timesOn(name, addedUs)));
     }

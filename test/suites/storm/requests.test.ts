@@ -1,8 +1,8 @@
-/** What a wrapped function sends until it knows that it does not lead, in a process that has just started: on every store. */
+/** What a wrapped function sends until it knows that it does not lead, in a process that has just started: on every store that functions run on. */
 import { describe, expect, test } from "vitest";
-import { functionRequests } from "../../programs/bench/function-requests.ts";
+import { FUNCTION_STORES, functionRequests } from "../../programs/bench/function-requests.ts";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
-import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 
 /** A look, and where the store's clock is not exact another one that confirms the first. */
 const TO_DECIDE = 2;
@@ -11,7 +11,7 @@ const toLead = (name: StoreName): number => (name === "etcd" ? 5 : 4);
 /** A look, a claim and its end; and then a look at the note of the last run, and the note. */
 const TO_DO_AN_OCCURRENCE = 6;
 
-describe.each(STORE_NAMES)("%s", async (name) => {
+describe.each(FUNCTION_STORES)("%s", async (name) => {
   const missing = await isMissing((await testStore(name)).missing());
 
   test.skipIf(missing)(
