@@ -8,18 +8,19 @@ import type { Server } from "./server.ts";
 /** The longest that answers to a trial are held, so that voters have something to choose among. */
 const HOLD_MS = 50;
 
-/** A term that a majority has voted for and acknowledged; or the votes that were refused. */
+/** A term that a majority has voted for and acknowledged; or the votes that were refused, and whether the trial was won. */
 export type ClaimOutcome =
   | { readonly won: true; readonly reign: Reign }
-  | { readonly won: false; readonly votes: ReadonlyMap<string, Vote> };
+  | { readonly won: false; readonly hasFailed: boolean; readonly votes: ReadonlyMap<string, Vote> };
 
 /**
  * One attempt to be elected, in three round trips: a trial, which changes nothing; ELECT, which has the own server's vote
  * before anybody else hears of it; and the first LEAD. No vote is a lease.
  *
+ * @param hasFailed whether the last claim has, as its outcome said or by an error.
  * @throws {StoreError} where no majority answers.
  */
-export async function claim(server: Server, request: AcquireRequest): Promise<ClaimOutcome> {
+export async function claim(server: Server, request: AcquireRequest, hasFailed: boolean): Promise<ClaimOutcome> {
   const { election, leaseDurationMs, timeoutMs, candidateId, value } = request;
   const termId = server.clock.randomUuid();
   const { clock } = server;
@@ -34,11 +35,12 @@ export async function claim(server: Server, request: AcquireRequest): Promise<Cl
     termId,
     leaseDurationMs,
     heard: { term: heardTerm, number },
+    hasFailed,
     holdMs: Math.min(timeoutMs / 4, HOLD_MS),
   } as const;
   const asked: Elect = { ...elect, trial: true, term: Number.MAX_SAFE_INTEGER };
   const trial = await poll(server, { request: asked, timeoutMs, isAnswer: isVote, isYes: isGranted });
-  if (trial.outcome === "no") return { won: false, votes: trial.answers };
+  if (trial.outcome === "no") return { won: false, hasFailed, votes: trial.answers };
   if (trial.outcome === "open") throw unanswered(election, "a trial", trial, false);
 
   const term = Math.max(request.minTerm ?? 1, ...[...trial.answers.values()].map((vote) => vote.term + 1));
@@ -46,9 +48,9 @@ export async function claim(server: Server, request: AcquireRequest): Promise<Cl
   if (term <= aboveTerm) throw new TermRegressedError(election, term, aboveTerm);
   const claimed: Elect = { ...elect, trial: false, term };
   const own = await within("ELECT", () => server.ask(server.name, claimed, timeoutMs));
-  if (!isVote(own) || !own.granted) return { won: false, votes: trial.answers };
+  if (!isVote(own) || !own.granted) return { won: false, hasFailed: true, votes: trial.answers };
   const ballot = await poll(server, { request: claimed, timeoutMs, isAnswer: isVote, isYes: isGranted });
-  if (ballot.outcome === "no") return { won: false, votes: ballot.answers };
+  if (ballot.outcome === "no") return { won: false, hasFailed: true, votes: ballot.answers };
   if (ballot.outcome === "open") throw unanswered(election, "ELECT", ballot, false);
 
   await within("remember", () => server.remember());
@@ -57,7 +59,7 @@ export async function claim(server: Server, request: AcquireRequest): Promise<Cl
   if (lead.outcome === "yes") return { won: true, reign };
   // Whoever has taken it is barred for nothing.
   void reign.release(0, timeoutMs);
-  if (lead.outcome === "no") return { won: false, votes: ballot.answers };
+  if (lead.outcome === "no") return { won: false, hasFailed: true, votes: ballot.answers };
   throw unanswered(election, "LEAD", lead, false);
 }
 

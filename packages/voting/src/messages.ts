@@ -8,6 +8,8 @@ export interface Elect {
   readonly leaseDurationMs: number;
   /** The latest LEAD that the claimant's own server has heard. */
   readonly heard: Heard;
+  /** Its last claim came to nothing though it was not refused: so may this one, and others are preferred. */
+  readonly hasFailed: boolean;
   /** The longest that the answer to a trial may be held, in milliseconds. */
   readonly holdMs: number;
 }

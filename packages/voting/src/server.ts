@@ -190,7 +190,6 @@ export class Server {
     }
     const answer =
       request.kind === "LEAD" ? this.#ballots.lead(request, from, nowMs) : this.#ballots.release(request, from, nowMs);
-    if (request.kind === "LEAD" && answer.taken) this.#trials.leads(election);
     for (const watcher of this.#watchers) watcher(election);
     return answer;
   }

@@ -1,28 +1,23 @@
 import type { Clock } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
-import type { Elect, Heard } from "./messages.ts";
+import type { Elect } from "./messages.ts";
 
-/** More are let go: they only tell whom to prefer. */
-const MOST_CHOICES = 1_000;
-
-interface Trial {
+interface Trial extends Pick<Elect, "heard" | "hasFailed"> {
   readonly from: string;
-  readonly heard: Heard;
   readonly isLastLeader: boolean;
 }
 
-/** The trials of one election whose answers are held, and whom a trial was granted to without its leading since. */
+/** The trials of one election whose answers are held; in the end one of them is the best. */
 interface Choice {
   readonly trials: Trial[];
-  held: Promise<unknown> | undefined;
-  best: string | undefined;
-  passedOver: string | undefined;
+  readonly best: Promise<string | undefined>;
 }
 
 /**
  * Whom a voter prefers: the old leader, if it claims; else the claim whose server has heard the latest LEAD; else the first in
- * the list. A preferred claim that has not led since comes last. Answers to trials are held for a moment, so that there is
- * something to choose among; never the old leader's.
+ * the list. A claim whose server's last one has failed comes after all others. Answers to trials are held for a moment, so
+ * that there is something to choose among; never the old leader's. Nothing else is remembered: voters that have received the
+ * same trials prefer the same one, or they would go on splitting their votes.
  */
 export class Trials {
   readonly #clock: Clock;
@@ -34,39 +29,32 @@ export class Trials {
     this.#names = names;
   }
 
-  async isPreferred({ election, heard, holdMs }: Elect, from: string, lastLeader: string | undefined): Promise<boolean> {
-    const choice = this.#choices.get(election) ?? { trials: [], held: undefined, best: undefined, passedOver: undefined };
+  async isPreferred(elect: Elect, from: string, lastLeader: string | undefined): Promise<boolean> {
+    const { election, heard, hasFailed, holdMs } = elect;
+    const trial = { from, heard, hasFailed, isLastLeader: from === lastLeader };
+    const held = this.#choices.get(election);
+    held?.trials.push(trial);
+    const { best } = held ?? this.#hold(election, trial, holdMs);
+    return (await best) === from;
+  }
+
+  #hold(election: string, first: Trial, holdMs: number): Choice {
+    const trials = [first];
+    const isAloneEnough = first.isLastLeader && !first.hasFailed;
+    const choose = async (): Promise<string | undefined> => {
+      await (isAloneEnough ? undefined : sleep(this.#clock, holdMs));
+      this.#choices.delete(election);
+      return trials.toSorted((one, other) => this.#compare(one, other))[0]?.from;
+    };
+    const choice = { trials, best: choose() };
     this.#choices.set(election, choice);
-    choice.trials.push({ from, heard, isLastLeader: from === lastLeader });
-    if (this.#choices.size > MOST_CHOICES) this.#choices.delete(this.#choices.keys().next().value ?? "");
-    choice.held ??= this.#choose(choice, holdMs);
-    await choice.held;
-    return choice.best === from;
-  }
-
-  /** It leads: whatever it was passed over for is forgotten. */
-  leads(election: string): void {
-    const choice = this.#choices.get(election);
-    if (choice && !choice.held) this.#choices.delete(election);
-    else if (choice) choice.passedOver = undefined;
-  }
-
-  async #choose(choice: Choice, holdMs: number): Promise<void> {
-    const isAloneEnough = (): boolean =>
-      choice.trials.some(({ isLastLeader, from }) => isLastLeader && from !== choice.passedOver);
-    // Never at once: whoever calls has to know first that there is a choice to be made.
-    await (isAloneEnough() ? undefined : sleep(this.#clock, holdMs));
-    const ranked = choice.trials.toSorted((one, other) => this.#compare(one, other, choice.passedOver));
-    choice.best = ranked[0]?.from;
-    choice.passedOver = choice.best;
-    choice.trials.length = 0;
-    choice.held = undefined;
+    return choice;
   }
 
   /** Below zero where `one` is preferred. */
-  #compare(one: Trial, other: Trial, passedOver: string | undefined): number {
-    const rank = ({ from, isLastLeader, heard }: Trial): readonly number[] => [
-      from === passedOver ? 1 : 0,
+  #compare(one: Trial, other: Trial): number {
+    const rank = ({ from, isLastLeader, heard, hasFailed }: Trial): readonly number[] => [
+      hasFailed ? 1 : 0,
       isLastLeader ? 0 : 1,
       -heard.term,
       -heard.number,

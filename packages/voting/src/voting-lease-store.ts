@@ -24,8 +24,8 @@ import {
   type RequestLimits,
   type WatchOptions,
 } from "@leasehold/core/provider";
-import { claim, isVote, unanswered } from "./claim.ts";
-import type { Answer, Sighted } from "./messages.ts";
+import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
+import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
 import { poll } from "./poll.ts";
 import type { Reign } from "./reign.ts";
 import type { Server } from "./server.ts";
@@ -35,8 +35,10 @@ const NAME = "voting";
 /** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
 const MAX_VALUE_BYTES = 4_096;
 const LONGEST_LEASE_MS = 3_600_000;
-/** More are forgotten: they only tell when to look again. */
-const MOST_REFUSALS = 1_000;
+/** What became of more last claims is forgotten: it only tells when to claim again, and who is preferred. */
+const MOST_CLAIMS = 1_000;
+/** Who has lost waits for so many times what its claim took, and for as much again at random. */
+const SHORTEST_PAUSE = 0.5;
 const NOTHING = { term: 0, number: 0 };
 
 /** A lease store whose service is the servers themselves: each listens, votes, and may compete in any number of elections. */
@@ -58,8 +60,10 @@ export class VotingLeaseStore implements LeaseStore {
   readonly #sightings: Sightings;
   readonly #reigns = new WeakMap<Lease, Reign>();
   readonly #claiming = new Set<string>();
-  /** Until when a majority refuses, as its votes have said. */
-  readonly #refusedUntilMs = new Map<string, number>();
+  /** The elections in which the last claim has failed, and not been refused: others are preferred until one is won. */
+  readonly #failed = new Set<string>();
+  /** Not before then to claim again, as the votes of the last claim have said. */
+  readonly #nextClaimMs = new Map<string, number>();
 
   constructor(server: Server) {
     this.#server = server;
@@ -73,26 +77,21 @@ export class VotingLeaseStore implements LeaseStore {
     checkName("candidateId", candidateId);
     if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
     if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
+    const current = this.#seen(election);
     // Two claims of one server would take each other's votes.
-    if (this.#claiming.has(election)) return { acquired: false, current: this.#seen(election) };
+    if (this.#claiming.has(election)) return { acquired: false, current };
     this.#claiming.add(election);
-    // The others of this process learn of its own LEAD once the winner has heard of its win.
-    const ended = (): unknown => this.clock.setTimer(() => this.#claiming.delete(election), 0);
-    const outcome = await claim(this.#server, request).finally(ended);
+    const sentMs = this.clock.monotonicMs();
+    const outcome = await this.#claim(request);
     if (!outcome.won) {
-      const waits: number[] = [];
-      for (const { sign, granted, waitMs } of outcome.votes.values()) {
-        this.#sightings.see(election, sign);
-        if (!granted) waits.push(waitMs);
-      }
-      this.#refused(election, waits);
+      this.#refused(election, outcome.votes, this.clock.monotonicMs() - sentMs);
       return { acquired: false, current: this.#seen(election) };
     }
     const { reign } = outcome;
     const { term, termId } = reign.title;
     const grantedAt = reign.grantedAt;
     if (!grantedAt) throw new Error("A claim that was won has no grant.");
-    this.#refusedUntilMs.delete(election);
+    this.#nextClaimMs.delete(election);
     const lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
     this.#reigns.set(lease, reign);
     return { acquired: true, lease };
@@ -154,8 +153,8 @@ export class VotingLeaseStore implements LeaseStore {
     if (ownMs > 0) return ownMs;
     const { state, ageMs = [0, 0], leaseDurationMs = 0 } = this.#seen(election) ?? {};
     if (state === "held") return Math.max(leaseDurationMs - ageMs[0], 1);
-    const refusedMs = (this.#refusedUntilMs.get(election) ?? 0) - nowMs;
-    return refusedMs > 0 ? Math.min(refusedMs, retryPeriodMs) : retryPeriodMs;
+    const nextClaimMs = (this.#nextClaimMs.get(election) ?? 0) - nowMs;
+    return nextClaimMs > 0 ? Math.min(nextClaimMs, retryPeriodMs) : retryPeriodMs;
   }
 
   async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
@@ -187,6 +186,7 @@ export class VotingLeaseStore implements LeaseStore {
       termId: "",
       leaseDurationMs: 0,
       heard: NOTHING,
+      hasFailed: false,
       holdMs: 0,
     } as const;
     const probe = async (): Promise<void> => {
@@ -216,12 +216,43 @@ export class VotingLeaseStore implements LeaseStore {
     return this.#sightings.snapshot(election);
   }
 
-  /** Nobody can be elected before a majority grants: by the end of so many of the waits. */
-  #refused(election: string, waits: readonly number[]): void {
+  async #claim(request: AcquireRequest): Promise<ClaimOutcome> {
+    const { election } = request;
+    const hadFailed = this.#failed.delete(election);
+    let hasFailed = true;
+    try {
+      const outcome = await claim(this.#server, request, hadFailed);
+      hasFailed = !outcome.won && outcome.hasFailed;
+      return outcome;
+    } finally {
+      if (this.#failed.size > MOST_CLAIMS) this.#failed.clear();
+      if (hasFailed) this.#failed.add(election);
+      // The others of this process learn of its own LEAD once the winner has heard of its win.
+      this.clock.setTimer(() => this.#claiming.delete(election), 0);
+    }
+  }
+
+  /**
+   * Nobody can be elected before a majority grants: by the end of so many of the waits. Where they wait for nothing, others have
+   * claimed as well, and losers wait at random: a winner leads in two round trips.
+   */
+  #refused(election: string, votes: ReadonlyMap<string, Vote>, tookMs: number): void {
+    const waits: number[] = [];
+    for (const { sign, granted, waitMs } of votes.values()) {
+      this.#sightings.see(election, sign);
+      if (!granted) waits.push(this.#isReleased(election, sign) ? 0 : waitMs);
+    }
     const needed = this.#server.majority - (this.#server.everyone.length - waits.length);
-    const waitMs = waits.toSorted((one, other) => one - other)[Math.max(needed, 1) - 1] ?? 0;
-    if (this.#refusedUntilMs.size > MOST_REFUSALS) this.#refusedUntilMs.clear();
-    this.#refusedUntilMs.set(election, this.clock.monotonicMs() + waitMs);
+    const barredMs = waits.toSorted((one, other) => one - other)[Math.max(needed, 1) - 1] ?? 0;
+    const waitMs = barredMs > 0 ? barredMs : tookMs * (SHORTEST_PAUSE + this.clock.random());
+    if (this.#nextClaimMs.size > MOST_CLAIMS) this.#nextClaimMs.clear();
+    this.#nextClaimMs.set(election, this.clock.monotonicMs() + waitMs);
+  }
+
+  /** Whoever refuses for the sake of a leader that has released, as the own server knows: its RELEASE is on the way there. */
+  #isReleased(election: string, sign: Sign | undefined): boolean {
+    const own = this.#server.ballots.sign(election, this.clock.monotonicMs());
+    return own?.released === true && own.term === sign?.term;
   }
 }
 

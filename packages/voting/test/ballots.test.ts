@@ -13,6 +13,7 @@ const elect = (term: number, termId: string, trial = false): Elect => ({
   termId,
   leaseDurationMs: LEASE,
   heard: { term: 0, number: 0 },
+  hasFailed: false,
   holdMs: 0,
 });
 const lead = (term: number, number: number, leaseDurationMs = LEASE): Lead => ({

@@ -1,16 +1,19 @@
 import { VirtualClock } from "@leasehold/core/testing";
 import { Server, type Answer, type Disk, type Envelope, type Request, type Transport } from "@leasehold/voting/simulation";
 
-/** Servers in virtual time, whose messages take a millisecond each way, and whose disks are there. */
+/** Servers in virtual time, whose messages take a millisecond each way at first, and whose disks are there. */
 export class Cluster {
   readonly clock: VirtualClock = new VirtualClock(7);
   readonly names: readonly string[];
   readonly servers = new Map<string, Server>();
   readonly disks = new Map<string, string | undefined>();
-  /** The disks that fail, those that hang, and the servers that cannot be reached. */
+  /** The disks that fail, those that hang; the servers that cannot be reached, and those that no answer comes back to. */
   readonly broken = new Set<string>();
   readonly hanging = new Set<string>();
   readonly away = new Set<string>();
+  readonly deaf = new Set<string>();
+  /** What a message takes, either way. */
+  latencyMs = 1;
   /** Everything that was sent from one server to another. */
   readonly sent: Envelope<Request>[] = [];
   readonly #receivers = new Map<string, (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>>();
@@ -68,8 +71,10 @@ export class Cluster {
       this.clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
       if (this.away.has(to) || this.away.has(from)) return;
       this.clock.setTimer(() => {
-        void this.deliver(message).then((answer) => answer && this.clock.setTimer(() => resolve(answer), 1));
-      }, 1);
+        void this.deliver(message).then((answer) => {
+          if (answer && !this.deaf.has(from)) this.clock.setTimer(() => resolve(answer), this.latencyMs);
+        });
+      }, this.latencyMs);
     });
   }
 }

@@ -4,7 +4,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import type { Elect } from "../src/messages.ts";
 import { Trials } from "../src/trials.ts";
 
-const trial = (term = 0, number = 0): Elect => ({
+const trial = (term = 0, number = 0, hasFailed = false): Elect => ({
   kind: "ELECT",
   election: "e",
   trial: true,
@@ -12,6 +12,7 @@ const trial = (term = 0, number = 0): Elect => ({
   termId: "x",
   leaseDurationMs: 1_000,
   heard: { term, number },
+  hasFailed,
   holdMs: 50,
 });
 
@@ -29,21 +30,17 @@ test("the old leader at once; else the latest term and number heard, then the fi
   const clock = new VirtualClock();
   const trials = new Trials(clock, ["a", "b", "c"]);
   expect(await choose(trials, clock, { c: trial(2, 1), b: trial(2, 3), a: trial(1, 9) })).toEqual(["b"]);
-  trials.leads("e");
   expect(await choose(trials, clock, { c: trial(), b: trial(), a: trial() })).toEqual(["a"]);
-  trials.leads("e");
   const beforeMs = clock.monotonicMs();
   expect(await choose(trials, clock, { c: trial() }, "c")).toEqual(["c"]);
   expect(clock.monotonicMs() - beforeMs).toBeLessThan(50);
 });
 
-test("a preferred claim that has not led since comes last until it has", async () => {
+test("a claim whose last one has failed comes last, and is held though it is the old leader's", async () => {
   const clock = new VirtualClock();
   const trials = new Trials(clock, ["a", "b", "c"]);
-  const claims = { a: trial(), b: trial() };
-  expect(await choose(trials, clock, claims)).toEqual(["a"]);
-  expect(await choose(trials, clock, claims)).toEqual(["b"]);
-  trials.leads("e");
-  expect(await choose(trials, clock, claims)).toEqual(["a"]);
-  expect(await choose(trials, clock, { a: trial() })).toEqual(["a"]);
+  const failing = { c: trial(3, 1, true), b: trial(), a: trial(2, 1, true) };
+  expect(await choose(trials, clock, failing, "c")).toEqual(["b"]);
+  expect(await choose(trials, clock, { a: trial(2, 1, true), b: trial(2, 2, true) })).toEqual(["b"]);
+  expect(await choose(trials, clock, { a: trial(0, 0, true) })).toEqual(["a"]);
 });
