@@ -1,5 +1,5 @@
-import { StoreError, TermRegressedError } from "@leasehold/core";
-import { sendRequest, type AcquireRequest } from "@leasehold/core/provider";
+import { isLeaseholdError, StoreError, TermRegressedError, type LeaseholdError } from "@leasehold/core";
+import { asSentence, sendRequest, toldError, type AcquireRequest } from "@leasehold/core/provider";
 import type { Answer, Elect, Vote } from "./messages.ts";
 import { poll, type PollResult } from "./poll.ts";
 import { Reign } from "./reign.ts";
@@ -69,8 +69,12 @@ export function unanswered(
   operation: string,
   { failures }: Pick<PollResult<Answer>, "failures">,
   mayHaveBeenApplied: boolean,
-): StoreError {
-  const message = `No majority of the servers has answered ${operation} of '${election}' in time.`;
+): LeaseholdError {
+  // A list of servers that cannot work is no outage.
+  const misuse = failures.find((error) => isLeaseholdError(error, "CONFIGURATION"));
+  if (misuse) return misuse;
+  const reasons = failures.map((error) => toldError(error).message).join(" ");
+  const message = asSentence(`No majority of the servers has answered ${operation} of '${election}' in time. ${reasons}`.trim());
   const details = { store: "voting", operation, election, mayHaveBeenApplied, cause: failures[0] };
   return new StoreError("STORE_UNAVAILABLE", message, details);
 }

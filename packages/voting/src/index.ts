@@ -1,1 +1,3 @@
+export { DROPPED_CHANNEL, type DroppedPacket, type DropReason } from "./troubles.ts";
 export { VotingLeaseStore } from "./voting-lease-store.ts";
+export type { VotingLeaseStoreOptions, VotingTls } from "./options.ts";

@@ -72,7 +72,7 @@ export class Server {
     this.#written = this.#writes;
     for (const [server, writes] of Object.entries(kept?.seen ?? {})) this.#seen.set(server, writes);
     this.#admission = this.#admit(kept === undefined);
-    await this.#options.transport.listen((message) => this.receive(message));
+    await this.#options.transport.listen((message) => this.receive(message), this.#start);
     void this.#join();
   }
 

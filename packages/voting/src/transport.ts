@@ -7,7 +7,7 @@ export interface Transport {
    * that can be trusted.
    */
   send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>>;
-  /** Begins to receive. The answer is undefined where there is to be none. */
-  listen(receive: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>): Promise<void>;
+  /** Begins to receive, for this start of the server. The answer is undefined where there is to be none. */
+  listen(receive: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>, start: string): Promise<void>;
   close(): Promise<void>;
 }

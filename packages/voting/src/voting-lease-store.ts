@@ -26,10 +26,13 @@ import {
 } from "@leasehold/core/provider";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
+import { openServer } from "./open-server.ts";
+import type { VotingLeaseStoreOptions } from "./options.ts";
 import { poll } from "./poll.ts";
 import type { Reign } from "./reign.ts";
 import type { Server } from "./server.ts";
 import { Sightings } from "./sightings.ts";
+import type { DropReason, Troubles } from "./troubles.ts";
 
 const NAME = "voting";
 /** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
@@ -64,11 +67,46 @@ export class VotingLeaseStore implements LeaseStore {
   readonly #failed = new Set<string>();
   /** Not before then to claim again, as the votes of the last claim have said. */
   readonly #nextClaimMs = new Map<string, number>();
+  #troubles: Troubles | undefined;
+  #close: () => Promise<void>;
 
+  /**
+   * Starts this process's server, and resolves once it listens. It takes part as soon as it may: at the very first start of all
+   * of them once every one is there, and else within a lease.
+   *
+   * @throws {ConfigurationError} for options that cannot work, a directory or a port that another process has, and a list of
+   * servers that differs by more than one from that of its last start. Nothing is left open then.
+   *
+   * @example
+   * ```ts
+   * const store = await VotingLeaseStore.open({
+   *   server: "a",
+   *   servers: { a: "http://10.0.0.1:7400", b: "http://10.0.0.2:7400", c: "http://10.0.0.3:7400" },
+   *   secret: process.env["VOTING_SECRET"] ?? "",
+   *   stateDirectory: "/var/lib/billing/votes",
+   *   host: "10.0.0.1",
+   * });
+   * ```
+   */
+  static async open(options: VotingLeaseStoreOptions): Promise<VotingLeaseStore> {
+    const { server, troubles, close } = await openServer(options);
+    const store = new VotingLeaseStore(server);
+    store.#troubles = troubles;
+    store.#close = close;
+    return store;
+  }
+
+  /** For who has made a server of his own: everyone else calls `open`. */
   constructor(server: Server) {
     this.#server = server;
     this.clock = server.clock;
     this.#sightings = new Sightings(server.clock);
+    this.#close = () => server.close();
+  }
+
+  /** How many packets were dropped since the start, for each reason; each is published on {@link DROPPED_CHANNEL} too. */
+  get dropped(): Readonly<Partial<Record<DropReason, number>>> {
+    return this.#troubles?.dropped ?? {};
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
@@ -204,9 +242,9 @@ export class VotingLeaseStore implements LeaseStore {
     return Promise.reject(new UnsupportedError(`${NAME} cannot hand over to a candidate of choice: let its leader resign.`));
   }
 
-  /** Ends this server's part: it does not listen or vote any more. */
+  /** Ends this server's part: it does not listen or vote any more, and its directory and port are free. */
   async close(): Promise<void> {
-    await this.#server.close();
+    await this.#close();
   }
 
   #seen(election: string): LeaseSnapshot | undefined {

@@ -1,0 +1,287 @@
+import type { Server as HttpServer } from "node:http";
+import { ConfigurationError, type Clock } from "@leasehold/core";
+import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
+import { NoAnswer, Poster, secretsDiffer } from "./http-post.ts";
+import { LiveStarts } from "./live-starts.ts";
+import type { Answer, Envelope, Request } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
+import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply } from "./packet.ts";
+import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
+import type { Transport } from "./transport.ts";
+import type { Troubles } from "./troubles.ts";
+
+type Receive = (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
+
+/** So long a server has to say which start it is. */
+const ASK_TIMEOUT_MS = 1_000;
+
+export interface HttpTransportOptions {
+  readonly server: string;
+  readonly servers: Readonly<Record<string, URL>>;
+  readonly secret: string;
+  readonly listen: ListenOptions;
+  readonly ca: string | Buffer | undefined;
+  readonly clock: Clock;
+  readonly troubles: Troubles;
+  /** Another server with the same list was met for the first time. */
+  readonly onMet: (name: string) => void;
+}
+
+/** Carries messages between servers over HTTP, in packets that are signed, are for one start, and are taken once. */
+export class HttpTransport implements Transport {
+  readonly #options: HttpTransportOptions;
+  readonly #names: readonly string[];
+  readonly #cluster: string;
+  readonly #seal: Seal;
+  readonly #poster: Poster;
+  readonly #outboxes = new Map<string, Outbox>();
+  readonly #live = new LiveStarts((name) => this.#startAt(name));
+  readonly #closed = new AbortController();
+  readonly #met = new Set<string>();
+  #start = "";
+  #id = 0;
+  #receive: Receive | undefined;
+  #listening: HttpServer | undefined;
+  /** Why this server does nothing any more. */
+  #stopped: ConfigurationError | undefined;
+
+  constructor(options: HttpTransportOptions) {
+    const { servers, server, secret, ca, clock } = options;
+    this.#options = options;
+    this.#names = Object.keys(servers);
+    this.#cluster = clusterOf(this.#names);
+    this.#seal = new Seal(secret);
+    this.#poster = new Poster(ca);
+    for (const name of this.#names) {
+      if (name === server) continue;
+      this.#outboxes.set(name, new Outbox(clock, (messages, signal) => this.#sendPacket(messages, signal)));
+    }
+  }
+
+  async send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+    if (this.#stopped) throw this.#stopped;
+    const outbox = this.#outboxes.get(message.to);
+    if (!outbox) throw new Error(`There is no server ${message.to}.`);
+    return await outbox.send(message, timeoutMs);
+  }
+
+  /** @throws {ConfigurationError} where this server cannot listen, or another one is at its address. */
+  async listen(receive: Receive, start: string): Promise<void> {
+    this.#start = start;
+    this.#receive = receive;
+    this.#listening = await listen(this.#options.listen, (posted) => this.#answer(posted));
+    try {
+      await this.#findOneself();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#poster.close();
+    const listening = this.#listening;
+    this.#listening = undefined;
+    if (!listening) return;
+    const closed = new Promise((resolve) => void listening.close(resolve));
+    listening.closeAllConnections();
+    await closed;
+  }
+
+  /** Whoever is at the address of this server's name is the one that the others hear. */
+  async #findOneself(): Promise<void> {
+    const { server, servers, troubles } = this.#options;
+    const at = `The address of '${server}', ${servers[server]?.origin},`;
+    let found: string | undefined;
+    let why: unknown;
+    try {
+      found = await this.#askWho(server);
+    } catch (error) {
+      why = error;
+    }
+    if (found === this.#start) return;
+    if (found !== undefined) {
+      throw new ConfigurationError(
+        `${at} leads to another process that serves as '${server}': stop that one, or give each its own name.`,
+      );
+    }
+    const words = `${at} does not lead to this process: ${(why as Error).message}`;
+    // With others there are those who notice if it leads to another one later.
+    if (this.#names.length === 1) throw new ConfigurationError(words, { cause: why });
+    troubles.tell(words);
+  }
+
+  async #startAt(name: string): Promise<string | undefined> {
+    return await this.#askWho(name).catch(() => undefined);
+  }
+
+  /** Asks who answers at an address: its start. */
+  async #askWho(name: string): Promise<string> {
+    const { server, clock } = this.#options;
+    const timeout = new AbortController();
+    const timer = clock.setTimer(() => timeout.abort(), ASK_TIMEOUT_MS);
+    const header: Header = {
+      cluster: this.#cluster,
+      from: server,
+      to: name,
+      start: this.#start,
+      toStart: undefined,
+      writes: 0,
+      seen: 0,
+    };
+    try {
+      return (await this.#exchange(header, [], timeout.signal)).start;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #sendPacket(messages: readonly Envelope<Request>[], signal: AbortSignal): Promise<Array<Envelope<Answer> | undefined>> {
+    const contents = messages.map(({ content }) => content);
+    // The last one knows most of what was written and seen.
+    const { content: _, ...header } = messages.at(-1) as Envelope<Request>;
+    const {
+      servers: _servers,
+      id: _id,
+      contents: answers,
+      isReply: _isReply,
+      ...of
+    } = await this.#exchange(header, contents, signal);
+    return answers.map((content) => (content ? { ...of, content } : undefined));
+  }
+
+  /** Sends one packet, and tells a person of what only a person can mend. */
+  async #exchange(header: Header, contents: readonly Request[], signal: AbortSignal): Promise<Reply> {
+    const { to } = header;
+    const { troubles, server } = this.#options;
+    const either = AbortSignal.any([signal, this.#closed.signal]);
+    try {
+      const reply = await this.#post(header, contents, either);
+      troubles.answers(to);
+      if (to !== server) this.#meets(to, reply.start);
+      return reply;
+    } catch (error) {
+      if (!this.#closed.signal.aborted && error instanceof NoAnswer && to !== server) {
+        if (error.isMistake) troubles.tell(error.message);
+        else troubles.isSilent(to, error.message);
+      }
+      throw error;
+    }
+  }
+
+  async #post(header: Header, contents: readonly Request[], signal: AbortSignal): Promise<Reply> {
+    const { servers } = this.#options;
+    const { to, from } = header;
+    const url = servers[to];
+    if (!url) throw new Error(`There is no server ${to}.`);
+    this.#id += 1;
+    const id = this.#id;
+    const body = JSON.stringify({ ...header, id, servers: this.#names, contents } satisfies Packet<Request>);
+    const answer = await this.#poster.post(to, url, { body, signature: this.#seal.sign(body) }, signal);
+    if (!this.#seal.isOurs(answer.body, answer.signature)) throw secretsDiffer(to);
+    const reply = replyOf(answer.body);
+    if (!reply || reply.id !== id || reply.to !== from || reply.toStart !== header.start) {
+      throw new Error(`The answer of ${to} is none to what was asked.`);
+    }
+    if (reply.refused) throw this.#refusedBy(to, url, reply, reply.refused);
+    if (reply.from !== to || reply.cluster !== this.#cluster) throw this.#refusedBy(to, url, reply, "misdirected");
+    return reply;
+  }
+
+  /** What another server has against this one's packets. */
+  #refusedBy(name: string, url: URL, { from, servers }: Reply, refused: Refusal): Error {
+    const { server } = this.#options;
+    if (refused === "misdirected") {
+      return new NoAnswer(`the server at ${url.origin} is '${from}' rather than '${name}': correct the addresses.`, true);
+    }
+    if (refused === "lists") {
+      const difference = differenceOf(this.#names, servers);
+      const words = `the list of servers here ${inWords(difference)}, compared with that of ${name}`;
+      if (distanceOf(difference) <= 1 || this.#met.size > 0) {
+        return new NoAnswer(`${words}: give all servers the same.`, true);
+      }
+      this.#stopped ??= new ConfigurationError(
+        `${words}: this server has stopped. Add or remove one server at a time, on all of them before the next.`,
+      );
+      return this.#stopped;
+    }
+    if (refused === "start") {
+      const own = this.#options.servers[server]?.origin;
+      return new NoAnswer(
+        `${name} does not hear this process, since it does not find it at the address of '${server}', ${own}: is another process there?`,
+        true,
+      );
+    }
+    return new NoAnswer(`${name} has taken this packet before.`, false);
+  }
+
+  /** What another server has sent, or somebody who pretends to be one. */
+  async #answer(posted: Posted | "oversized" | "elsewhere"): Promise<Response> {
+    const { troubles } = this.#options;
+    if (posted === "oversized") troubles.drops("oversized");
+    if (posted === "oversized" || posted === "elsewhere") return posted;
+    if (!this.#seal.isOurs(posted.body, posted.signature)) {
+      troubles.drops("signature");
+      troubles.tell("a packet that another secret has signed, or none, was dropped: give all servers the same secret.");
+      return "signature";
+    }
+    const packet = packetOf(posted.body);
+    if (!packet) {
+      troubles.drops("malformed");
+      return "malformed";
+    }
+    const refused = await this.#refusalOf(packet);
+    if (refused) {
+      troubles.drops(refused, packet.from);
+      return this.#signed(packet, { refused, contents: [] });
+    }
+    const { id: _id, servers: _servers, contents, ...header } = packet;
+    const answers = await Promise.all(contents.map(async (content) => await this.#receive?.({ ...header, content })));
+    const last = answers.findLast((answer) => answer !== undefined);
+    const { writes = 0, seen = 0 } = last ?? {};
+    return this.#signed(packet, { writes, seen, contents: answers.map((answer) => answer?.content ?? null) });
+  }
+
+  async #refusalOf(packet: Packet<Request>): Promise<Refusal | undefined> {
+    const { server, troubles } = this.#options;
+    const { to, from, start, id, contents, cluster, servers } = packet;
+    if (to !== server) return "misdirected";
+    if (cluster !== this.#cluster) {
+      const difference = inWords(differenceOf(servers, this.#names));
+      troubles.tell(`the list of servers of ${from} ${difference}, compared with the one here: give all servers the same.`);
+      return "lists";
+    }
+    // Who is there, is told to everyone of the list.
+    if (contents.length === 0) return undefined;
+    if (this.#stopped || !this.#outboxes.has(from)) return "misdirected";
+    if (!(await this.#live.isLive(from, start))) return "start";
+    if (!this.#live.isNew(from, id)) return "replay";
+    return undefined;
+  }
+
+  #signed({ from, start, id }: Packet<Request>, said: Pick<Reply, "contents"> & Partial<Reply>): Response {
+    const reply: Reply = {
+      cluster: this.#cluster,
+      from: this.#options.server,
+      to: from,
+      start: this.#start,
+      toStart: start,
+      writes: 0,
+      seen: 0,
+      id,
+      servers: this.#names,
+      isReply: true,
+      ...said,
+    };
+    const body = JSON.stringify(reply);
+    return { body, signature: this.#seal.sign(body) };
+  }
+
+  #meets(name: string, start: string): void {
+    this.#live.answers(name, start);
+    if (this.#met.has(name)) return;
+    this.#met.add(name);
+    this.#options.onMet(name);
+  }
+}

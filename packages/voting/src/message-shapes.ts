@@ -1,0 +1,93 @@
+import type {
+  Acknowledgement,
+  Answer,
+  Elect,
+  Heard,
+  Lead,
+  Read,
+  Release,
+  Request,
+  Sighted,
+  Sign,
+  Told,
+  Vote,
+} from "./messages.ts";
+
+type Check = (value: unknown) => boolean;
+type Shape = Readonly<Record<string, Check>>;
+/** A check of every field: the compiler sees to it that none is forgotten. */
+type ShapeOf<T> = { readonly [Field in Exclude<keyof T, "kind">]-?: Check };
+
+export const isText: Check = (value) => typeof value === "string";
+const isFlag: Check = (value) => typeof value === "boolean";
+const isNumber: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
+export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+
+/** Reports whether a value has all the fields of a shape. */
+export function isRecordOf(value: unknown, shape: Shape): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(shape).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+}
+
+const HEARD: ShapeOf<Heard> = { term: isCount, number: isCount };
+
+const SIGN: ShapeOf<Sign> = {
+  term: isCount,
+  number: isCount,
+  candidateId: isText,
+  value: optional(isText),
+  leaseDurationMs: isNumber,
+  ageMs: isNumber,
+  released: isFlag,
+  holdMs: isNumber,
+};
+
+const isHeard: Check = (value) => isRecordOf(value, HEARD);
+const isSign: Check = (value) => isRecordOf(value, SIGN);
+const areTerms: Check = (value) => typeof value === "object" && value !== null && Object.values(value).every(isCount);
+
+const TITLE = { election: isText, term: isCount, termId: isText, leaseDurationMs: isNumber };
+const ELECT: ShapeOf<Elect> = { ...TITLE, trial: isFlag, heard: isHeard, hasFailed: isFlag, holdMs: isNumber };
+const LEAD: ShapeOf<Lead> = { ...TITLE, number: isCount, candidateId: isText, value: optional(isText) };
+const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber };
+const READ: ShapeOf<Read> = { election: isText };
+const NOTHING: Shape = {};
+const REQUESTS: Readonly<Record<Request["kind"], Shape>> = { ELECT, LEAD, RELEASE, READ, TELL: NOTHING };
+
+const VOTE: ShapeOf<Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, sign: optional(isSign) };
+const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = { taken: isFlag, term: isCount };
+const SIGHTED: ShapeOf<Sighted> = { sign: optional(isSign) };
+const TOLD: ShapeOf<Told> = {
+  forgot: isFlag,
+  isFresh: isFlag,
+  floor: isCount,
+  clockFloor: isCount,
+  terms: areTerms,
+  longestLeaseMs: isNumber,
+};
+const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
+  VOTE,
+  LEAD: ACKNOWLEDGEMENT,
+  RELEASE: ACKNOWLEDGEMENT,
+  READ: SIGHTED,
+  TELL: TOLD,
+  SILENT: NOTHING,
+};
+
+export function isRequest(value: unknown): value is Request {
+  return isOneOf(value, REQUESTS);
+}
+
+export function isAnswer(value: unknown): value is Answer {
+  return isOneOf(value, ANSWERS);
+}
+
+function isOneOf(value: unknown, shapes: Readonly<Record<string, Shape>>): boolean {
+  const kind = (value as { readonly kind?: unknown } | null)?.kind;
+  const shape = typeof kind === "string" && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined;
+  return shape !== undefined && isRecordOf(value, shape);
+}

@@ -1,0 +1,168 @@
+import { isIP } from "node:net";
+import { createSecureContext } from "node:tls";
+import { ConfigurationError, systemClock, type Clock } from "@leasehold/core";
+import { checkName, checkOptions } from "@leasehold/core/provider";
+import type { ListenOptions } from "./http-listener.ts";
+
+/** The certificates of servers that speak TLS, as PEM. */
+export interface VotingTls {
+  /** This server's private key. */
+  readonly key: string | Buffer;
+  /** This server's certificate, for the host of its own address. */
+  readonly cert: string | Buffer;
+  /** The authority that the servers' certificates are from. @defaultValue those that Node trusts */
+  readonly ca?: string | Buffer | undefined;
+}
+
+export interface VotingLeaseStoreOptions {
+  /** The name of this server: one of those in `servers`. */
+  readonly server: string;
+  /**
+   * Every server, by its name, with the address at which the others reach it, such as `http://10.0.0.1:7400`: one to seven,
+   * the same list on all of them, in the order in which they are preferred.
+   */
+  readonly servers: Readonly<Record<string, string>>;
+  /** What all servers sign by: at least 16 characters that nobody can guess, the same on all of them. */
+  readonly secret: string;
+  /**
+   * A directory on a local disk, for this server alone, where its votes are kept. It is made if it is missing. It must
+   * survive a restart: a server that has lost it takes part again only once most of the others have told it what they know.
+   */
+  readonly stateDirectory: string;
+  /**
+   * The address of this machine to listen on; the port is that of the own entry in `servers`.
+   * @defaultValue loopback, where that is what the own entry in `servers` names
+   */
+  readonly host?: string | undefined;
+  /** With addresses of `https:`. */
+  readonly tls?: VotingTls | undefined;
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+const OPTIONS: Readonly<Record<keyof VotingLeaseStoreOptions, true>> = {
+  server: true,
+  servers: true,
+  secret: true,
+  stateDirectory: true,
+  host: true,
+  tls: true,
+  clock: true,
+};
+
+const TLS_OPTIONS: Readonly<Record<keyof VotingTls, true>> = { key: true, cert: true, ca: true };
+
+const MOST_SERVERS = 7;
+const SHORTEST_SECRET = 16;
+const WHERE = "Give the scheme, the host and the port, such as http://10.0.0.1:7400.";
+
+/** Options that can work, as far as anybody can know without trying. */
+export interface Resolved {
+  readonly server: string;
+  readonly servers: Readonly<Record<string, URL>>;
+  readonly secret: string;
+  readonly stateDirectory: string;
+  readonly listen: ListenOptions;
+  readonly ca: string | Buffer | undefined;
+  readonly clock: Clock;
+}
+
+/** @throws {ConfigurationError} for options that cannot work; nothing was opened, and nothing sent. */
+export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
+  checkOptions("VotingLeaseStore.open", options, OPTIONS);
+  const { server, secret, stateDirectory, tls, clock = systemClock } = options;
+  const servers = checkServers(options.servers);
+  const own = Object.hasOwn(servers, server) ? servers[server] : undefined;
+  if (!own) {
+    const names = Object.keys(servers).join(", ");
+    throw new ConfigurationError(`server is ${JSON.stringify(server)}, which is not in servers: there are ${names}.`);
+  }
+  checkSecret(secret);
+  if (typeof stateDirectory !== "string" || stateDirectory === "") {
+    throw new ConfigurationError("stateDirectory is missing: give a directory on a local disk, for this server alone.");
+  }
+  checkTls(tls, own.protocol === "https:");
+  const host = checkHost(options.host, server, own);
+  const listen = { host, port: portOf(own), tls };
+  return { server, servers, secret, stateDirectory, listen, ca: tls?.ca, clock };
+}
+
+function checkServers(given: unknown): Readonly<Record<string, URL>> {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new ConfigurationError(`servers must be an object of addresses by the servers' names. ${WHERE}`);
+  }
+  const entries = Object.entries(given as Record<string, unknown>);
+  if (entries.length === 0 || entries.length > MOST_SERVERS) {
+    throw new ConfigurationError(`servers has ${entries.length} entries; give one to seven. Three survive the loss of one.`);
+  }
+  const servers = Object.fromEntries(entries.map(([name, address]) => [checkServerName(name), checkAddress(name, address)]));
+  const schemes = new Set(Object.values(servers).map(({ protocol }) => protocol));
+  if (schemes.size > 1) throw new ConfigurationError("servers has addresses of http: and of https:; give those of one kind.");
+  for (const [name, { host }] of Object.entries(servers)) {
+    const other = Object.keys(servers).find((each) => each !== name && servers[each]?.host === host);
+    if (other !== undefined) throw new ConfigurationError(`The servers '${name}' and '${other}' have the same address, ${host}.`);
+  }
+  return servers;
+}
+
+function checkServerName(name: string): string {
+  checkName("name", name);
+  return name;
+}
+
+/** The address is not repeated: it may hold a password. */
+function checkAddress(name: string, given: unknown): URL {
+  const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigurationError(`The address of the server '${name}' is not a URL of http: or https:. ${WHERE}`);
+  }
+  if (url.username !== "" || url.password !== "" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
+    throw new ConfigurationError(`The address of the server '${name}' has more in it than it may. ${WHERE}`);
+  }
+  // A URL hides the port that its scheme implies.
+  if (!/:\d+\/?$/.test(given as string) || portOf(url) === 0) {
+    throw new ConfigurationError(`The address of the server '${name}' has no port. ${WHERE}`);
+  }
+  return url;
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+function checkSecret(secret: unknown): void {
+  if (typeof secret === "string" && secret.length >= SHORTEST_SECRET) return;
+  const is = typeof secret === "string" ? `has ${secret.length} characters` : "is missing";
+  throw new ConfigurationError(
+    `secret ${is}; give all servers the same one of at least ${SHORTEST_SECRET}, for instance from: openssl rand -hex 32`,
+  );
+}
+
+function checkTls(tls: VotingTls | undefined, isHttps: boolean): void {
+  if (!isHttps && tls === undefined) return;
+  if (!isHttps) throw new ConfigurationError("tls needs addresses of https: in servers.");
+  if (tls === undefined) throw new ConfigurationError("Addresses of https: need tls, with this server's key and cert.");
+  checkOptions("tls", tls, TLS_OPTIONS);
+  if (tls.key === undefined || tls.cert === undefined) {
+    throw new ConfigurationError("tls needs key and cert: those of this server, as PEM.");
+  }
+  try {
+    createSecureContext({ ...tls });
+  } catch {
+    // The message of OpenSSL may quote what was given.
+    throw new ConfigurationError("tls cannot be used: key, cert and ca must be PEM, and the key that of the certificate.");
+  }
+}
+
+/** Nobody else is let in unless that was asked for. */
+function checkHost(host: unknown, server: string, { hostname, origin }: URL): string {
+  if (host !== undefined) {
+    if (typeof host === "string" && host !== "" && !/[/\s]/.test(host)) return host;
+    throw new ConfigurationError("host must be an address of this machine to listen on, such as 10.0.0.1 or 0.0.0.0.");
+  }
+  const plain = hostname.replace(/^\[|\]$/g, "");
+  if (plain === "localhost" || plain === "::1" || (isIP(plain) === 4 && plain.startsWith("127."))) return plain;
+  throw new ConfigurationError(
+    `The others reach '${server}' at ${origin}, and without host it would listen on loopback alone: set host to ${isIP(plain) ? plain : "the address of this machine"}, or to 0.0.0.0 for all of them.`,
+  );
+}

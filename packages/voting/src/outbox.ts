@@ -1,0 +1,117 @@
+import type { Clock } from "@leasehold/core";
+import type { Answer, Envelope, Request } from "./messages.ts";
+
+/** So many packets to one server are under way at once; what comes then waits, and is one packet. */
+const PACKETS = 4;
+/** Answers to trials are held, so that they travel apart, and no heartbeat waits for them. */
+const TRIAL_PACKETS = 16;
+/** The most messages of one packet, and about how many characters they may have together. */
+const MOST_MESSAGES = 256;
+const MOST_CHARACTERS = 1_000_000;
+
+interface Waiting {
+  readonly message: Envelope<Request>;
+  readonly settle: (answer: Envelope<Answer> | Error) => void;
+  isOver: boolean;
+}
+
+/** Sends messages of one server to one other one as packets; see {@link Outbox}. */
+export type SendPacket = (
+  messages: readonly Envelope<Request>[],
+  signal: AbortSignal,
+) => Promise<ReadonlyArray<Envelope<Answer> | undefined>>;
+
+/**
+ * The messages to one other server. The first ones go at once; those that come while a few packets are under way go together
+ * with the next: so a thousand elections take no more connections than one.
+ */
+export class Outbox {
+  readonly #clock: Clock;
+  readonly #send: SendPacket;
+  readonly #lanes = { trials: new Lane(TRIAL_PACKETS), others: new Lane(PACKETS) };
+
+  constructor(clock: Clock, send: SendPacket) {
+    this.#clock = clock;
+    this.#send = send;
+  }
+
+  async send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+    const isTrial = message.content.kind === "ELECT" && message.content.trial;
+    const lane = isTrial ? this.#lanes.trials : this.#lanes.others;
+    return await new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        message,
+        isOver: false,
+        settle: (answer) => {
+          timer.cancel();
+          waiting.isOver = true;
+          if (answer instanceof Error) reject(answer);
+          else resolve(answer);
+        },
+      };
+      const late = (): void => {
+        waiting.settle(new Error(`${message.to} does not answer in time.`));
+        lane.gaveUp();
+      };
+      const timer = this.#clock.setTimer(late, timeoutMs);
+      lane.waiting.push(waiting);
+      queueMicrotask(() => lane.send(this.#send));
+    });
+  }
+}
+
+class Lane {
+  waiting: Waiting[] = [];
+  readonly #limit: number;
+  readonly #underWay = new Set<{ readonly messages: readonly Waiting[]; readonly abort: AbortController }>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Nobody waits for a message any more: packets that nobody waits for are ended. */
+  gaveUp(): void {
+    for (const { messages, abort } of this.#underWay) if (messages.every(({ isOver }) => isOver)) abort.abort();
+  }
+
+  send(sendPacket: SendPacket): void {
+    while (this.#underWay.size < this.#limit) {
+      const messages = this.#next();
+      if (messages.length === 0) return;
+      const packet = { messages, abort: new AbortController() };
+      this.#underWay.add(packet);
+      void this.#carry(packet, sendPacket).finally(() => {
+        this.#underWay.delete(packet);
+        this.send(sendPacket);
+      });
+    }
+  }
+
+  async #carry(packet: { messages: readonly Waiting[]; abort: AbortController }, sendPacket: SendPacket): Promise<void> {
+    const { messages, abort } = packet;
+    try {
+      const answers = await sendPacket(
+        messages.map(({ message }) => message),
+        abort.signal,
+      );
+      for (const [index, { settle, message }] of messages.entries()) {
+        settle(answers[index] ?? new Error(`${message.to} has no answer to ${message.content.kind}.`));
+      }
+    } catch (error) {
+      for (const { settle } of messages) settle(error as Error);
+    }
+  }
+
+  /** Those that go next: all for the same start of the receiver. */
+  #next(): readonly Waiting[] {
+    this.waiting = this.waiting.filter(({ isOver }) => !isOver);
+    const [first] = this.waiting;
+    let characters = 0;
+    const end = this.waiting.findIndex(({ message }, index) => {
+      characters += JSON.stringify(message.content).length;
+      const isTooMuch = index >= MOST_MESSAGES || (index > 0 && characters > MOST_CHARACTERS);
+      return isTooMuch || message.toStart !== first?.message.toStart;
+    });
+    return this.waiting.splice(0, end < 0 ? this.waiting.length : end);
+  }
+}

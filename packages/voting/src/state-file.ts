@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { Disk } from "./disk.ts";
+import { asRoster, type Roster } from "./roster.ts";
+
+const NAME = "state";
+/** The file's first line, with the checksum of all that follows it. */
+const HEAD = /^leasehold-voting 1 ([0-9a-f]{64})\n/;
+
+/** What one server keeps, as a file. */
+export interface State {
+  readonly roster: Roster;
+  /** What its voter has written. */
+  readonly text: string;
+}
+
+/**
+ * One file in a directory that this process has for itself. It is replaced as a whole, and each time is on the disk before
+ * anybody hears of it: written beside, synced, renamed, and the directory synced. Writes that come while one is under way are
+ * one write.
+ */
+export class StateFile implements Disk {
+  readonly #directory: string;
+  readonly #tell: (message: string) => void;
+  #roster: Roster | undefined;
+  #text = "";
+  /** What is to be written next, and when it will have been. */
+  #next: Promise<void> | undefined;
+  #present: Promise<void> = Promise.resolve();
+
+  /** @param tell is told what a person should know. */
+  constructor(directory: string, tell: (message: string) => void) {
+    this.#directory = directory;
+    this.#tell = tell;
+  }
+
+  /** Reads what was kept before this start; undefined where there is no such file, or it is not whole. */
+  async load(): Promise<State | undefined> {
+    const bytes = await readFile(join(this.#directory, NAME)).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (!bytes) return undefined;
+    const state = stateOf(bytes.toString());
+    if (!state) this.#tell(`the file in ${this.#directory} is not whole: what it has said counts as lost.`);
+    this.#text = state?.text ?? "";
+    return state;
+  }
+
+  /** Says whose file it is and whom that works with, beside what was kept. */
+  async setRoster(roster: Roster): Promise<void> {
+    this.#roster = roster;
+    if (this.#text !== "") await this.#save();
+  }
+
+  read(): Promise<string | undefined> {
+    return Promise.resolve(this.#text === "" ? undefined : this.#text);
+  }
+
+  async write(text: string): Promise<void> {
+    this.#text = text;
+    try {
+      await this.#save();
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code ?? message;
+      this.#tell(`${this.#directory} cannot be written (${why}): this server is silent until it is started again.`);
+      throw error;
+    }
+  }
+
+  /** Resolves once all writes have ended. */
+  async close(): Promise<void> {
+    await (this.#next ?? this.#present).catch(() => undefined);
+  }
+
+  async #save(): Promise<void> {
+    this.#next ??= this.#present
+      .catch(() => undefined)
+      .then(async () => {
+        this.#present = this.#next ?? this.#present;
+        this.#next = undefined;
+        if (!this.#roster) throw new Error("Nobody has said whose file this is.");
+        await replace(this.#directory, textOf({ roster: this.#roster, text: this.#text }));
+      });
+    await this.#next;
+  }
+}
+
+function textOf({ roster, text }: State): string {
+  const body = `${JSON.stringify(roster)}\n${text}`;
+  return `leasehold-voting 1 ${checksum(body)}\n${body}`;
+}
+
+/** Returns what a file says, or undefined unless it is whole. */
+function stateOf(content: string): State | undefined {
+  const [head, expected] = HEAD.exec(content) ?? [];
+  if (head === undefined) return undefined;
+  const body = content.slice(head.length);
+  if (checksum(body) !== expected) return undefined;
+  const end = body.indexOf("\n");
+  const roster = asRoster(body.slice(0, end));
+  return roster && { roster, text: body.slice(end + 1) };
+}
+
+function checksum(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+async function replace(directory: string, content: string): Promise<void> {
+  const [path, beside] = [join(directory, NAME), join(directory, `${NAME}.new`)];
+  const file = await open(beside, "w", 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(beside, path);
+  await syncDirectory(directory);
+}
+
+/** So that the name leads to the new file after a power cut, too. */
+async function syncDirectory(directory: string): Promise<void> {
+  // Windows syncs no directories, and keeps the order of what happens to names itself.
+  if (process.platform === "win32") return;
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,193 @@
+/** Servers over HTTP, as users open them, and what goes wrong when they are set up. */
+import { createHmac } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { makeCertificates, opensslMissing } from "@leasehold/test-kit/backends/certificates";
+import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { DROPPED_CHANNEL, type DroppedPacket, type VotingLeaseStore } from "@leasehold/voting";
+import { REQUEST, SECRET, Servers, warnings } from "./servers.ts";
+
+/** Until something of this process comes about; the test's own time is the limit. */
+const eventually = { timeout: 60_000, interval: 50 };
+
+/** Tries until it is elected. */
+async function elected(store: VotingLeaseStore, request = REQUEST) {
+  return await vi.waitFor(async () => {
+    const outcome = await store.acquire(request);
+    if (!outcome.acquired) throw new Error("It was not elected.");
+    return outcome.lease;
+  }, eventually);
+}
+
+test("three servers elect one of themselves, and again after all were restarted, with a higher term", async () => {
+  const servers = await Servers.of(["a", "b", "c"]);
+  const stores = await servers.openAll();
+  const request = { ...REQUEST, leaseDurationMs: 2_000 };
+  const lease = await elected(stores[1] as VotingLeaseStore, request);
+  for (const store of stores) {
+    expect(await store.read("e")).toMatchObject({ state: "held", term: lease.term, holder: "c" });
+  }
+  expect(await stores[1]?.release(lease, REQUEST)).toBe("released");
+  await Promise.all(stores.map((store) => store.close()));
+
+  const again = await servers.openAll();
+  const next = await elected(again[2] as VotingLeaseStore, request);
+  expect(next.term).toBe(lease.term + 1);
+});
+
+test("one server alone, and two, elect as well", async () => {
+  for (const names of [["a"], ["a", "b"]]) {
+    const stores = await (await Servers.of(names)).openAll();
+    const lease = await elected(stores[0] as VotingLeaseStore);
+    expect(await stores[0]?.renew(lease, REQUEST)).toMatchObject({ held: true });
+  }
+});
+
+test("a port that is taken, and a directory that is in use, are told at once, and leave nothing open", async () => {
+  const servers = await Servers.of(["a"]);
+  const { port } = new URL(servers.addresses["a"] ?? "");
+  const blocker = createServer().listen(Number(port), "127.0.0.1");
+  await once(blocker, "listening");
+  await expect(servers.open("a")).rejects.toThrow(`another process listens on 127.0.0.1:${port}`);
+  blocker.close();
+  await once(blocker, "close");
+
+  const store = await servers.open("a");
+  await expect(servers.open("a")).rejects.toThrow("in use by another process");
+  await store.close();
+  await (await servers.open("a")).close();
+});
+
+test.skipIf(await isMissing(opensslMissing()))("https: with certificates that an authority of one's own has signed", async () => {
+  const certificates = await makeCertificates(await memoryFolder("leasehold-voting-tls-"));
+  const [key, cert, ca] = await Promise.all(
+    [certificates.server.key, certificates.server.cert, certificates.ca].map((path) => readFile(path, "utf8")),
+  );
+  const servers = await Servers.of(["a", "b", "c"], "https");
+  const stores = await servers.openAll({ tls: { key: key ?? "", cert: cert ?? "", ca } });
+  await elected(stores[0] as VotingLeaseStore);
+
+  // Somebody who does not trust them.
+  const heard = warnings();
+  await stores[2]?.close();
+  const stranger = await servers.open("c", { tls: { key: key ?? "", cert: cert ?? "" } });
+  await vi.waitFor(() => expect(heard.join("\n")).toMatch(/certificate of a at https:.* is not trusted/), eventually);
+  await stranger.close();
+
+  // Somebody who thinks that it is http.
+  const plain = Object.fromEntries(Object.entries(servers.addresses).map(([name, url]) => [name, url.replace("https", "http")]));
+  await servers.open("c", { servers: plain });
+  await vi.waitFor(() => expect(heard.join("\n")).toMatch(/a at http:.* Is it a server of https: rather/), eventually);
+});
+
+interface Sent {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends what another server might. */
+async function post(servers: Servers, to: string, body: string, signature?: string): Promise<Sent> {
+  const response = await fetch(`${servers.addresses[to]}/leasehold/voting`, {
+    method: "POST",
+    body,
+    headers: { "x-leasehold-signature": signature ?? createHmac("sha256", SECRET).update(body).digest("hex") },
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+test("what is forged, malformed, oversized or for another path is dropped, counted and published", async () => {
+  const servers = await Servers.of(["a"]);
+  const store = await servers.open("a");
+  const published: DroppedPacket[] = [];
+  const hear = (message: unknown): void => void published.push(message as DroppedPacket);
+  subscribe(DROPPED_CHANNEL, hear);
+  onTestFinished(() => void unsubscribe(DROPPED_CHANNEL, hear));
+
+  expect(await post(servers, "a", "{}", "0".repeat(64))).toEqual({ status: 401, text: "signature" });
+  expect(await post(servers, "a", "{}", "short")).toMatchObject({ status: 401 });
+  expect(await post(servers, "a", "no JSON")).toEqual({ status: 400, text: "malformed" });
+  expect(await post(servers, "a", '{"id":1}')).toMatchObject({ status: 400 });
+  expect(await post(servers, "a", "x".repeat(9 * 1024 * 1024)).catch(() => ({ status: 413 }))).toMatchObject({ status: 413 });
+  expect((await fetch(`${servers.addresses["a"]}/other`)).status).toBe(404);
+  expect(store.dropped).toEqual({ signature: 2, malformed: 2, oversized: 1 });
+  expect(published.map(({ reason }) => reason)).toEqual(["signature", "signature", "malformed", "malformed", "oversized"]);
+  expect(published.every(({ server }) => server === "a")).toBe(true);
+});
+
+test("secrets that differ are told on both sides, and neither is shown", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(["a", "b"]);
+  const a = await servers.open("a");
+  await servers.open("b", { secret: "another secret of servers" });
+  await vi.waitFor(() => expect(heard.some((line) => line.includes("b signs with another secret"))).toBe(true), eventually);
+  await vi.waitFor(() => expect(heard.some((line) => /Voting server b: .* another secret/.test(line))).toBe(true), eventually);
+  expect(heard.join("\n")).not.toContain("secret of servers");
+  await expect(a.acquire(REQUEST)).rejects.toThrow(/b signs with another secret than this server: give all of them the same\./);
+});
+
+test("servers that nobody has started are named, and where they should be", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(["a", "b", "c"]);
+  const a = await servers.open("a");
+  await expect(a.acquire(REQUEST)).rejects.toThrow(`nobody listens for b at ${servers.addresses["b"]}`);
+  await vi.waitFor(() => expect(heard.some((line) => line.includes("nobody listens for c at"))).toBe(true), eventually);
+  expect(heard.filter((line) => line.includes("nobody listens for c at"))).toHaveLength(1);
+});
+
+test("addresses that were exchanged are told", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(["a", "b", "c"]);
+  const { a = "", b = "", c = "" } = servers.addresses;
+  await Promise.all([servers.open("b"), servers.open("c")]);
+  await servers.open("a", { servers: { a, b: c, c: b } });
+  await vi.waitFor(() => expect(heard.join("\n")).toContain(`the server at ${c} is 'c' rather than 'b'`), eventually);
+});
+
+test("lists that differ by one server do not work together, and the difference is named", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(["a", "b", "c"]);
+  const { a = "", b = "" } = servers.addresses;
+  await servers.open("a", { servers: { a, b } });
+  await servers.open("b");
+  await vi.waitFor(() => {
+    expect(heard.join("\n")).toContain("Voting server a: the list of servers here lacks c, compared with that of b");
+    expect(heard.join("\n")).toContain("Voting server b: the list of servers here has c, compared with that of a");
+  }, eventually);
+});
+
+test("a server whose list is further from that of another one stops, and says why", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(["a", "b", "c", "d"]);
+  const { a = "", b = "", c = "", d = "" } = servers.addresses;
+  const list = { servers: { a, b, c } };
+  const stores = await Promise.all(["a", "b", "c"].map((name) => servers.open(name, list)));
+  await elected(stores[0] as VotingLeaseStore);
+  const stranger = await servers.open("d", { servers: { b, c, d } });
+  await vi.waitFor(async () => {
+    const error = await stranger.acquire(REQUEST).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "CONFIGURATION" });
+    expect((error as Error).message).toMatch(/the list of servers here has d and lacks a.*this server has stopped/);
+  }, eventually);
+  expect(await stores[0]?.read("e")).toMatchObject({ state: "held" });
+  expect(heard.join("\n")).toContain("the list of servers of d has d and lacks a");
+});
+
+test("a server that was started with a list two servers away is refused at its start", async () => {
+  const servers = await Servers.of(["a", "b", "c"]);
+  const { a = "", b = "", c = "" } = servers.addresses;
+  const store = await servers.open("a", { servers: { a } });
+  await store.close();
+  await expect(servers.open("a")).rejects.toThrow(
+    "worked with a before; the list has b, c now. Add or remove one server at a time",
+  );
+  const two = await Promise.all(["a", "b"].map((name) => servers.open(name, { servers: { a, b } })));
+  await elected(two[0] as VotingLeaseStore);
+  await Promise.all(two.map((each) => each.close()));
+  const three = await Promise.all(["a", "b", "c"].map((name) => servers.open(name, { servers: { a, b, c } })));
+  // The new one waits for the longest lease of before, since it may have had a part in it.
+  await elected(three[0] as VotingLeaseStore, { ...REQUEST, election: "f" });
+});

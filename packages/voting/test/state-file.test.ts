@@ -1,0 +1,123 @@
+/** What a server keeps on its disk, and who may use that. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished, expect, test } from "vitest";
+import { lockDirectory } from "../src/directory-lock.ts";
+import { checkChange } from "../src/roster.ts";
+import { StateFile } from "../src/state-file.ts";
+
+const ROSTER = { server: "a", names: ["a", "b", "c"], met: ["b"] };
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "leasehold-votes-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function fileIn(directory: string, told: string[] = []): Promise<StateFile> {
+  const file = new StateFile(directory, (message) => told.push(message));
+  await file.setRoster(ROSTER);
+  return file;
+}
+
+test("what was written is read after a start, with whose it is, and nothing is left beside it", async () => {
+  const directory = await folder();
+  const file = await fileIn(directory);
+  await file.write("one");
+  await file.write("two\nthree");
+  await file.setRoster({ ...ROSTER, met: ["b", "c"] });
+
+  const again = new StateFile(directory, () => expect.fail("It is whole."));
+  expect(await again.load()).toEqual({ roster: { ...ROSTER, met: ["b", "c"] }, text: "two\nthree" });
+  expect(await again.read()).toBe("two\nthree");
+  expect(await readdir(directory)).toEqual(["state"]);
+});
+
+test("a directory that was never used has nothing, and whose it is alone makes no file", async () => {
+  const directory = await folder();
+  const file = await fileIn(directory);
+  expect(await file.load()).toBeUndefined();
+  expect(await file.read()).toBeUndefined();
+  expect(await readdir(directory)).toEqual([]);
+});
+
+test("a file that is torn at any byte, or has one wrong, counts as lost, and a person is told", async () => {
+  const directory = await folder();
+  await (await fileIn(directory)).write('{"some":"votes"}');
+  const whole = await readFile(join(directory, "state"));
+  const torn = [
+    ...Array.from(whole.keys(), (end) => whole.subarray(0, end)),
+    ...Array.from(whole.keys(), (at) => Buffer.from(whole).fill((whole[at] ?? 0) ^ 1, at, at + 1)),
+    ...Array.from(whole.keys(), (end) => Buffer.concat([whole.subarray(0, end), Buffer.alloc(whole.length - end)])),
+  ];
+  for (const bytes of torn) {
+    await writeFile(join(directory, "state"), bytes);
+    const told: string[] = [];
+    const file = new StateFile(directory, (message) => told.push(message));
+    expect(await file.load()).toBeUndefined();
+    expect(await file.read()).toBeUndefined();
+    expect(told).toHaveLength(1);
+  }
+});
+
+test("writes that come while one is under way are one, and none resolves before its text is there", async () => {
+  const directory = await folder();
+  const file = await fileIn(directory);
+  const order: string[] = [];
+  const writes = Array.from({ length: 100 }, async (_, index) => {
+    await file.write(`text ${index}`);
+    const { text = "" } = (await new StateFile(directory, () => undefined).load()) ?? {};
+    order.push(text);
+    expect(Number(text.slice(5))).toBeGreaterThanOrEqual(index);
+  });
+  await Promise.all(writes);
+  expect(new Set(order)).toEqual(new Set(["text 99"]));
+});
+
+test("a write that fails rejects, says so to a person, and is not the last one", async () => {
+  const directory = await folder();
+  const told: string[] = [];
+  const file = await fileIn(directory, told);
+  await rm(directory, { recursive: true });
+  await expect(file.write("one")).rejects.toThrow("ENOENT");
+  expect(told).toEqual([`${directory} cannot be written (ENOENT): this server is silent until it is started again.`]);
+});
+
+test("a directory is one server's, until its process ends, however that ends", async () => {
+  const directory = await folder();
+  const lock = new URL("../src/directory-lock.ts", import.meta.url).href;
+  const script = `await (await import("${lock}")).lockDirectory(${JSON.stringify(directory)}); console.log("locked"); setInterval(() => {}, 1e9);`;
+  const child = spawn(process.execPath, ["--conditions=@leasehold/source", "--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  await expect(lockDirectory(directory)).rejects.toThrow("in use by another process");
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+  const unlock = await lockDirectory(directory);
+  await expect(lockDirectory(directory)).rejects.toThrow("in use by another process");
+  unlock();
+  (await lockDirectory(directory))();
+});
+
+test.each([
+  ["the same list", ["a", "b", "c"], ["b"], undefined],
+  ["one more", ["a", "b", "c", "d"], ["b", "c"], undefined],
+  ["one less", ["a", "b"], ["b"], undefined],
+  ["another order", ["c", "b", "a"], [], undefined],
+  ["one more, before all had the list of before", ["a", "b", "c", "d"], ["b"], "has not met c with the list of before"],
+  ["two more", ["a", "b", "c", "d", "e"], ["b", "c"], "the list has d, e now"],
+  ["one replaced", ["a", "b", "d"], ["b", "c"], "the list has d and lacks c now"],
+])("after a start with %s", (_, names, met, problem) => {
+  const check = (): void => checkChange({ ...ROSTER, met }, { server: "a", names }, "/votes");
+  if (problem === undefined) check();
+  else expect(check).toThrow(problem);
+});
+
+test("a directory of another server is refused", () => {
+  expect(() => checkChange(ROSTER, { ...ROSTER, server: "b" }, "/votes")).toThrow("belongs to the server 'a', and this is 'b'");
+});
