@@ -1,7 +1,5 @@
+import { REACH } from "./reach.ts";
 import { parse, visit, type Node } from "./syntax-tree.ts";
-
-/** The name under which a worker has what is told of every block that is entered. */
-export const REACH = "__leaseholdReach";
 
 /** All of it runs once it is entered, but for the blocks in it: `{ ... }`, or what an arrow function returns. */
 export function isBlock(node: Node, above: readonly Node[]): boolean {
@@ -15,7 +13,8 @@ export function isBlock(node: Node, above: readonly Node[]): boolean {
  * Loading the file is `base` itself.
  */
 export function tellBlocks(source: string, base: number): string {
-  const inserts: Array<{ readonly at: number; readonly text: string }> = [];
+  const afterHashbang = /^#!.*\n/.exec(source)?.[0].length ?? 0;
+  const inserts = [{ at: afterHashbang, text: `globalThis.${REACH}?.(${base});` }];
   let number = base;
   visit(parse(source), (node, above) => {
     if (!isBlock(node, above)) return;
@@ -33,5 +32,5 @@ export function tellBlocks(source: string, base: number): string {
     told += source.slice(from, at) + text;
     from = at;
   }
-  return `globalThis.${REACH}?.(${base});${told}${source.slice(from)}`;
+  return told + source.slice(from);
 }

@@ -10,12 +10,13 @@ export interface CommandLine {
   /** Only mutants of files whose path contains this. */
   readonly file: string;
   readonly lanes: number;
+  readonly long: boolean;
   /** The least part of the mutants that has to be killed, of all packages together; in percent. */
   readonly least: number;
   readonly help: boolean;
 }
 
-export const USAGE = `Usage: npm run mutants [-- --package <name>]... [-- --sample <n> | --all] [-- --seed <s>] [-- --file <text>] [-- --lanes <n>]
+export const USAGE = `Usage: npm run mutants [-- --package <name>]... [-- --sample <n> | --all] [-- --seed <s>] [-- --file <text>] [-- --long] [-- --lanes <n>]
 
 Changes one point of a package's sources at a time, and runs the tests of that package which enter the block of the change,
 until one fails. A mutant that no test fails on is shown: it needs a test, or a line in known-equivalents.ts that says why
@@ -26,6 +27,7 @@ nobody could tell it from the original.
   --all             every mutant
   --seed <s>        a whole number; default 1. An edit elsewhere does not change what it draws
   --file <text>     only mutants of files whose path contains this
+  --long            puts those that survive to the package's long tests, too, which takes some minutes more
   --lanes <n>       so many test files at a time; default 2
   --least <p>       how many percent have to be killed; default 97
   --help            prints this
@@ -43,6 +45,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       all: { type: "boolean", default: false },
       seed: { type: "string", default: "1" },
       file: { type: "string", default: "" },
+      long: { type: "boolean", default: false },
       lanes: { type: "string", default: "2" },
       least: { type: "string", default: "97" },
       help: { type: "boolean", default: false },
@@ -53,6 +56,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     sample: values.all ? undefined : wholeNumber("sample", values.sample, 1),
     seed: wholeNumber("seed", values.seed, 0),
     file: values.file,
+    long: values.long,
     lanes: wholeNumber("lanes", values.lanes, 1),
     least: wholeNumber("least", values.least, 0),
     help: values.help,

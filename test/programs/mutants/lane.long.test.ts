@@ -51,3 +51,15 @@ test.for<[what: string, text: string, fate: Fate]>([
   await expect(judge(`${loop} ${WHETHER_ELECTED}`)).resolves.toBe(fate);
   await expect(judge(WHETHER_ELECTED)).resolves.toBe("survived");
 });
+
+test("a process that a test starts runs the changed source", async () => {
+  const files = await readSources("cli");
+  await using cli = await Lane.open("cli", files);
+  const child = files.find(({ path }) => path === "packages/cli/src/run/child.ts")!;
+  const wrapperTest = (await cli.testFiles()).find((path) => path.endsWith("/run/run.test.ts"))!;
+  const reached = await cli.baseline(wrapperTest);
+  const notInherited = child.mutants.find(({ to }) => to.includes('stdio: ""'))!;
+
+  expect(reached.always).toContain(child.base + notInherited.block);
+  await expect(cli.judge(notInherited, [{ testFile: wrapperTest, baseline: reached }])).resolves.toBe("killed");
+});

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 import { testProject } from "../../../vitest.config.ts";
-import { tellBlocks } from "./blocks.ts";
-import { apply, type Mutant } from "./mutate.ts";
+import type { Mutant } from "./mutate.ts";
+import { PresentSources } from "./present-sources.ts";
 import type { Reached, TestLimits, WorkerOrders } from "./reach.ts";
 import { ROOT, type SourceFile } from "./sources.ts";
 
@@ -33,24 +33,20 @@ const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_MORE_ENTRIES = 10;
 const LEAST_MOST_ENTRIES = 1_000_000;
 
-interface PresentMutant {
-  mutant: Mutant | undefined;
-}
-
 /** Runs the tests of one package, one file at a time. */
 export class Lane implements AsyncDisposable {
   readonly #vitest: Vitest;
-  readonly #present: PresentMutant;
+  readonly #sources: PresentSources;
 
-  private constructor(vitest: Vitest, present: PresentMutant) {
+  private constructor(vitest: Vitest, sources: PresentSources) {
     this.#vitest = vitest;
-    this.#present = present;
+    this.#sources = sources;
   }
 
-  static async open(packageName: string, files: readonly SourceFile[]): Promise<Lane> {
-    const sources = new Map(files.map((file) => [join(ROOT, file.path), file]));
-    const present: PresentMutant = { mutant: undefined };
-    const tests = testProject(packageName, `packages/${packageName}/test`, false);
+  /** @param isLong whether it runs the long tests alone, or all others. */
+  static async open(packageName: string, files: readonly SourceFile[], isLong = false): Promise<Lane> {
+    const sources = new PresentSources(files);
+    const tests = testProject(packageName, `packages/${packageName}/test`, isLong);
     const vitest = await createVitest(
       {
         config: false,
@@ -70,8 +66,8 @@ export class Lane implements AsyncDisposable {
             name: "leasehold-mutants",
             enforce: "pre",
             transform(_code, id) {
-              const file = sources.get(id);
-              return file && { code: load(file, present), map: null };
+              const code = sources.read(id);
+              return code === undefined ? undefined : { code, map: null };
             },
           },
         ],
@@ -83,7 +79,7 @@ export class Lane implements AsyncDisposable {
         },
       },
     );
-    return new Lane(vitest, present);
+    return new Lane(vitest, sources);
   }
 
   async testFiles(): Promise<string[]> {
@@ -95,11 +91,11 @@ export class Lane implements AsyncDisposable {
   async baseline(testFile: string): Promise<Baseline> {
     const directory = await mkdtemp(join(tmpdir(), "leasehold-mutants-"));
     try {
-      const report = join(directory, "reached.json");
+      const report = { byTests: join(directory, "tests.json"), byChildren: join(directory, "children") };
       const startMs = performance.now();
-      const { modules, errors } = await this.#run([{ testFile }], { report, limits: {} });
+      const { modules, errors } = await this.#run([{ testFile }], {}, report);
       if (errors.length > 0) throw new Error(`${testFile} fails without any mutant.`, { cause: errors[0] });
-      const reached = JSON.parse(await readFile(report, "utf8")) as Reached;
+      const reached = JSON.parse(await readFile(report.byTests, "utf8")) as Reached;
       const durations = modules.flatMap((one) => [...one.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0));
       return { ...reached, durationMs: performance.now() - startMs, slowestTestMs: Math.max(0, ...durations) };
     } finally {
@@ -110,30 +106,32 @@ export class Lane implements AsyncDisposable {
   /** What the tests make of a mutant; ends with the first that fails. */
   async judge(mutant: Mutant, selections: readonly Selection[]): Promise<Fate> {
     const limits = Object.fromEntries(selections.map(({ testFile, baseline }) => [testFile, limitsOf(baseline)]));
-    this.#change(mutant);
+    this.#vitest.invalidateFile(this.#sources.change(mutant));
     try {
-      const { errors } = await this.#run(selections, { report: undefined, limits });
+      const { errors } = await this.#run(selections, limits);
       if (errors.some(isTimeout)) return "timed out";
       return errors.length > 0 ? "killed" : "survived";
     } finally {
-      this.#change(undefined);
+      this.#vitest.invalidateFile(this.#sources.restore(mutant));
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#vitest.close();
+    this.#sources[Symbol.dispose]();
   }
 
   /** Runs the files in their order in one process, which loads the sources once for all of them. */
   async #run(
     selections: ReadonlyArray<Pick<Selection, "testFile" | "names">>,
-    orders: WorkerOrders,
+    limits: WorkerOrders["limits"],
+    report?: WorkerOrders["report"],
   ): Promise<{ modules: TestModule[]; errors: unknown[] }> {
     // What failed before is counted with what fails now, unless it is forgotten.
     this.#vitest.state.filesMap.clear();
     this.#vitest.state.idMap.clear();
     const project = this.#vitest.projects[0]!;
-    project.provide("mutants", orders);
+    project.provide("mutants", { limits, report, preload: this.#sources.preload(report?.byChildren) });
     const specifications = selections.map(({ testFile, names }) =>
       project.createSpecification(testFile, names && { testNames: [...names] }),
     );
@@ -146,12 +144,6 @@ export class Lane implements AsyncDisposable {
       if (!testModule.ok() && errors.length === 0) errors.push(new Error(`${testModule.moduleId} failed.`));
     }
     return { modules: testModules, errors };
-  }
-
-  #change(mutant: Mutant | undefined): void {
-    const changed = mutant ?? this.#present.mutant;
-    this.#present.mutant = mutant;
-    if (changed) this.#vitest.invalidateFile(join(ROOT, changed.file));
   }
 }
 
@@ -166,10 +158,6 @@ class AsGiven extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return Promise.resolve(files);
   }
-}
-
-function load({ path, source, base }: SourceFile, { mutant }: PresentMutant): string {
-  return tellBlocks(mutant?.file === path ? apply(source, mutant) : source, base);
 }
 
 function isTimeout(error: unknown): boolean {

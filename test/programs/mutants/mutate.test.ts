@@ -1,8 +1,9 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { REACH, tellBlocks } from "./blocks.ts";
+import { tellBlocks } from "./blocks.ts";
 import { KNOWN_EQUIVALENTS } from "./known-equivalents.ts";
 import { apply, mutate } from "./mutate.ts";
+import { REACH } from "./reach.ts";
 import { drawSample } from "./sample.ts";
 import { PACKAGES, readSources } from "./sources.ts";
 
@@ -58,7 +59,7 @@ describe("the mutants of a file", () => {
 
 test("a file tells of every block that is entered", () => {
   const entered: number[] = [];
-  const source = "const twice = (n) => n * 2; if (twice(1) > 2) { twice(2); } else { twice(3); }";
+  const source = "#!/usr/bin/env node\nconst twice = (n) => n * 2; if (twice(1) > 2) { twice(2); } else { twice(3); }";
 
   runInNewContext(tellBlocks(source, 100), { [REACH]: (block: number) => entered.push(block) });
 

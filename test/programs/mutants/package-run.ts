@@ -21,11 +21,16 @@ export interface PackageRun {
   readonly seed: number;
   readonly file: string;
   readonly lanes: number;
+  /** Whether those that survive are put to the long tests as well. */
+  readonly long: boolean;
   readonly onFate: (mutant: Mutant, fate: Fate, progress: Progress) => void;
 }
 
 /** Runs a package's tests on its mutants, or on a sample of them. */
-export async function runPackage(packageName: string, { sample, seed, file, lanes, onFate }: PackageRun): Promise<PackageResult> {
+export async function runPackage(
+  packageName: string,
+  { sample, seed, file, lanes, long, onFate }: PackageRun,
+): Promise<PackageResult> {
   const files = await readSources(packageName);
   const mutants = files.flatMap((one) => one.mutants).filter((mutant) => !isKnownEquivalent(mutant));
   const drawn = drawSample(
@@ -34,25 +39,47 @@ export async function runPackage(packageName: string, { sample, seed, file, lane
     seed,
   );
   const fates = new Map<Mutant, Fate>();
-  const open = await Promise.all(Array.from({ length: lanes }, async () => await Lane.open(packageName, files)));
-  try {
-    const baselines = new Map<string, Baseline>();
-    await inTurn(await open[0]!.testFiles(), open, async (testFile, lane) => {
-      baselines.set(testFile, await lane.baseline(testFile));
-    });
-    await inTurn(drawn, open, async (mutant, lane) => {
-      const fate = await lane.judge(mutant, selectTests(mutant, files, baselines));
-      fates.set(mutant, fate);
-      onFate(mutant, fate, { packageName, tried: fates.size, drawn: drawn.length });
-    });
-  } finally {
-    await Promise.all(open.map(async (lane) => await lane[Symbol.asyncDispose]()));
-  }
+  const settle = (mutant: Mutant, fate: Fate): void => {
+    fates.set(mutant, fate);
+    onFate(mutant, fate, { packageName, tried: fates.size, drawn: drawn.length });
+  };
+  const survivors: Mutant[] = [];
+  await judge(drawn, { packageName, files, lanes, isLong: false }, (mutant, fate) => {
+    if (fate === "survived" && long) survivors.push(mutant);
+    else settle(mutant, fate);
+  });
+  if (survivors.length > 0) await judge(survivors, { packageName, files, lanes, isLong: true }, settle);
   return { mutants: mutants.length, fates };
 }
 
 export function isKnownEquivalent({ file, from, to }: Mutant): boolean {
   return KNOWN_EQUIVALENTS.some((known) => known.file === file && known.from === from && known.to === to);
+}
+
+interface Tests {
+  readonly packageName: string;
+  readonly files: readonly SourceFile[];
+  readonly lanes: number;
+  readonly isLong: boolean;
+}
+
+async function judge(
+  mutants: readonly Mutant[],
+  { packageName, files, lanes, isLong }: Tests,
+  onFate: (mutant: Mutant, fate: Fate) => void,
+): Promise<void> {
+  const open = await Promise.all(Array.from({ length: lanes }, async () => await Lane.open(packageName, files, isLong)));
+  try {
+    const baselines = new Map<string, Baseline>();
+    await inTurn(await open[0]!.testFiles(), open, async (testFile, lane) => {
+      baselines.set(testFile, await lane.baseline(testFile));
+    });
+    await inTurn(mutants, open, async (mutant, lane) => {
+      onFate(mutant, await lane.judge(mutant, selectTests(mutant, files, baselines)));
+    });
+  } finally {
+    await Promise.all(open.map(async (lane) => await lane[Symbol.asyncDispose]()));
+  }
 }
 
 /** The tests that enter the mutant's block, the quickest files first. */

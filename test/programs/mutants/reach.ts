@@ -1,3 +1,6 @@
+/** The name under which a process has what is told of every block that is entered. */
+export const REACH = "__leaseholdReach";
+
 /** The blocks that a test file enters; they have the numbers of `tellBlocks`. */
 export interface Reached {
   /** How many blocks in all, each as often as it was entered. */
@@ -16,10 +19,12 @@ export interface TestLimits {
 
 /** The settings of a worker. */
 export interface WorkerOrders {
-  /** The file into which it writes what was reached; none: it does not look. */
-  readonly report: string | undefined;
+  /** The files into which the worker writes what was reached, and the processes that tests start; none: they do not look. */
+  readonly report: { readonly byTests: string; readonly byChildren: string } | undefined;
   /** By test file; none by default. */
   readonly limits: Readonly<Record<string, TestLimits>>;
+  /** What processes that tests start load first. */
+  readonly preload: string;
 }
 
 declare module "vitest" {

@@ -1,10 +1,11 @@
 /** Each test file begins with this: it tells which blocks each test enters, and ends where they are entered without end. */
-import { appendFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, expect, inject, onTestFinished, vi } from "vitest";
-import { REACH } from "./blocks.ts";
-import type { Reached, TestLimits } from "./reach.ts";
+import { preloadInChildren } from "./children.ts";
+import { REACH, type Reached, type TestLimits } from "./reach.ts";
 
-const { report, limits } = inject("mutants");
+const { report, limits, preload } = inject("mutants");
+preloadInChildren(preload);
 const { testPath = "" } = expect.getState();
 const { timeoutMs, mostEntries = Infinity }: Partial<TestLimits> = limits[testPath] ?? {};
 if (timeoutMs !== undefined) vi.setConfig({ testTimeout: timeoutMs });
@@ -33,7 +34,15 @@ if (report !== undefined) {
     onTestFinished(() => void underWay.delete(task.id));
   });
   afterAll(() => {
-    const reached: Reached = { entries, always: [...always], byTest: [...byTest].map(([name, blocks]) => [name, [...blocks]]) };
-    appendFileSync(report, JSON.stringify(reached));
+    // Tests may go on side by side: which of them a process is of, nobody knows.
+    const byChildren = existsSync(report.byChildren)
+      ? readFileSync(report.byChildren, "utf8").trim().split("\n").map(Number)
+      : [];
+    const reached: Reached = {
+      entries,
+      always: [...new Set([...always, ...byChildren])],
+      byTest: [...byTest].map(([name, blocks]) => [name, [...blocks]]),
+    };
+    writeFileSync(report.byTests, JSON.stringify(reached));
   });
 }
