@@ -1,6 +1,7 @@
 import { ForeignRecordError, ConfigurationError } from "@leasehold/core";
 import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 import type { Ballot } from "./ballot.ts";
+import type { Roster } from "./roster.ts";
 
 /** A record that was proposed: the same under whatever ballot it is accepted. */
 export interface Proposal {
@@ -22,16 +23,32 @@ export interface State {
   readonly seen: Readonly<Record<string, Ballot>>;
 }
 
-/** A state, and the member's version of it; `undefined` where the member has no record. */
+/** A state as a member keeps it. */
 export interface Kept extends State {
+  /** The member's version of it; `undefined` where it has no record. */
   readonly version: string | undefined;
+  /** The number of the roster by which it was written. */
+  readonly roster: number;
+  /** What that roster said of this member. */
+  readonly incarnation: string | undefined;
 }
 
-export const NOTHING: Kept = { version: undefined, promised: undefined, accepted: undefined, proposal: undefined, seen: {} };
+export const NOTHING: Kept = {
+  version: undefined,
+  roster: 0,
+  incarnation: undefined,
+  promised: undefined,
+  accepted: undefined,
+  proposal: undefined,
+  seen: {},
+};
 
 /** The layout of {@link LeaseRecord.quorum}. */
 interface Note {
-  readonly members: readonly string[];
+  /** The number of the roster that its writer went by. */
+  readonly roster: number;
+  /** The incarnation of each member, by that roster. */
+  readonly members: Readonly<Record<string, string>>;
   readonly promised: Ballot | null;
   readonly accepted: Ballot | null;
   readonly write: string | null;
@@ -40,7 +57,7 @@ interface Note {
 }
 
 /** What a member holds that has promised, and accepted nothing yet: nobody's record. */
-const UNACCEPTED: LeaseRecord = {
+export const UNACCEPTED: LeaseRecord = {
   schema: 1,
   term: 0,
   termId: null,
@@ -51,10 +68,11 @@ const UNACCEPTED: LeaseRecord = {
 };
 
 /** Returns a state as a member stores it. */
-export function recordOf(state: State, members: readonly string[]): LeaseRecord {
+export function recordOf(state: State, { number, incarnations }: Roster): LeaseRecord {
   const { promised = null, accepted = null, proposal, seen } = state;
   const note: Note = {
-    members,
+    roster: number,
+    members: incarnations,
     promised,
     accepted,
     write: proposal?.write ?? null,
@@ -64,12 +82,19 @@ export function recordOf(state: State, members: readonly string[]): LeaseRecord 
   return { ...(proposal?.record ?? UNACCEPTED), schema: 2, quorum: JSON.stringify(note) };
 }
 
+/** A member, and the names of all, sorted. */
+export interface Place {
+  readonly name: string;
+  /** For messages. */
+  readonly place: string;
+  readonly names: readonly string[];
+}
+
 /**
  * Returns the state that a member's record shows.
- * @param place the member, for messages.
  * @throws {ForeignRecordError} for what no quorum has written. {ConfigurationError} for another quorum's.
  */
-export function keptOf(election: string, place: string, members: readonly string[], stored: StoredRecord | undefined): Kept {
+export function keptOf(election: string, { name, place, names }: Place, stored: StoredRecord | undefined): Kept {
   if (!stored) return NOTHING;
   const { data, version } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
@@ -79,16 +104,19 @@ export function keptOf(election: string, place: string, members: readonly string
   }
   const note = noteOf(record.quorum);
   if (!note) throw new ForeignRecordError(election, place, "its quorum is not valid");
-  if (note.members.join() !== members.join()) {
+  const others = Object.keys(note.members).toSorted();
+  if (JSON.stringify(others) !== JSON.stringify(names)) {
     throw new ConfigurationError(
-      `${place} is a member of the quorum of ${note.members.join(", ")}, and this one is of ${members.join(", ")}: two lists would make two majorities.`,
+      `${place} is a member of the quorum of ${others.join(", ")}, and this one is of ${names.join(", ")}: two lists would make two majorities.`,
       { election },
     );
   }
   const { schema: _, quorum: __, ...kept } = record;
-  const { promised, accepted, write, base, seen } = note;
+  const { roster, members, promised, accepted, write, base, seen } = note;
   return {
     version,
+    roster,
+    incarnation: members[name],
     promised: promised ?? undefined,
     accepted: accepted ?? undefined,
     proposal: write === null ? undefined : { write, base, record: { ...kept, schema: 1 } as LeaseRecord },
@@ -105,9 +133,11 @@ function noteOf(text: unknown): Note | undefined {
     return undefined;
   }
   if (typeof note !== "object" || note === null) return undefined;
-  const { members, promised, accepted, write, base, seen } = note;
+  const { roster, members, promised, accepted, write, base, seen } = note;
   const isSound =
-    Array.isArray(members) &&
+    Number.isSafeInteger(roster) &&
+    typeof members === "object" &&
+    members !== null &&
     isBallot(promised) &&
     isBallot(accepted) &&
     isText(write) &&

@@ -1,6 +1,7 @@
 import type { Clock } from "@leasehold/core";
 import { sendRequest, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
-import { keptOf, recordOf, type Kept, type State } from "./kept.ts";
+import { keptOf, recordOf, type Kept, type Place, type State } from "./kept.ts";
+import type { Roster } from "./roster.ts";
 
 /** A request to a member: how long to wait for it, and whose it is. */
 export interface MemberLimits {
@@ -12,24 +13,25 @@ export interface MemberLimits {
 export class Member {
   readonly name: string;
   readonly records: RecordStore;
-  readonly #names: readonly string[];
+  readonly #place: Place;
   readonly #clock: Clock;
 
   /** @param names of all members, sorted. */
   constructor(name: string, records: RecordStore, names: readonly string[], clock: Clock) {
     this.name = name;
     this.records = records;
-    this.#names = names;
+    this.#place = { name, place: `${name} (${records.name})`, names };
     this.#clock = clock;
   }
 
   /** Returns what it keeps. */
   async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<Kept> {
+    const store = this.#place.place;
     const stored = await sendRequest(
-      { clock: this.#clock, store: this.#place, election, operation: "get", writes: false, timeoutMs, signal },
+      { clock: this.#clock, store, election, operation: "get", writes: false, timeoutMs, signal },
       (abandoned) => this.records.get(election, { consistent, signal: abandoned, timeoutMs }),
     );
-    return keptOf(election, this.#place, this.#names, stored);
+    return keptOf(election, this.#place, stored);
   }
 
   /**
@@ -39,21 +41,22 @@ export class Member {
   async put(
     election: string,
     state: State,
+    roster: Roster,
     present: Kept,
     redates: boolean,
-    { timeoutMs, signal }: MemberLimits,
+    limits: MemberLimits,
   ): Promise<Kept | undefined> {
-    const record = recordOf(state, this.#names);
     // By this member's own record: what others keep says nothing of the age here.
     const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;
-    const outcome = await this.#put(election, record, present.version, keepsNonce, { timeoutMs, signal });
-    return outcome === undefined ? undefined : { ...state, version: outcome };
+    const version = await this.#put(election, recordOf(state, roster), present.version, keepsNonce, limits);
+    if (version === undefined) return undefined;
+    return { ...state, version, roster: roster.number, incarnation: roster.incarnations[this.name] };
   }
 
   /** Sends a write whose condition must fail. Returns whether it did. */
-  async refuses(election: string, ifVersion: string, limits: MemberLimits): Promise<boolean> {
+  async refuses(election: string, ifVersion: string, roster: Roster, limits: MemberLimits): Promise<boolean> {
     const nothing = { promised: undefined, accepted: undefined, proposal: undefined, seen: {} };
-    return (await this.#put(election, recordOf(nothing, this.#names), ifVersion, false, limits)) === undefined;
+    return (await this.#put(election, recordOf(nothing, roster), ifVersion, false, limits)) === undefined;
   }
 
   async #put(
@@ -63,14 +66,11 @@ export class Member {
     keepsNonce: boolean,
     { timeoutMs, signal }: MemberLimits,
   ): Promise<string | undefined> {
+    const store = this.#place.place;
     const outcome = await sendRequest(
-      { clock: this.#clock, store: this.#place, election, operation: "put", writes: true, timeoutMs, signal },
+      { clock: this.#clock, store, election, operation: "put", writes: true, timeoutMs, signal },
       (abandoned) => this.records.put(election, record, { ifVersion, keepsNonce, signal: abandoned, timeoutMs }),
     );
     return outcome.stored ? outcome.version : undefined;
-  }
-
-  get #place(): string {
-    return `${this.name} (${this.records.name})`;
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import { ConfigurationError, type Clock } from "@leasehold/core";
 import {
   DEFAULT_REQUEST_TIMEOUT_MS,
   IMPOSSIBLE_VERSION,
@@ -15,6 +15,8 @@ import type { Proposal } from "./kept.ts";
 import { Member } from "./member.ts";
 import { callLimits } from "./call-limits.ts";
 import { Register } from "./register.ts";
+import { Membership } from "./membership.ts";
+import { MARKER, ROSTER } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
 
 /** The bytes that a note of the quorum may take beside a value. */
@@ -30,6 +32,7 @@ export class QuorumRecordStore implements RecordStore {
   readonly #members: readonly Member[];
   readonly #clock: Clock;
   readonly #proposer: Proposer;
+  readonly #membership: Membership;
   readonly #registers: Recent<Register>;
 
   /** @param members by name, checked by {@link checkMembers}. */
@@ -38,6 +41,7 @@ export class QuorumRecordStore implements RecordStore {
     this.#members = names.map((name) => new Member(name, members[name] as RecordStore, names, clock));
     this.#clock = clock;
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
+    this.#membership = new Membership(this.#members, this.#proposer, clock);
     this.#registers = new Recent(clock);
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
@@ -50,7 +54,12 @@ export class QuorumRecordStore implements RecordStore {
 
   async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
     const { consistent, signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
-    return storedOf(await this.#register(election).get(consistent, callLimits(this.#clock, signal, timeoutMs)));
+    const limits = callLimits(this.#clock, signal, timeoutMs);
+    const register = this.#register(election);
+    const isFounded = await this.#membership.load(limits);
+    // What strangers have written is found before the first write of all.
+    const found = await register.get(consistent, limits);
+    return isFounded ? storedOf(found) : undefined;
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
@@ -58,11 +67,14 @@ export class QuorumRecordStore implements RecordStore {
     const limits = callLimits(this.#clock, signal, timeoutMs);
     const register = this.#register(election);
     if (ifVersion === IMPOSSIBLE_VERSION) {
+      if (await this.#membership.load(limits)) this.#membership.refuseReplaced();
       await register.probe(ifVersion, limits);
       return { stored: false };
     }
+    await this.#membership.found(limits);
     const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record };
     const outcome = await register.put(proposal, !keepsNonce, limits);
+    this.#membership.heal(timeoutMs);
     if (outcome.stored) return { stored: true, version: proposal.write };
     return { stored: false, current: storedOf(outcome.current) };
   }
@@ -70,7 +82,10 @@ export class QuorumRecordStore implements RecordStore {
   #register(election: string): Register {
     const known = this.#registers.get(election);
     if (known) return known;
-    const register = new Register(election, this.#members, this.#proposer, this.#clock);
+    if (election === ROSTER || election === MARKER) {
+      throw new ConfigurationError(`'${election}' is where a quorum keeps who its members are: give the election another name.`);
+    }
+    const register = new Register(election, this.#members, this.#proposer, this.#clock, this.#membership);
     this.#registers.set(election, register);
     return register;
   }

@@ -4,6 +4,7 @@ import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import type { Proposal } from "./kept.ts";
 import type { Member } from "./member.ts";
+import type { Admission } from "./roster.ts";
 import { Rounds, topOf, type Proposer } from "./rounds.ts";
 
 /** The longest wait before a rival's promise is gone above, or a split is looked at again; the time drawn is random. */
@@ -22,9 +23,9 @@ export class Register {
   readonly #rounds: Rounds;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock) {
+  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
     this.#clock = clock;
-    this.#rounds = new Rounds(election, members, proposer, clock);
+    this.#rounds = new Rounds(election, members, proposer, clock, admission);
   }
 
   /**

@@ -5,6 +5,7 @@ import { gather } from "./gather.ts";
 import type { Kept, Proposal, State } from "./kept.ts";
 import { Link } from "./link.ts";
 import type { Member } from "./member.ts";
+import type { Admission } from "./roster.ts";
 
 /** Who proposes: one per store instance. */
 export interface Proposer {
@@ -29,6 +30,14 @@ export interface Prepared {
 /** What has become of an accept: a majority has it, or no member has, or nobody knows. */
 export type Accepted = "confirmed" | "refused" | "unknown";
 
+/** A round that a member is to be caught up with. */
+interface CatchUp {
+  readonly ballot: Ballot;
+  readonly proposal: Proposal;
+  /** Whether a majority has it. */
+  readonly confirmed: Promise<boolean>;
+}
+
 const REFUSED = new Error("Somebody else has written there.");
 
 /** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
@@ -38,17 +47,19 @@ export class Rounds {
   readonly #proposer: Proposer;
   readonly #links: ReadonlyMap<string, Link>;
   readonly #majority: number;
+  readonly #admission: Admission;
   /** The ballot of the last round. */
   #ballot: Ballot | undefined;
   /** What that round has had chosen. */
   #leads: Proposal | undefined;
 
-  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock) {
+  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
     this.#election = election;
     this.#clock = clock;
     this.#proposer = proposer;
     this.#links = new Map(members.map((member) => [member.name, new Link(member, clock)]));
     this.#majority = (members.length + 1) / 2;
+    this.#admission = admission;
   }
 
   /** What may be replaced without a prepare: the last round has had it chosen, and has promised the next ballot. */
@@ -62,29 +73,26 @@ export class Rounds {
   }
 
   async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, Kept>) => boolean): Promise<Reading> {
-    const counts = (answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> => {
-      for (const [name, kept] of answers) this.#learn(name, kept);
-      return new Map([...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false));
-    };
     const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<Kept>> =>
-      this.#all(
-        (link) =>
-          this.#send(link, limits, (timeoutMs) =>
-            link.member.get(this.#election, isConsistent, { timeoutMs, signal: limits.signal }),
-          ),
-        names,
-      );
-    const first = await gather(this.#clock, ask([...this.#links.keys()], consistent), limits.memberMs, (answers) =>
-      isEnough(counts(answers)),
+      this.#all((link) => this.#send(link, limits, (timeoutMs) => this.#get(link, isConsistent, limits, timeoutMs)), names);
+    const first = await gather(
+      this.#clock,
+      ask([...this.#links.keys()], consistent),
+      limits.memberMs,
+      (answers) => this.#newestRoster(answers) <= this.#admission.roster.number && isEnough(this.#counting(answers)),
     );
     refuseOthers(first.failures);
-    const kept = counts(first.answers);
+    await this.#admission.follow(this.#newestRoster(first.answers), { timeoutMs: limits.memberMs, signal: limits.signal });
+    const kept = this.#counting(first.answers);
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
     if (behind.length === 0 || isEnough(kept)) return { kept, failures: first.failures };
     // What was read before it was known that the member has promised more may have been written since: it is read again.
     // One that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
-    return { kept: counts(new Map([...kept, ...again.answers])), failures: new Map([...first.failures, ...again.failures]) };
+    return {
+      kept: this.#counting(new Map([...kept, ...again.answers])),
+      failures: new Map([...first.failures, ...again.failures]),
+    };
   }
 
   /** Has all members that have answered promise a ballot above every other: all of them, or it starts over. */
@@ -108,7 +116,7 @@ export class Rounds {
 
   /** Has a proposal accepted without a prepare, under the ballot that the last accept has promised. */
   async acceptNext(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
-    const targets = new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : [])));
+    const targets = this.#counting(new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : []))));
     if (!this.#ballot || targets.size < this.#majority) return "refused";
     return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, redates, limits);
   }
@@ -123,7 +131,9 @@ export class Rounds {
     const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
     const confirmed = Promise.withResolvers<boolean>();
     const requests = this.#all(async (link) => {
-      const present = targets.get(link.member.name) ?? (await this.#toCatchUp(link, ballot, confirmed.promise, limits));
+      const present =
+        targets.get(link.member.name) ??
+        (await this.#toCatchUp(link, { ballot, proposal, confirmed: confirmed.promise }, limits));
       const own = await this.#write(link, state, present, redates, limits);
       if (this.#ballot === ballot) link.own = own;
     });
@@ -140,7 +150,7 @@ export class Rounds {
   async probe(ifVersion: string, limits: CallLimits): Promise<string | undefined> {
     const requests = this.#all((link) =>
       this.#send(link, limits, (timeoutMs) =>
-        link.member.refuses(this.#election, ifVersion, { timeoutMs, signal: limits.signal }),
+        link.member.refuses(this.#election, ifVersion, this.#admission.roster, { timeoutMs, signal: limits.signal }),
       ),
     );
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
@@ -188,14 +198,14 @@ export class Rounds {
    * taken back only once the round is confirmed by the others: these are N - majority + 1 at least, and so have one in
    * common with whatever majority it was in.
    */
-  async #toCatchUp(link: Link, ballot: Ballot, confirmed: Promise<boolean>, limits: CallLimits): Promise<Kept> {
-    const { untilMs, signal } = limits;
-    const read = (): Promise<Kept> =>
-      link.send(this.#election, untilMs, (timeoutMs) => link.member.get(this.#election, true, { timeoutMs, signal }));
-    const present = await read();
-    const hasForgotten = link.isBehind(present);
-    this.#learn(link.member.name, present);
-    if (hasForgotten && !(await confirmed)) throw REFUSED;
+  async #toCatchUp(link: Link, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<Kept> {
+    const { name } = link.member;
+    const present = await link.send(this.#election, limits.untilMs, (timeoutMs) => this.#get(link, true, limits, timeoutMs));
+    // The next round reads who the members are by now.
+    if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
+    if (!this.#admission.mayTakeBack(name, proposal)) throw REFUSED;
+    const counts = this.#counting(new Map([[name, present]])).size > 0;
+    if (!counts && !(await confirmed)) throw REFUSED;
     if (compareBallots(present.promised, ballot) <= 0) {
       link.blockedBy = undefined;
       return present;
@@ -206,10 +216,27 @@ export class Rounds {
     throw REFUSED;
   }
 
+  async #get(link: Link, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<Kept> {
+    const kept = await link.member.get(this.#election, consistent, { timeoutMs, signal });
+    await this.#admission.identify(link.member.name, kept, { timeoutMs, signal });
+    return kept;
+  }
+
+  /** Of some answers those that count: of the quorum's stores, as far as they have not forgotten. */
+  #counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
+    for (const [name, kept] of answers) this.#learn(name, kept);
+    const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
+    return this.#admission.counting(new Map(remembering));
+  }
+
+  #newestRoster(answers: ReadonlyMap<string, Kept>): number {
+    return Math.max(0, ...[...answers.values()].map(({ roster }) => roster));
+  }
+
   async #write(link: Link, state: State, present: Kept, redates: boolean, limits: CallLimits): Promise<Kept> {
     const { signal } = limits;
     const kept = await this.#send(link, limits, (timeoutMs) =>
-      link.member.put(this.#election, state, present, redates, { timeoutMs, signal }),
+      link.member.put(this.#election, state, this.#admission.roster, present, redates, { timeoutMs, signal }),
     );
     if (!kept) throw REFUSED;
     this.#learn(link.member.name, kept);

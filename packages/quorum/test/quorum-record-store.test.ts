@@ -5,7 +5,7 @@ import { nonceOf, versionOf, World, type Sent } from "./world.ts";
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 
 test("what a process writes others read, and it is nothing before that", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
 
   expect(await one.get()).toBeUndefined();
@@ -15,7 +15,7 @@ test("what a process writes others read, and it is nothing before that", async (
 });
 
 test("a put that follows one's own is one write a member, and is done with the second fastest", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -30,7 +30,7 @@ test("a put that follows one's own is one write a member, and is done with the s
 });
 
 test("of two that replace the same write one is stored, and the other is shown it", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
 
@@ -43,7 +43,7 @@ test("of two that replace the same write one is stored, and the other is shown i
 });
 
 test("a member that was down is caught up by later writes, and carries a majority after that", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   world.down.add("c");
   let version = versionOf(await one.put("first"));
@@ -58,7 +58,7 @@ test("a member that was down is caught up by later writes, and carries a majorit
 });
 
 test("with two of three down nothing is read or written, and it is said whether a write may have arrived", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   const version = versionOf(await one.put("first"));
   world.down.add("b").add("c");
@@ -70,7 +70,7 @@ test("with two of three down nothing is read or written, and it is said whether 
 });
 
 test("a look writes nothing, whatever it finds: where members are split it is answered what was replaced", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -87,7 +87,7 @@ test("a look writes nothing, whatever it finds: where members are split it is an
 });
 
 test("who may only read is answered in a split, too", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, observer] = [world.open("one"), world.open("observer")];
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -101,7 +101,7 @@ test("who may only read is answered in a split, too", async () => {
 });
 
 test("a process that dies with a promise keeps nobody from writing", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, dying] = [world.open("one"), world.open("dying")];
   let version = versionOf(await one.put("first"));
   let prepares = 0;
@@ -113,7 +113,7 @@ test("a process that dies with a promise keeps nobody from writing", async () =>
 });
 
 test("a rival whose promises stand everywhere, and whose accepts are late, does not fork the record", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, rival] = [world.open("one"), world.open("rival")];
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -134,7 +134,7 @@ test("a rival whose promises stand everywhere, and whose accepts are late, does 
 });
 
 test("a lost reply is no answer: the write is found", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -148,7 +148,7 @@ test("a lost reply is no answer: the write is found", async () => {
 });
 
 test.each(["wiped", "rolled back"])("a member that is %s is taken back once both others have written", async (how) => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -171,7 +171,7 @@ test.each(["wiped", "rolled back"])("a member that is %s is taken back once both
 });
 
 test("one that has forgotten is not taken back while another is silent: nobody writes where that is known", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
   for (const nonce of ["second", "third"]) {
@@ -190,7 +190,7 @@ test("one that has forgotten is not taken back while another is silent: nobody w
 });
 
 test("what the last write lost is found with the others, where nobody knows of the loss", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -206,10 +206,10 @@ test("what the last write lost is found with the others, where nobody knows of t
 });
 
 test("a member of another list is refused by name; one that a store uses by itself is never written", async () => {
-  const world = new World();
+  const world = await World.founded();
   const one = world.open("one");
   await one.put("first");
-  const note = { members: ["a", "b", "z"], promised: null, accepted: null, write: null, base: null, seen: {} };
+  const note = { roster: 1, members: { a: "", b: "", z: "" }, promised: null, accepted: null, write: null, base: null, seen: {} };
   world.services.b.overwrite("nightly-billing", { schema: 2, quorum: JSON.stringify(note) });
   await expect(one.get()).rejects.toMatchObject({
     code: "CONFIGURATION",
@@ -224,9 +224,10 @@ test("a member of another list is refused by name; one that a store uses by itse
 });
 
 test("a prepare that one member refuses starts over: it reads all of them again before anything is accepted", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, rival] = [world.open("one"), world.open("rival")];
   const first = versionOf(await one.put("first"));
+  await rival.get();
   await world.clock.advance(2_000);
   world.requests();
   let late = 0;
@@ -253,7 +254,7 @@ test("a prepare that one member refuses starts over: it reads all of them again 
 });
 
 test("a member that has promised more is not caught up, until a round goes above the promise of whoever left it there", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, dying] = [world.open("one"), world.open("dying")];
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
@@ -273,7 +274,7 @@ test("a member that has promised more is not caught up, until a round goes above
 });
 
 test("a put that may have been applied is not said to be refused, whatever has been written since", async () => {
-  const world = new World();
+  const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);

@@ -8,8 +8,10 @@ import {
   type Passage,
 } from "@leasehold/core/testing";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
+import { MARKER, ROSTER } from "../src/roster.ts";
 
 export const ELECTION = "nightly-billing";
+export const OTHER_ELECTION = "another";
 export const NAMES = ["a", "b", "c"] as const;
 export type Name = (typeof NAMES)[number];
 
@@ -21,7 +23,7 @@ export function recordOf(nonce: string, term = 1): LeaseRecord {
 /** A request of one process to one member. */
 export interface Sent {
   readonly by: string;
-  readonly to: Name;
+  readonly to: string;
   readonly operation: string;
 }
 
@@ -38,19 +40,30 @@ export class World {
   readonly sent: Sent[] = [];
   /** What becomes of a request; `undefined`: it is carried at once. */
   passage: (request: Sent) => Passage | undefined = () => undefined;
-  readonly down: Set<Name> = new Set();
+  readonly down: Set<string> = new Set();
 
-  /** One more process. */
-  open(by: string): Client {
+  /** A world in which somebody has used the quorum before, for something else. */
+  static async founded(): Promise<World> {
+    const world = new World();
+    await world.open("founder").put("any", undefined, OTHER_ELECTION);
+    world.requests();
+    return world;
+  }
+
+  /** One more process. @param other the stores that it has been given in place of some, or besides. */
+  open(by: string, other: Readonly<Record<string, SimulatedRecordService>> = {}, names: readonly string[] = NAMES): Client {
     const process = new ProcessClock(this.clock);
     const networkTo =
-      (to: Name): Network =>
+      (to: string): Network =>
       ({ operation }) => {
         const request = { by, to, operation };
         this.sent.push(request);
         return this.passage(request) ?? (this.down.has(to) ? SILENCE : promptNetwork()({ operation }));
       };
-    const members = Object.fromEntries(NAMES.map((name) => [name, this.services[name].connect(process, networkTo(name))]));
+    const services: Readonly<Record<string, SimulatedRecordService>> = { ...this.services, ...other };
+    const members = Object.fromEntries(
+      names.map((name) => [name, (services[name] as SimulatedRecordService).connect(process, networkTo(name))]),
+    );
     return new Client(this, new QuorumRecordStore(members, process));
   }
 
@@ -62,6 +75,11 @@ export class World {
   restore(name: Name, backup: unknown): void {
     if (backup === undefined) this.services[name].remove(ELECTION);
     else this.services[name].overwrite(ELECTION, backup);
+  }
+
+  /** Empties a whole store, its marker with all the rest. */
+  empty(name: Name): void {
+    for (const election of [ELECTION, OTHER_ELECTION, MARKER, ROSTER]) this.services[name].remove(election);
   }
 
   /** The requests since this was last asked, as text. */
@@ -80,21 +98,21 @@ export class Client {
     this.store = store;
   }
 
-  async get(consistent = true): Promise<StoredRecord | undefined> {
-    return await this.#world.clock.runUntil(this.startGet(consistent));
+  async get(consistent = true, election: string = ELECTION): Promise<StoredRecord | undefined> {
+    return await this.#world.clock.runUntil(this.startGet(consistent, election));
   }
 
-  startGet(consistent = true): Promise<StoredRecord | undefined> {
-    return this.store.get(ELECTION, { consistent, signal: new AbortController().signal, timeoutMs: 1_000 });
+  startGet(consistent = true, election: string = ELECTION): Promise<StoredRecord | undefined> {
+    return this.store.get(election, { consistent, signal: new AbortController().signal, timeoutMs: 1_000 });
   }
 
-  async put(nonce: string, ifVersion?: string): Promise<PutOutcome> {
-    return await this.#world.clock.runUntil(this.startPut(nonce, ifVersion));
+  async put(nonce: string, ifVersion?: string, election: string = ELECTION): Promise<PutOutcome> {
+    return await this.#world.clock.runUntil(this.startPut(nonce, ifVersion, 1_000, election));
   }
 
-  startPut(nonce: string, ifVersion?: string, timeoutMs = 1_000): Promise<PutOutcome> {
+  startPut(nonce: string, ifVersion?: string, timeoutMs = 1_000, election: string = ELECTION): Promise<PutOutcome> {
     const signal = new AbortController().signal;
-    return this.store.put(ELECTION, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs });
+    return this.store.put(election, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs });
   }
 }
 

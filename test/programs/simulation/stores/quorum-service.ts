@@ -18,6 +18,9 @@ const NAMES = ["a", "b", "c"] as const;
 const MAJORITY = 2;
 /** Past the longest call of anybody: what began while one member was away is over before another one fails. */
 const BETWEEN_FAULTS_MS = 5_100;
+/** Where a quorum keeps who its members are, beside the elections. */
+const MARKER = "leasehold-quorum-marker";
+const ROSTER = "leasehold-quorum-members";
 /** The states that a member may be rolled back to. */
 const BACKUPS = 40;
 
@@ -28,6 +31,7 @@ interface Ballot {
 
 /** The part of a member's note that is looked at here. */
 interface Note {
+  readonly members: Readonly<Record<string, string>>;
   readonly promised: Ballot | null;
   readonly accepted: Ballot | null;
   readonly write: string | null;
@@ -66,6 +70,8 @@ export class QuorumService implements RecordService, MemberFaults {
   #mendedMs = -Infinity;
   #spoilt: RecordBackup[] | undefined;
   #isCalm = false;
+  /** The elections that there are. */
+  readonly #elections = new Set<string>();
 
   constructor(world: VirtualClock, random: SeededRandom) {
     this.#world = world;
@@ -104,7 +110,10 @@ export class QuorumService implements RecordService, MemberFaults {
   fail(member: number, how: MemberFault): boolean {
     const isLoss = how === "wiped" || how === "rolled back";
     const isEarly = this.#world.monotonicMs() < this.#mendedMs + BETWEEN_FAULTS_MS;
-    if (this.#fault || isEarly || this.#spoilt || (isLoss && !this.#forgets)) return false;
+    // A quorum begins with all of its members.
+    const isFounded = this.#chosen.has(ROSTER);
+    if (this.#fault || isEarly || this.#spoilt || !isFounded || (isLoss && !this.#forgets)) return false;
+    if (how === "wiped") for (const election of [MARKER, ROSTER]) this.#services[member]?.remove(election);
     if (isLoss) {
       const backups = this.#backups[member] as RecordBackup[];
       const back = this.#random.pick([0, 1, 2, Math.floor(this.#random.next() * BACKUPS)]);
@@ -146,13 +155,16 @@ export class QuorumService implements RecordService, MemberFaults {
   }
 
   #accepted(member: number, { election, record, atMs, sentMs }: AcceptedWrite): void {
-    const { promised, accepted, write, base } = JSON.parse(record.quorum ?? "{}") as Note;
+    const { promised, accepted, write, base } = noteOf(record);
+    if (election !== MARKER && election !== ROSTER) this.#elections.add(election);
     if (election === ELECTION) {
       const backups = this.#backups[member] as RecordBackup[];
       backups.push(this.#services[member]?.backUp(election));
       if (backups.length > BACKUPS) backups.splice(1, 1);
-      this.#noticePromise(member, promised ?? undefined);
+      const most = this.#promised[member];
+      if (promised && !(most && isBelow(promised, most))) this.#promised[member] = promised;
     }
+    this.#noticeHealth(member);
     if (accepted === null || write === null) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}/`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
@@ -178,23 +190,32 @@ export class QuorumService implements RecordService, MemberFaults {
     if ((last?.write ?? null) !== base) this.onForked?.(`${chosen.write} replaces ${base}, which ${last?.write} has replaced`);
     this.#past.add(chosen.write);
     this.#chosen.set(election, chosen);
+    if (election === ROSTER) return;
     const sentMs = this.#sentMs.get(chosen.write) ?? atMs;
     this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs, sentMs });
   }
 
-  /** A member that has forgotten is well again once it has promised more than ever. */
-  #noticePromise(member: number, promised: Ballot | undefined): void {
-    const most = this.#promised[member];
-    if (most && promised && isBelow(promised, most)) return;
-    this.#promised[member] = promised;
+  /** A member that has forgotten is well again once it has promised more than ever, and each election's record there says whose it is. */
+  #noticeHealth(member: number): void {
     const { how } = this.#fault ?? {};
-    if (this.#fault?.member === member && (how === "wiped" || how === "rolled back")) this.#mended();
+    if (this.#fault?.member !== member || (how !== "wiped" && how !== "rolled back")) return;
+    const noteAt = (election: string): Note => noteOf(this.#services[member]?.record(election) as LeaseRecord);
+    const most = this.#promised[member];
+    const promised = noteAt(ELECTION).promised;
+    if (most && (!promised || isBelow(promised, most))) return;
+    const marker = noteAt(MARKER).write;
+    const name = NAMES[member] as string;
+    if ([...this.#elections].every((election) => marker && noteAt(election).members[name] === marker)) this.#mended();
   }
 
   #mended(): void {
     this.#fault = undefined;
     this.#mendedMs = this.#world.monotonicMs();
   }
+}
+
+function noteOf(record: LeaseRecord | undefined): Note {
+  return JSON.parse(record?.quorum ?? '{"members":{}}') as Note;
 }
 
 function isBelow(one: Ballot, other: Ballot): boolean {

@@ -1,0 +1,184 @@
+import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { callLimits, type CallLimits } from "./call-limits.ts";
+import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
+import type { Member, MemberLimits } from "./member.ts";
+import { Register } from "./register.ts";
+import { MARKER, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
+import type { Proposer } from "./rounds.ts";
+
+/** The least time between two attempts of one process to have stores taken in that were emptied. */
+const BETWEEN_ATTEMPTS_MS = 10_000;
+
+/**
+ * Which stores the members are. Each store has a marker, by which it is known again, and the quorum has a record, the roster,
+ * that says whose markers count: a majority of three or five stores can be told from one of others. The markers are written
+ * to all before anything else is. A store without one has been emptied, or is new: the others take it in.
+ */
+export class Membership implements Admission {
+  readonly #members: ReadonlyMap<string, Member>;
+  readonly #register: Register;
+  readonly #clock: Clock;
+  /** Goes with what is written before there is a roster. */
+  readonly #nobody: Roster;
+  #roster: Roster | undefined;
+  /** The marker that each store has shown last; null where it has none. */
+  readonly #shown = new Map<string, string | null>();
+  #healedMs = -Infinity;
+
+  /** @param members the stores of leases. */
+  constructor(members: readonly Member[], proposer: Proposer, clock: Clock) {
+    this.#members = new Map(members.map((member) => [member.name, member]));
+    this.#clock = clock;
+    const incarnations = Object.fromEntries(members.map(({ name }) => [name, ""]));
+    this.#nobody = { number: 0, incarnations, later: [], past: [] };
+    this.#register = new Register(ROSTER, members, proposer, clock, this.#ofRosters());
+  }
+
+  get roster(): Roster {
+    return this.#roster ?? this.#nobody;
+  }
+
+  /** Asks who the members are, once. Returns false where nobody has ever written anything. */
+  async load(limits: CallLimits): Promise<boolean> {
+    return this.#roster !== undefined || (await this.#read(false, limits)) !== undefined;
+  }
+
+  /** As {@link load}; the first of all writes the markers, to all members, and the first roster. */
+  async found(limits: CallLimits): Promise<void> {
+    if (await this.load(limits)) return;
+    while (!(await this.#read(true, limits))) {
+      const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
+      const incarnations = Object.fromEntries(await Promise.all(marking));
+      await this.#propose({ number: 1, incarnations, later: [], past: [] }, null, limits);
+    }
+  }
+
+  async identify(name: string, { version }: Kept, limits: MemberLimits): Promise<void> {
+    // A store that has been emptied has no marker either, unless it has another one.
+    if (version !== undefined && this.#isIn(name)) return;
+    await this.#lookAt(name, limits);
+  }
+
+  async follow(number: number, { timeoutMs, signal = new AbortController().signal }: MemberLimits): Promise<void> {
+    if (number > this.roster.number) await this.#read(true, callLimits(this.#clock, signal, timeoutMs));
+  }
+
+  /**
+   * That a store in place of another one has no record says nothing, unless no member has one. What it keeps counts once it
+   * was written by a round that knew of it.
+   */
+  counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
+    const { number, incarnations, later } = this.roster;
+    if (number === 0) return answers;
+    const members = [...answers].filter(([name]) => this.#isIn(name));
+    const isNew = members.every(([, { version }]) => version === undefined) && members.length === this.#members.size;
+    return new Map(
+      members.filter(([name, { version, incarnation }]) =>
+        version === undefined ? isNew || !later.includes(name) : incarnation === incarnations[name],
+      ),
+    );
+  }
+
+  mayTakeBack(name: string): boolean {
+    return this.#isIn(name);
+  }
+
+  /** Has stores taken in that were found without a marker, in its own time. */
+  heal(timeoutMs: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const names = [...this.#shown].flatMap(([name, marker]) => (marker === null ? [name] : []));
+    if (names.length === 0 || nowMs < this.#healedMs + BETWEEN_ATTEMPTS_MS) return;
+    this.#healedMs = nowMs;
+    const limits = callLimits(this.#clock, new AbortController().signal, timeoutMs);
+    // What fails is tried again by the next one who writes.
+    void this.#takeIn(names, limits).catch(() => undefined);
+  }
+
+  /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced. */
+  refuseReplaced(): void {
+    const { incarnations, past } = this.roster;
+    for (const [name, marker] of this.#shown) {
+      if (marker === null || !past.includes(marker)) continue;
+      throw new ConfigurationError(
+        `${name} is the store ${marker}, and the quorum's is ${incarnations[name]}: another one has taken its place. Give this process that one, or empty this one to have it taken in again.`,
+      );
+    }
+  }
+
+  #isIn(name: string): boolean {
+    return this.#shown.get(name) === this.roster.incarnations[name];
+  }
+
+  async #takeIn(names: readonly string[], limits: CallLimits): Promise<void> {
+    for (const name of names) {
+      const marker = await this.#mark(name, limits);
+      const roster = await this.#read(true, limits);
+      const { incarnations, past } = this.roster;
+      if (!roster || incarnations[name] === marker || past.includes(marker)) continue;
+      await this.#propose(replaced(this.roster, name, marker), roster.write, limits);
+    }
+  }
+
+  async #markFirst(name: string, limits: CallLimits): Promise<string> {
+    try {
+      return await this.#mark(name, limits);
+    } catch (cause) {
+      if (!isLeaseholdError(cause) || !cause.code.startsWith("STORE_")) throw cause;
+      const message = `A quorum begins with all of its members: ${name} does not answer, so that nothing is written. ${cause.message}`;
+      const details = { store: "quorum", operation: "put", election: MARKER, mayHaveBeenApplied: false, cause };
+      throw new StoreError(cause.code as StoreErrorCode, message, details);
+    }
+  }
+
+  /** Returns a store's marker, which it is given where it has none. */
+  async #mark(name: string, { memberMs: timeoutMs, signal }: CallLimits): Promise<string> {
+    const member = this.#members.get(name) as Member;
+    for (;;) {
+      const kept = await this.#lookAt(name, { timeoutMs, signal });
+      if (kept.proposal) return kept.proposal.write;
+      const incarnation = this.#clock.randomUuid();
+      const ballot = { round: 1, proposer: incarnation };
+      const proposal = { write: incarnation, base: null, record: UNACCEPTED };
+      const marked = { promised: ballot, accepted: ballot, proposal, seen: {} };
+      await member.put(MARKER, marked, this.#nobody, kept, false, { timeoutMs, signal });
+    }
+  }
+
+  async #lookAt(name: string, limits: MemberLimits): Promise<Kept> {
+    const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
+    this.#shown.set(name, kept.proposal?.write ?? null);
+    return kept;
+  }
+
+  async #read(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
+    const found = await this.#register.get(consistent, limits);
+    if (found) this.#take(rosterOf(found));
+    return found;
+  }
+
+  async #propose(roster: Roster, base: string | null, limits: CallLimits): Promise<void> {
+    const proposal = { write: this.#clock.randomUuid(), base, record: rosterRecord(roster) };
+    const { stored } = await this.#register.put(proposal, true, limits);
+    if (stored) this.#take(roster);
+  }
+
+  #take(roster: Roster): void {
+    if (roster.number > (this.#roster?.number ?? 0)) this.#roster = roster;
+  }
+
+  /** The rules for the roster itself: whom the newest that anybody shows names. Before there is one, everybody counts. */
+  #ofRosters(): Admission {
+    return {
+      roster: this.#nobody,
+      identify: async (name, _kept, limits) => void (await this.#lookAt(name, limits)),
+      follow: () => Promise.resolve(),
+      counting: (answers) => {
+        const rosters = [...answers.values()].flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
+        const newest = rosters.toSorted((one, other) => other.number - one.number)[0];
+        if (!newest) return answers;
+        return new Map([...answers].filter(([name]) => this.#shown.get(name) === newest.incarnations[name]));
+      },
+      mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],
+    };
+  }
+}

@@ -1,0 +1,209 @@
+/** Which stores the members are: what they are known by, how one is replaced, and what becomes of one that was emptied. */
+import { SimulatedRecordService } from "@leasehold/core/testing";
+import { IMPOSSIBLE_VERSION } from "@leasehold/core/provider";
+import { expect, test } from "vitest";
+import { MARKER, ROSTER } from "../src/roster.ts";
+import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Name } from "./world.ts";
+
+type Store = SimulatedRecordService;
+
+/** Writes so often that whoever was away is taken in again. */
+async function write(world: World, by: Client, election: string, times: number): Promise<void> {
+  let version = (await by.get(true, election))?.version;
+  for (let count = 0; count < times; count += 1) {
+    version = versionOf(await by.put(`write ${count}`, version, election));
+    await world.clock.advance(2_000);
+  }
+}
+
+/** Reads, and sends a write that must fail, as the engine's check does. */
+async function check(world: World, by: Client): Promise<unknown> {
+  await by.get().catch(() => undefined);
+  const signal = new AbortController().signal;
+  const limits = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false, signal, timeoutMs: 1_000 };
+  return await world.clock.runUntil(by.store.put(ELECTION, recordOf("probe"), limits));
+}
+
+test("a quorum begins with all of its members: while one is silent, nothing is written but markers", async () => {
+  const world = new World();
+  const one = world.open("one");
+  world.down.add("c");
+
+  expect(await one.get()).toBeUndefined();
+  await expect(one.put("first")).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    mayHaveBeenApplied: false,
+    message: expect.stringMatching(/begins with all of its members: c does not answer/),
+  });
+  expect(world.services.a.record(ELECTION)).toBeUndefined();
+  expect(world.services.a.record(ROSTER)).toBeUndefined();
+
+  world.down.delete("c");
+  expect(await one.put("first")).toMatchObject({ stored: true });
+  world.down.add("b");
+  expect(nonceOf(await world.open("other").get())).toBe("first");
+});
+
+test("many that begin at once agree on who the members are", async () => {
+  const world = new World();
+  const processes = ["p", "q", "r"].map((name) => world.open(name));
+  const outcomes = await world.clock.runUntil(
+    Promise.all(processes.map((process) => process.startPut("mine", undefined, 5_000))),
+  );
+
+  expect(outcomes.filter(({ stored }) => stored)).toHaveLength(1);
+  const { a, b, c } = world.services;
+  expect(new Set([a, b, c].map((store) => (store.record(ROSTER) as { value: string }).value)).size).toBe(1);
+});
+
+test("two lists that share a member do not both begin, also on a new election, and while that one is silent", async () => {
+  const world = await World.founded();
+  const more = { d: new SimulatedRecordService(world.clock), e: new SimulatedRecordService(world.clock) };
+  const stranger = world.open("stranger", more, ["c", "d", "e"]);
+  world.down.add("c");
+  await expect(stranger.put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
+  world.down.delete("c");
+
+  await expect(stranger.put("first")).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^c .*quorum of a, b, c, and this one is of c, d, e/),
+  });
+  await expect(stranger.get()).rejects.toMatchObject({ code: "CONFIGURATION" });
+  expect(more.d.record(ELECTION)).toBeUndefined();
+});
+
+test.each([ROSTER, MARKER])("no election is called '%s'", async (name) => {
+  const world = await World.founded();
+
+  await expect(world.open("one").get(true, name)).rejects.toMatchObject({ code: "CONFIGURATION" });
+});
+
+test("a store that was emptied is taken in again, and then any other one may be down, for new processes too", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.empty("c");
+  await write(world, one, ELECTION, 4);
+  for (const away of ["a", "b"] as const) {
+    world.down.add(away);
+    const other = world.open(`without ${away}`);
+    expect(nonceOf(await other.get())).toBe("write 3");
+    world.down.delete(away);
+  }
+  world.down.add("a");
+  await write(world, world.open("last"), ELECTION, 1);
+});
+
+test("that a store taken in again has no record says nothing: others may have it", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  // All but b know of the election.
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await write(world, other, OTHER_ELECTION, 4);
+  world.down.add("a");
+
+  const third = world.open("third");
+  await expect(third.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(third.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  world.down.delete("a");
+  expect(nonceOf(await third.get())).toBe("first");
+});
+
+test("nor does that of one which was emptied and nobody has noticed it", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  await other.get();
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  world.down.add("a");
+
+  await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+});
+
+test("where all stores have come in place of others, an election that none of them has begins", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  for (const name of ["a", "b", "c"] as const satisfies readonly Name[]) {
+    await write(world, one, OTHER_ELECTION, 3);
+    world.empty(name);
+    await write(world, one, OTHER_ELECTION, 3);
+    await world.clock.advance(10_000);
+    await write(world, one, OTHER_ELECTION, 2);
+  }
+
+  expect(await one.put("first")).toMatchObject({ stored: true });
+});
+
+test("a member is replaced while processes run, and who still has the old store cannot make a majority with it", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 2);
+  const fresh = { c: new SimulatedRecordService(world.clock) };
+  const renewed = world.open("renewed", fresh);
+  await write(world, renewed, ELECTION, 4);
+  expect(nonceOf(await old.get())).toBe("write 3");
+  await write(world, old, ELECTION, 1);
+
+  world.passage = ({ by, to }) => (by === "old" && to === "b" ? { arrivals: [] } : undefined);
+  await expect(old.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(check(world, old)).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^c is the store .*, and the quorum's is .*: another one has taken its place/),
+  });
+  world.passage = () => undefined;
+  await expect(check(world, world.open("old again"))).rejects.toMatchObject({ code: "CONFIGURATION" });
+  await expect(check(world, renewed)).resolves.toEqual({ stored: false });
+
+  await write(world, renewed, ELECTION, 2);
+  world.down.add("a");
+  expect(nonceOf(await renewed.get())).toBe("write 1");
+  await write(world, renewed, ELECTION, 1);
+});
+
+test("a new store in a member's place counts for an election once both others have been written by who knows of it", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 2);
+  const fresh = { c: new SimulatedRecordService(world.clock) };
+  // It is taken in, while this election is not written.
+  await write(world, world.open("renewed", fresh), OTHER_ELECTION, 4);
+  // To who runs with the old store, it and a are a majority; to the others the new one and b must not be another.
+  world.passage = ({ by, to }) => ((by === "old" && to === "b") || (by !== "old" && to === "a") ? { arrivals: [] } : undefined);
+  const next = world.open("next", fresh);
+
+  await expect(next.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(next.put("fork", (await old.get())?.version)).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  await write(world, old, ELECTION, 1);
+});
+
+test("a store that was replaced does not come back", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 2);
+  const fresh = { c: new SimulatedRecordService(world.clock) };
+  const renewed = world.open("renewed", fresh);
+  await write(world, renewed, ELECTION, 4);
+  const before = world.services.a.record(ROSTER);
+
+  for (let times = 0; times < 3; times += 1) {
+    await world.clock.advance(20_000);
+    await write(world, old, ELECTION, 2);
+  }
+  expect((world.services.a.record(ROSTER) as { value: string }).value).toBe((before as { value: string }).value);
+});
+
+test("a store of another quorum is refused in a member's place", async () => {
+  const world = await World.founded();
+  const [c, d, e] = ["c", "d", "e"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
+  await world.open("others", { c, d, e }, ["c", "d", "e"]).put("first");
+
+  await expect(world.open("one", { c }).get()).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^c .*quorum of c, d, e, and this one is of a, b, c/),
+  });
+});
