@@ -5,6 +5,7 @@ import { LookPace } from "./look-pace.ts";
 import { LookTimer, type Push } from "./look-timer.ts";
 import { Setbacks, type SetbackOptions } from "./setbacks.ts";
 import type { StandingBack } from "./standing-back.ts";
+import { Starts } from "./starts.ts";
 import { Turn } from "./turn.ts";
 
 export interface CampaignOptions extends SetbackOptions {
@@ -58,7 +59,7 @@ export class Campaign {
     try {
       let found: Push | undefined;
       for (;;) {
-        const step = await this.#step(found).catch((error: unknown) => this.#failed(error));
+        const step = await this.#nextStep(found).catch((error: unknown) => this.#failed(error));
         if ("lease" in step) return step.lease;
         const push = await this.#looks.wait(step.waitMs());
         if (push) this.#options.candidacy.learn(push.snapshot);
@@ -71,6 +72,12 @@ export class Campaign {
     } finally {
       this.#looks.stop();
     }
+  }
+
+  /** The first in its turn: a process may begin a thousand campaigns at once. */
+  #nextStep(found: Push | undefined): Promise<Step> {
+    if (!this.#isFirst) return this.#step(found);
+    return Starts.on(this.#options.store).take(() => this.#step(found), this.#signal);
   }
 
   async #step(found: Push | undefined): Promise<Step> {
