@@ -24,6 +24,8 @@ export interface KeptBallots {
 interface Memory {
   barredUntilMs: number;
   holdUntilMs: number;
+  /** What `version` became when it last changed something that has to be kept. */
+  version: number;
   lead?:
     | (Omit<Sign, "ageMs" | "holdMs"> & { readonly termId: string; readonly heardMs: number; readonly server: string })
     | undefined;
@@ -52,6 +54,11 @@ export class Ballots {
     this.#floor = kept.floor;
     this.#clockFloor = kept.clockFloor;
     this.#startMs = nowMs;
+  }
+
+  /** What is said of an election waits until this version is on the disk. */
+  versionOf(election: string): number {
+    return this.#memories.get(election)?.version ?? 0;
   }
 
   /** What has to be kept. */
@@ -172,10 +179,11 @@ export class Ballots {
 
   #keep(election: string, ballot: Ballot, nowMs: number): void {
     // Set anew, so that the ones that were used last come last.
-    this.#memory(election);
+    const memory = this.#memory(election);
     this.#ballots.delete(election);
     this.#ballots.set(election, ballot);
     this.version += 1;
+    memory.version = this.version;
     this.#isFresh = false;
     for (const [name, { term }] of this.#ballots) {
       if (this.#ballots.size <= KEPT_ELECTIONS) break;
@@ -197,6 +205,6 @@ export class Ballots {
   /** An election that an intact file lacks is new to it. */
   #atStart(election: string): Memory {
     const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
-    return { barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity };
+    return { barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity, version: 0 };
   }
 }

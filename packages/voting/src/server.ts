@@ -112,7 +112,7 @@ export class Server {
    */
   async remember(): Promise<void> {
     this.#ballots.version += 1;
-    await this.#synced();
+    await this.#synced(this.#ballots.version);
   }
 
   /** What this server answers to another one; undefined where the message is not for it. */
@@ -171,7 +171,8 @@ export class Server {
     if (request.kind === "TELL") return this.#told();
     if (!this.takesPart) return { kind: "SILENT" };
     const answer = await this.#judge(request, from);
-    await this.#synced();
+    // Not for what other elections have changed: heartbeats would wait for votes.
+    await this.#synced(this.#ballots.versionOf(request.election));
     return this.takesPart ? answer : { kind: "SILENT" };
   }
 
@@ -201,9 +202,8 @@ export class Server {
     return { kind: "TELL", forgot: this.#admission.forgot, isFresh, floor, clockFloor, terms, longestLeaseMs };
   }
 
-  /** Resolves once all that this server has decided is on its disk. After a failure it is silent for good. */
-  async #synced(): Promise<void> {
-    const { version } = this.#ballots;
+  /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent for good. */
+  async #synced(version: number): Promise<void> {
     while (!this.#isBroken && !this.#admission.forgot && this.#syncedVersion < version) {
       this.#writing = this.#isWriting ? this.#writing : this.#write();
       await this.#writing;
@@ -258,7 +258,7 @@ export class Server {
       this.#ballots.version = this.#syncedVersion + 1;
       this.#writes = beginning.writes;
       this.#admission = this.#admit(false);
-      await this.#synced();
+      await this.#synced(this.#ballots.version);
       this.#takesPart = true;
     }
     return this.#takesPart;

@@ -99,6 +99,19 @@ test("a disk that hangs holds nobody up for longer than an attempt", async () =>
   await expect(cluster.clock.runUntil(acquired, 1_000)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 });
 
+test("an answer waits for what its own election has changed, and a heartbeat not for the votes of another one", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
+  if (!outcome.acquired) expect.fail("It was not elected.");
+  cluster.hanging.add("b").add("c");
+  const other = store.acquire({ ...REQUEST, election: "other" });
+  await expect(cluster.clock.runUntil(other, 1_000)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  const renewed = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+  expect(renewed).toMatchObject({ held: true });
+});
+
 test("messages from before a start are not carried out after it", async () => {
   const cluster = new Cluster();
   await cluster.start();

@@ -24,8 +24,8 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: BALLOTS,
-        find: "{ barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity }",
-        replace: "{ barredUntilMs: this.#startMs + 0 * leaseDurationMs, holdUntilMs: -Infinity }",
+        find: "barredUntilMs: this.#startMs + leaseDurationMs,",
+        replace: "barredUntilMs: this.#startMs + 0 * leaseDurationMs,",
       },
     ],
   },
@@ -34,6 +34,12 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     bug: "a voter does not keep the term and the lease of a LEAD that it acknowledges",
     within: 600,
     patches: [{ file: BALLOTS, find: "      this.#take(election, { term, leaseDurationMs }, nowMs);\n", replace: "" }],
+  },
+  {
+    name: "answers-before-the-disk",
+    bug: "a voter answers before what it has decided is on its disk",
+    within: 300,
+    patches: [{ file: SERVER, find: "    await this.#synced(this.#ballots.versionOf(request.election));\n", replace: "" }],
   },
   {
     name: "empty-is-new",
