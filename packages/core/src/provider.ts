@@ -24,10 +24,14 @@ export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export {
   IMPOSSIBLE_VERSION,
+  isOpen,
   LEASE_RECORD_FIELDS,
+  parseLeaseRecord,
   type Fence,
   type GetOptions,
   type LeaseRecord,
+  type PutIfOpenOptions,
+  type PutIfOpenOutcome,
   type PutOptions,
   type PutOutcome,
   type RecordRequestOptions,

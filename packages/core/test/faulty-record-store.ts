@@ -1,6 +1,8 @@
 import { StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import type {
   LeaseRecord,
+  PutIfOpenOptions,
+  PutIfOpenOutcome,
   PutOptions,
   PutOutcome,
   RecordStore,
@@ -45,6 +47,8 @@ export interface ConnectionOptions {
   readonly latencyMs?: number;
   /** The service also tells how old a nonce is, as the test says in {@link FaultyRecordStore.ageMs}. */
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
+  /** The service decides by itself whether an election is open. @defaultValue false */
+  readonly decides?: boolean;
 }
 
 /** One service that many candidates reach, each by a connection with faults of its own. It does not push. */
@@ -81,6 +85,10 @@ export class RecordService {
     return this.#service.put(election, record, options);
   }
 
+  putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): PutIfOpenOutcome {
+    return this.#service.putIfOpen(election, record, options);
+  }
+
   /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. */
   overwrite(election: string, data: unknown): string {
     return this.#service.overwrite(election, data);
@@ -96,6 +104,7 @@ export class RecordService {
 export class FaultyRecordStore implements RecordStore {
   readonly name: string = "faulty";
   readonly capabilities: RecordStoreCapabilities;
+  putIfOpen?: NonNullable<RecordStore["putIfOpen"]>;
   latencyMs: number;
   /** The age of the nonce that the service tells; `undefined`: none. */
   ageMs: readonly [min: number, max: number] | undefined;
@@ -109,13 +118,16 @@ export class FaultyRecordStore implements RecordStore {
   readonly #readOnly = new Set<string>();
 
   constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
-    const { clock = serviceClock, latencyMs = 0, storeClock } = options;
+    const { clock = serviceClock, latencyMs = 0, storeClock, decides = false } = options;
     this.capabilities = { maxValueBytes: 1_024, fence: "none", storeClock };
     this.#service = service;
     this.#candidate = candidate;
     this.#serviceClock = serviceClock;
     this.#ownClock = clock;
     this.latencyMs = latencyMs;
+    if (!decides) return;
+    this.putIfOpen = (election, record, put) =>
+      this.#send({ operation: "put", election, record }, () => this.#service.putIfOpen(election, record, put));
   }
 
   /** The fates of the next requests of this kind, in order. */

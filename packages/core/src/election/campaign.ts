@@ -1,4 +1,4 @@
-import type { Candidacy } from "./candidacy.ts";
+import type { Candidacy, FirstLook } from "./candidacy.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
@@ -83,7 +83,9 @@ export class Campaign {
   async #step(found: Push | undefined): Promise<Step> {
     const { candidacy, contact, standingBack, expiry } = this.#options;
     if (!found && this.#lookPace.waitMs > 0) return { waitMs: () => this.#lookPace.waitMs };
-    const { snapshot } = found ?? (await this.#look());
+    const look = found ?? (await this.#look());
+    if ("won" in look) return look.won ? { lease: look.won } : { waitMs: () => this.#nextLookMs(undefined) };
+    const { snapshot } = look;
     const standBackMs = standingBack.leftMs(snapshot);
     if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };
     if (candidacy.mayTry(snapshot) && !this.#signal.aborted) {
@@ -110,13 +112,24 @@ export class Campaign {
     return found !== undefined && snapshot?.term === found.snapshot?.term && !this.#options.candidacy.mayTry(snapshot);
   }
 
-  async #look(): Promise<Push> {
+  async #look(): Promise<FirstLook> {
     const { candidacy, clock, expiry } = this.#options;
     this.#lookPace.spend();
     const sentMs = clock.monotonicMs();
-    const snapshot = await candidacy.look(expiry, this.#signal);
+    const look = this.#mayTakeAtOnce
+      ? await candidacy.lookOrTake(expiry, this.#signal)
+      : { snapshot: await candidacy.look(expiry, this.#signal) };
     this.#turn.tookMs(clock.monotonicMs() - sentMs);
-    return { snapshot };
+    return look;
+  }
+
+  /**
+   * Who has to prove that it may write does so by an attempt where the store takes one unseen: won or refused, that is one
+   * request, and a look with a proof after it is three. All later looks are reads.
+   */
+  get #mayTakeAtOnce(): boolean {
+    const { contact, standingBack } = this.#options;
+    return this.#isFirst && contact.needsProof && standingBack.leftMs(undefined) === 0;
   }
 
   #nextLookMs(snapshot: LeaseSnapshot | undefined): number {

@@ -26,6 +26,12 @@ export interface CandidacyOptions {
 /** A store that has a queue. */
 export type Queue = Required<Pick<LeaseStore, "join">>;
 
+/** What the look of one that may also take the lease has come to. */
+export type FirstLook =
+  | { readonly snapshot: LeaseSnapshot | undefined }
+  /** `undefined`: won too late, and given back. */
+  | { readonly won: Lease | undefined };
+
 /** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
 export class Candidacy {
   readonly contact: StoreContact;
@@ -40,14 +46,22 @@ export class Candidacy {
 
   /** @throws {TermRegressedError} for a term below one that this process has seen. */
   async look(expiry: Expiry | undefined, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
-    const { store, election, timing, wishes } = this.#options;
+    const { store, election, timing } = this.#options;
     // Only a term seen before this look was asked for must show in it: looks overtake one another.
     const highest = this.#highestSeen();
     const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry, knownTerm: highest };
-    const snapshot = this.learn(await this.#ask("read", () => store.read(election, reading), signal));
-    const term = snapshot?.term ?? 0;
-    if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
-    return snapshot;
+    return this.#checked(await this.#ask("read", () => store.read(election, reading), signal), highest);
+  }
+
+  /** A look that takes the lease, where the store can tell by itself that nobody leads and nothing bars. As `look` and `attempt`. */
+  async lookOrTake(expiry: Expiry | undefined, signal: AbortSignal): Promise<FirstLook> {
+    const { store } = this.#options;
+    const request = this.#request(expiry);
+    const outcome = signal.aborted ? undefined : await this.#ask("write", async () => await store.acquireUnseen?.(request));
+    if (!outcome) return { snapshot: await this.look(expiry, signal) };
+    if (outcome.acquired) return { won: await this.#inTime(outcome.lease) };
+    if (outcome.proven) this.contact.answered("write");
+    return { snapshot: this.#checked(outcome.current, request.aboveTerm ?? 0) };
   }
 
   /** Takes in what a look or a push has shown. */
@@ -147,20 +161,33 @@ export class Candidacy {
   }
 
   async #acquire(attempt: () => Promise<AcquireOutcome>): Promise<Lease | undefined> {
-    const { clock, timing } = this.#options;
     const outcome = await this.#ask("write", attempt);
     if (!outcome.acquired) {
       if (outcome.current) this.learn(outcome.current);
       return undefined;
     }
+    return await this.#inTime(outcome.lease);
+  }
+
+  /** Takes in that a lease was won. Returns it, unless that is too late. */
+  async #inTime(lease: Lease): Promise<Lease | undefined> {
+    const { clock, timing } = this.#options;
     this.contact.answered("write");
-    const { lease } = outcome;
     // A later term may have begun since the request was made. Its own may have been seen: some stores show whose turn it is.
     const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
     if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
     await this.giveBack(lease);
     return undefined;
+  }
+
+  /** Takes in what a look has shown, which must not be less than what had been seen before it was asked for. */
+  #checked(snapshot: LeaseSnapshot | undefined, highest: number): LeaseSnapshot | undefined {
+    const { election, wishes } = this.#options;
+    this.learn(snapshot);
+    const term = snapshot?.term ?? 0;
+    if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
+    return snapshot;
   }
 
   /** Sends a request, and notes how the store took it. What was not acquired may have been read only. */

@@ -2,9 +2,18 @@ import type { Clock } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import type { StoredRecord, LeaseRecord } from "./record-store.ts";
 
+/** The condition of a write that needs no version: it may be carried out whenever nobody leads. */
+export const ANY_VERSION: unique symbol = Symbol("any version");
+/** The time after which such a write arrives no more. AWS takes a signature for valid no longer than this. */
+const UNDER_WAY_MS = 900_000;
+
+/** The version that a write was conditional on; `undefined`: there was to be none. */
+export type Condition = string | undefined | typeof ANY_VERSION;
+
 interface Abandoned {
-  /** The version that its last write was conditional on. */
-  readonly ifVersion: string | undefined;
+  /** That of its last write. */
+  readonly condition: Condition;
+  readonly sinceMs: number;
   /** The end of its hold, by the monotonic clock. */
   readonly heldUntilMs: number;
 }
@@ -23,10 +32,11 @@ export class AbandonedTerms {
     this.#terms = new Recent(clock);
   }
 
-  /** Adds a term whose last write was conditional on `ifVersion`; nobody may acquire for `holdMs` more. */
-  add(election: string, termId: string, ifVersion: string | undefined, holdMs = 0): void {
+  /** Adds a term whose last write had that condition; nobody may acquire for `holdMs` more. */
+  add(election: string, termId: string, condition: Condition, holdMs = 0): void {
     const terms = this.#terms.get(election) ?? new Map<string, Abandoned>();
-    this.#terms.set(election, terms.set(termId, { ifVersion, heldUntilMs: this.#clock.monotonicMs() + holdMs }));
+    const sinceMs = this.#clock.monotonicMs();
+    this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs }));
   }
 
   /** Returns what is left of the hold of the record's term; `undefined` unless that term was abandoned. */
@@ -38,8 +48,9 @@ export class AbandonedTerms {
   /** Lets go of the terms that can no longer be found: a write conditional on a version that has passed never arrives. */
   settle(election: string, { termId }: LeaseRecord, { version }: StoredRecord): void {
     const terms = this.#terms.get(election);
-    for (const [id, { ifVersion }] of terms ?? []) {
-      if (version !== ifVersion && termId !== id) terms?.delete(id);
+    for (const [id, { condition, sinceMs }] of terms ?? []) {
+      const mayArrive = condition === ANY_VERSION ? this.#clock.monotonicMs() - sinceMs < UNDER_WAY_MS : condition === version;
+      if (!mayArrive && termId !== id) terms?.delete(id);
     }
     if (terms?.size === 0) this.#terms.delete(election);
   }

@@ -3,8 +3,9 @@ import { mayAcquire } from "../store/bar.ts";
 import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
+import { ANY_VERSION, type Condition } from "./abandoned-terms.ts";
 import type { HeldLeases } from "./held-leases.ts";
-import type { LeaseRecord } from "./record-store.ts";
+import { isOpen, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
@@ -12,8 +13,7 @@ import type { Sighting } from "./sighting.ts";
 interface Attempt {
   readonly request: AcquireRequest;
   readonly record: LeaseRecord;
-  /** The version that the write is conditional on. */
-  readonly ifVersion: string | undefined;
+  readonly condition: Condition;
   /** From before the write was sent. */
   readonly grantedAt: Instant;
 }
@@ -40,7 +40,7 @@ export class Acquisitions {
     const record = this.#recordOf(sighting, request);
     const grantedAt = instantOf(this.#seen.clock);
     // What was seen last may change while the request is under way.
-    const attempt = { request, record, ifVersion: sighting?.version, grantedAt };
+    const attempt = { request, record, condition: sighting?.version, grantedAt };
     try {
       const version = await this.#seen.write(election, record, sighting, request);
       if (version !== undefined) return { acquired: true, lease: this.#leases.take(election, { record, version }, grantedAt) };
@@ -54,6 +54,51 @@ export class Acquisitions {
       return { acquired: false, current: this.#seen.snapshot(election, winner, expiry) };
     }
     return await this.#resolve(attempt, undefined);
+  }
+
+  /** Reports whether nothing is known of an election that would keep `attemptUnseen` from winning. */
+  mayBeOpen(request: AcquireRequest): boolean {
+    const last = this.#seen.last(request.election);
+    return !last || isOpen(last.record, this.#unseenRecordOf(request));
+  }
+
+  /**
+   * An attempt by what the service finds, and not by what this process has seen; what is refused is a look. For a service
+   * that decides by itself whether an election is open.
+   */
+  async attemptUnseen(request: AcquireRequest): Promise<AcquireOutcome> {
+    const { election, timeoutMs, expiry, aboveTerm = 0 } = request;
+    const record = this.#unseenRecordOf(request);
+    const mayCreate = aboveTerm < (request.minTerm ?? 1);
+    const grantedAt = instantOf(this.#seen.clock);
+    const attempt = { request, record, condition: ANY_VERSION, grantedAt } as const;
+    const outcome = await this.#seen.writeIfOpen(election, record, { timeoutMs, mayCreate }).catch((error: unknown) => {
+      if (!isUnknown(error)) throw error;
+      return error as Error;
+    });
+    if (outcome instanceof Error) return await this.#resolve(attempt, outcome);
+    if (outcome.written) {
+      return { acquired: true, lease: this.#leases.take(election, outcome.written, grantedAt, outcome.undated) };
+    }
+    const found = outcome.shown ? this.#seen.last(election) : await this.#found(attempt);
+    // Unless the network has delivered our write twice, and the second one's answer has come.
+    if (found?.record.termId === record.termId) return await this.#resolve(attempt, undefined);
+    return { acquired: false, current: await this.#seen.confirmed(election, found, request, expiry), proven: true };
+  }
+
+  /** Finds out what has refused a write; if that fails, it may have been the same one, delivered before. */
+  async #found({ request, record, condition }: Attempt): Promise<Sighting | undefined> {
+    const { election } = request;
+    return await this.#seen.read(election, request).catch((error: unknown) => {
+      this.#seen.abandoned.add(election, record.termId ?? "", condition);
+      throw error;
+    });
+  }
+
+  /** Its term is the least that it may get: the service raises it above the one that it finds, as `isOpen` allows. */
+  #unseenRecordOf(request: AcquireRequest): LeaseRecord {
+    const { aboveTerm = 0, minTerm = 1 } = request;
+    return this.#recordOf(undefined, { ...request, minTerm: Math.max(aboveTerm + 1, minTerm) });
   }
 
   /**
@@ -92,17 +137,22 @@ export class Acquisitions {
    * @param lost the error of a write that got no reply. It is thrown unless somebody else has acquired instead: then the
    *   attempt has failed, and that is worth telling.
    */
-  async #resolve({ request, record, ifVersion, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
+  async #resolve({ request, record, condition, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
     const { election } = request;
     const sighting = await this.#seen.read(election, request).catch(() => undefined);
     if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
       return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt) };
     }
     // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
-    this.#seen.abandoned.add(election, record.termId ?? "", ifVersion);
-    if (lost !== undefined && (!sighting || sighting.version === ifVersion)) throw lost;
+    this.#seen.abandoned.add(election, record.termId ?? "", condition);
+    if (lost !== undefined && (!sighting || mayArrive(condition, sighting))) throw lost;
     const known = this.#seen.last(election);
     const current = known && !known.outdated ? this.#seen.snapshot(election, known, request.expiry) : undefined;
     return { acquired: false, current };
   }
+}
+
+/** Reports whether a write that has not been carried out could still be, in place of what is there now. */
+function mayArrive(condition: Condition, { record, version }: Sighting): boolean {
+  return condition === ANY_VERSION ? record.termId === null : condition === version;
 }

@@ -28,7 +28,7 @@ export class HeldLeases {
   }
 
   /** Gives out the lease of a record that was written, or found, and is ours. */
-  take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
+  take(election: string, { record, version }: Found, grantedAt: Instant, undated?: true): Lease {
     const { term, termId, candidateId, leaseDurationMs } = record;
     const lease: Lease = {
       election,
@@ -38,6 +38,7 @@ export class HeldLeases {
       termId: termId as string,
       leaseDurationMs,
       grantedAt,
+      ...(undated ? { undated } : {}),
     };
     this.#holdings.set(lease, new Holding({ record, version }, grantedAt));
     return lease;
@@ -115,7 +116,8 @@ export class HeldLeases {
     const sighting = isNews ? shown : await this.#seen.read(election, limits);
     if (!sighting) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
-    if (record.termId !== lease.termId) {
+    // A write of ours that needs no version may have been carried out once more, as a later term, after this one was vacated.
+    if (record.termId !== lease.termId || record.term !== lease.term) {
       const whose = record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`;
       return lost("taken", false, whose);
     }

@@ -50,6 +50,7 @@ export class RecordLeaseStore implements LeaseStore {
   /** The records that the leases are kept in. */
   readonly records: RecordStore;
   readonly watch?: (election: string, options: WatchOptions) => AsyncIterable<LeaseSnapshot | undefined>;
+  readonly acquireUnseen?: (request: AcquireRequest) => Promise<AcquireOutcome | undefined>;
   readonly #seen: SeenRecords;
   readonly #leases: HeldLeases;
   readonly #acquisitions: Acquisitions;
@@ -72,10 +73,21 @@ export class RecordLeaseStore implements LeaseStore {
       clock: this.clock,
       look: (election, limits) => this.#standing(election, limits),
     });
+    if (records.putIfOpen) this.acquireUnseen = (request) => this.#acquireUnseen(request);
     if (records.watch) this.watch = (election, watching) => this.#seen.watch(election, watching);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
+    this.#check(request);
+    return await this.#acquisitions.attempt(request);
+  }
+
+  async #acquireUnseen(request: AcquireRequest): Promise<AcquireOutcome | undefined> {
+    this.#check(request);
+    return this.#acquisitions.mayBeOpen(request) ? await this.#acquisitions.attemptUnseen(request) : undefined;
+  }
+
+  #check(request: AcquireRequest): void {
     checkName("election", request.election);
     checkName("candidateId", request.candidateId);
     if (request.value !== undefined) checkValue(request.value, this.capabilities.maxValueBytes);
@@ -83,7 +95,6 @@ export class RecordLeaseStore implements LeaseStore {
     duration("renewIntervalMs", request.renewIntervalMs);
     checkTerm("minTerm", request.minTerm);
     if (request.reservation) checkReservation(request.reservation);
-    return await this.#acquisitions.attempt(request);
   }
 
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
@@ -107,13 +118,7 @@ export class RecordLeaseStore implements LeaseStore {
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     const { expiry, signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
-    const limits = { timeoutMs, signal };
-    const last = this.#seen.last(election);
-    // The first reading is what all later ones are compared with; and the age by a store's clock is of what is there now.
-    let sighting = await this.#seen.read(election, limits, { consistent: last?.countsStoreClock(expiry) ?? true });
-    // Where no other clock confirms the store's, two readings have to agree.
-    if (sighting?.countsStoreClock(expiry) && sighting.wantsConfirmation) sighting = await this.#seen.read(election, limits);
-    return sighting && this.#seen.snapshot(election, sighting, expiry);
+    return await this.#seen.look(election, { timeoutMs, signal }, expiry);
   }
 
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {

@@ -2,7 +2,16 @@ import { isLeaseholdError, isUnknown } from "../reporting/errors.ts";
 import type { ReadOptions, RequestLimits } from "../store/lease-store.ts";
 import { sendRequest, type RequestOptions } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
-import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, StoredRecord } from "./record-store.ts";
+import type {
+  LeaseRecord,
+  PutIfOpenOptions,
+  PutIfOpenOutcome,
+  PutOptions,
+  PutOutcome,
+  RecordRequestOptions,
+  RecordStore,
+  StoredRecord,
+} from "./record-store.ts";
 
 /** The longest wait before a write that met a transaction of somebody else's is sent again. */
 const CONFLICT_WAIT_MS = 20;
@@ -10,7 +19,7 @@ const CONFLICT_WAIT_MS = 20;
 /** Bounds of a request that its caller may give up at any time. */
 export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
 
-/** The two requests to a service of records, each within its time. */
+/** The requests to a service of records, each within its time. */
 export class RecordRequests {
   readonly #records: RecordStore;
   readonly #clock: Clock;
@@ -27,24 +36,45 @@ export class RecordRequests {
     );
   }
 
-  /**
-   * Sends one conditional write, and again soon where it met somebody else's transaction, such as a fenced one on the same
-   * record, of which a leader may have one after the other under way. It does so for half of its time: the last try has
-   * the other half.
-   */
+  /** Sends one conditional write. */
   async put(
     election: string,
     record: LeaseRecord,
     { timeoutMs, signal, ...put }: Omit<PutOptions, "signal"> & GivenLimits,
   ): Promise<PutOutcome> {
+    const send = async (options: RecordRequestOptions): Promise<PutOutcome> =>
+      await this.#records.put(election, record, { ...put, ...options });
+    return await this.#write(election, { timeoutMs, signal }, send);
+  }
+
+  /** Sends one write that depends on what is there, and not on what was seen. For a store that has it. */
+  async putIfOpen(
+    election: string,
+    record: LeaseRecord,
+    { timeoutMs, mayCreate }: Omit<PutIfOpenOptions, "signal"> & RequestLimits,
+  ): Promise<PutIfOpenOutcome> {
+    const refused: PutIfOpenOutcome = { stored: false };
+    const send = async (options: RecordRequestOptions): Promise<PutIfOpenOutcome> =>
+      (await this.#records.putIfOpen?.(election, record, { mayCreate, ...options })) ?? refused;
+    return await this.#write(election, { timeoutMs }, send);
+  }
+
+  /**
+   * Sends a write, and again soon where it met somebody else's transaction, such as a fenced one on the same
+   * record, of which a leader may have one after the other under way. It does so for half of its time: the last try has
+   * the other half.
+   */
+  async #write<Outcome>(
+    election: string,
+    { timeoutMs, signal }: GivenLimits,
+    send: (options: RecordRequestOptions) => Promise<Outcome>,
+  ): Promise<Outcome> {
     const untilMs = this.#clock.monotonicMs() + timeoutMs;
     const leftMs = (): number => untilMs - this.#clock.monotonicMs();
     for (;;) {
       try {
         const request = this.#request(election, { operation: "put", writes: true, timeoutMs: leftMs(), signal });
-        return await sendRequest(request, (abandoned) =>
-          this.#records.put(election, record, { ...put, signal: abandoned, timeoutMs: request.timeoutMs }),
-        );
+        return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs: request.timeoutMs }));
       } catch (error) {
         if (isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);

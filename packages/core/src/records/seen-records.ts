@@ -40,6 +40,12 @@ interface Reply {
   readonly isContested: boolean;
 }
 
+/** The outcome of a write that depended on what is there, and on nothing that was seen. */
+export type OpenWrite =
+  | { readonly written: Found; readonly undated?: true | undefined }
+  /** `shown`: the answer has shown what is there instead. */
+  | { readonly written?: undefined; readonly shown: boolean };
+
 /** A conditional write. */
 interface Write extends RequestLimits {
   /** The record that it is to replace. */
@@ -112,6 +118,25 @@ export class SeenRecords {
     return sighting;
   }
 
+  /** Looks at the election as it is now, by a store's clock where that counts. */
+  async look(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
+    // The first reading is what all later ones are compared with; and the age by a store's clock is of what is there now.
+    const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
+    return await this.confirmed(election, await this.read(election, limits, { consistent }), limits, expiry);
+  }
+
+  /** Returns what was just seen; where no other clock confirms the store's, after another reading, since two have to agree. */
+  async confirmed(
+    election: string,
+    seen: Sighting | undefined,
+    limits: GivenLimits,
+    expiry: Expiry | undefined,
+  ): Promise<LeaseSnapshot | undefined> {
+    const isDoubtful = seen?.countsStoreClock(expiry) && seen.wantsConfirmation;
+    const sighting = isDoubtful ? await this.read(election, limits) : seen;
+    return sighting && this.snapshot(election, sighting, expiry);
+  }
+
   /** Yields the election whenever the service pushes its record, for as long as it does. */
   async *watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
     checkName("election", election);
@@ -137,6 +162,26 @@ export class SeenRecords {
       found,
       keepsNonce: record.nonce === found?.record.nonce,
     });
+  }
+
+  /** Writes a record in place of one that is open, or of none, whatever this process has seen. Its term is what the service says. */
+  async writeIfOpen(
+    election: string,
+    record: LeaseRecord,
+    { timeoutMs, mayCreate }: RequestLimits & { readonly mayCreate: boolean },
+  ): Promise<OpenWrite> {
+    const sentAt = instantOf(this.clock);
+    const outcome = await this.#requests.putIfOpen(election, record, { timeoutMs, mayCreate });
+    if (outcome.stored) {
+      const { term, version, undated } = outcome;
+      const written = { record: { ...record, term }, version };
+      this.#saw(election, { data: written.record, version }, { sentAt });
+      return { written, undated };
+    }
+    this.#absent.delete(election);
+    const isShown = outcome.current !== undefined && !this.last(election)?.isContested(sentAt, outcome.current);
+    if (isShown) this.#saw(election, outcome.current, { sentAt });
+    return { shown: isShown };
   }
 
   /** Writes what was found anew, so that the store counts the age of its nonce from now. */
@@ -212,8 +257,8 @@ export class SeenRecords {
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
     }
     this.abandoned.settle(election, record, stored);
-    const { version, nonceAgeMs, nonceWallMs } = stored;
-    const reading = { record, version, nonceAgeMs, nonceWallMs, sentAt, watch };
+    const { version, nonceAgeMs, nonceWallMs, undated } = stored;
+    const reading = { record, version, nonceAgeMs, nonceWallMs, undated, sentAt, watch };
     if (known) {
       known.update(reading);
       return known;

@@ -3,7 +3,7 @@ import type { StoreClock } from "../store/capabilities.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 
 /** One reading of a record. */
-export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "nonceWallMs"> {
+export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "nonceWallMs" | "undated"> {
   readonly record: LeaseRecord;
   /**
    * The instant at which the reading was asked for; absent where the store pushed it, since then nothing bounds its age from
@@ -41,7 +41,7 @@ export class StoreAge {
   #confirmed: boolean;
   /** The writer's wall clock at the time that the store counts the age from. */
   #wallMs: number | undefined;
-  /** The greatest age that any clock has shown or allows, believed or not, where one may have been set. */
+  /** The greatest age that any clock has shown or allows, believed or not, where one may have been set, or told the writer nothing. */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -54,6 +54,7 @@ export class StoreAge {
     const trust = this.#trust;
     if (!trust) return;
     const inAt = instantOf(this.#clock);
+    if (!trust.mayStep) this.#saidMs = reading.undated ? Infinity : undefined;
     if (trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;

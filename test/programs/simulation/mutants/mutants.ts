@@ -7,6 +7,7 @@ import { ORDER_MUTANTS } from "./order-mutants.ts";
 import { QUEUE_MUTANTS } from "./queue-mutants.ts";
 import { QUORUM_MUTANTS } from "./quorum-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
+import { UNSEEN_MUTANTS } from "./unseen-mutants.ts";
 import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
@@ -309,7 +310,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: HELD_LEASES,
-        find: "    if (record.termId !== lease.termId) {",
+        find: "    if (record.termId !== lease.termId || record.term !== lease.term) {",
         replace: "    if (record.termId !== null && record.termId !== lease.termId) {",
       },
       {
@@ -496,6 +497,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
+  ...UNSEEN_MUTANTS,
   ...QUEUE_MUTANTS,
   ...ORDER_MUTANTS,
   ...VOTING_MUTANTS,
