@@ -267,9 +267,15 @@ export class Scene {
     assert.fail(`this never came about: ${what}`);
   }
 
-  /** How many requests about this election are sent meanwhile. */
+  /** How many requests about this election are sent meanwhile, those too that the calls did not wait for. */
   async countRequests(act: () => Promise<unknown>, ...elections: readonly string[]): Promise<number> {
-    return (await requestsDuring(elections.length > 0 ? elections : [this.election], act)).length;
+    // What was sent before, and goes on, is none of these.
+    await this.pass(0);
+    const sent = await requestsDuring(elections.length > 0 ? elections : [this.election], async () => {
+      await act();
+      await this.pass(0);
+    });
+    return sent.length;
   }
 
   /** Checks that a call refuses its arguments before it sends anything. */
