@@ -14,6 +14,9 @@ export const USAGE = `Usage: npm run demo [-- --store <store>] [-- --json] [-- -
 Three worker processes compete for one lease on the store. The leader is killed, its successor is told to end, and the
 next one is frozen until it is deposed. Takes about a quarter of a minute; on azure, whose shortest lease is 15 s, a minute.
 
+On quorum two workers compete, and the stores that keep the lease together are killed: one, and nothing happens; a second one,
+and the leader steps down; one comes back, and somebody leads; the other comes back empty, and is written anew. A minute.
+
   --store <store>  ${STORE_NAMES.join(", ")}; default sqlite, which needs no server.
                    The others bring their own, and say what to install where that is missing
   --json           prints one JSON object per line: {"at","candidate","event","term",...}, with "at" in milliseconds

@@ -10,6 +10,10 @@ export interface EventDetails {
     readonly store: string;
     /** The service that stands for it here, and its address. */
     readonly place: string;
+    /** Who is in the story, for people. */
+    readonly cast: string;
+    /** The stores that keep the lease together, if it is not one. */
+    readonly members: readonly string[];
   };
   /** The next act begins. */
   readonly phase: { readonly title: string; readonly explanation: string };
@@ -44,6 +48,12 @@ export interface EventDetails {
   readonly paused: object;
   /** SIGCONT was sent. */
   readonly resumed: object;
+  /** SIGKILL was sent to a store of several. */
+  readonly "member-killed": { readonly member: string };
+  /** It answers again, with what it had; or it is empty. */
+  readonly "member-started": { readonly member: string; readonly empty: boolean };
+  /** The others have written it anew. */
+  readonly "member-healed": { readonly member: string };
   readonly exited: { readonly code: number | null; readonly signal: string | null };
   readonly summary: Summary;
 }

@@ -24,7 +24,26 @@ test("by itself, the demo shows its story on SQLite, and leaves nothing behind",
   await everyWorkerIsGone(events);
 });
 
-for (const name of STORE_NAMES.filter((each) => each !== "sqlite")) {
+test("on a quorum, it shows what becomes of stores that die and come back", async () => {
+  const picture = join(await freshFolder(), "timeline.svg");
+  const events = await expectEnd(
+    "a quorum of SQLite, DynamoDB and Firestore",
+    start(["--json", "--store", "quorum", "--out", picture]),
+  );
+  const told = events.filter((event) => isEvent(event, "member-killed", "member-started", "member-healed"));
+  expect(told.map(({ event, member }) => `${event} ${member}`)).toEqual([
+    "member-killed dynamodb",
+    "member-killed firestore",
+    "member-started dynamodb",
+    "member-started firestore",
+    "member-healed firestore",
+    "member-killed dynamodb",
+  ]);
+  expect(await readFile(picture, "utf8")).toMatch(/back, with its data[^]*written anew/);
+  await everyWorkerIsGone(events);
+});
+
+for (const name of STORE_NAMES.filter((each) => each !== "sqlite" && each !== "quorum")) {
   const { title, missing } = await testStore(name);
   test.skipIf(await isMissing(missing()))(`it shows the same story on ${name}`, async () => {
     const picture = join(await freshFolder(), "timeline.svg");
@@ -88,15 +107,9 @@ test("where the store's server is not installed, it says what to install", async
   expect(stderr).toMatch(/^The demo cannot run on 'dynamodb' here\. moto is not installed: .*pip install.*\n$/);
 });
 
-/** Runs a demo to its end, and expects everything to be in it. */
+/** Runs a demo of workers to its end, and expects everything to be in it. */
 async function expectStory(title: string, demo: RunningDemo): Promise<readonly DemoEvent[]> {
-  const events: DemoEvent[] = [];
-  for await (const event of demo.events()) events.push(event);
-  expect(events[0]).toMatchObject({ event: "demo", store: title });
-  const { overlapMs, expectations } = events.find((event) => isEvent(event, "summary")) ?? {};
-  const failed = expectations?.filter(({ held }) => !held);
-  expect({ ...(await demo.ended), overlapMs, failed }).toEqual({ code: 0, stderr: "", overlapMs: 0, failed: [] });
-  expect(events.at(-1)?.event).toBe("summary");
+  const events = await expectEnd(title, demo);
   const names = new Set(events.map(({ event }) => event));
   for (const name of [
     "standby",
@@ -110,6 +123,18 @@ async function expectStory(title: string, demo: RunningDemo): Promise<readonly D
   ] as const) {
     expect(names).toContain(name);
   }
+  return events;
+}
+
+/** Runs a demo to its end, and expects that all was as it should be. */
+async function expectEnd(title: string, demo: RunningDemo): Promise<readonly DemoEvent[]> {
+  const events: DemoEvent[] = [];
+  for await (const event of demo.events()) events.push(event);
+  expect(events[0]).toMatchObject({ event: "demo", store: title });
+  const { overlapMs, expectations } = events.find((event) => isEvent(event, "summary")) ?? {};
+  const failed = expectations?.filter(({ held }) => !held);
+  expect({ ...(await demo.ended), overlapMs, failed }).toEqual({ code: 0, stderr: "", overlapMs: 0, failed: [] });
+  expect(events.at(-1)?.event).toBe("summary");
   for (const { at, candidate, term } of events) {
     expect(at).toBeTypeOf("number");
     expect(candidate === null || typeof candidate === "string").toBe(true);

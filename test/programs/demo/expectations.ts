@@ -31,7 +31,8 @@ const NOISE_MS = 700;
 /** The time of a polite handover beside one retry period: a few round trips, with room for a busy machine. */
 const ROUND_TRIPS_MS = 1_000;
 
-export function judge(evidence: Evidence): Expectation[] {
+/** Whether workers that were killed, told to end and frozen were replaced as they should be. */
+export function judgeWorkers(evidence: Evidence): Expectation[] {
   return [
     oneLeaderEach(evidence),
     termsRise(evidence),
@@ -57,7 +58,7 @@ function oneLeaderEach({ events }: Evidence): Expectation {
   };
 }
 
-function termsRise({ events }: Evidence): Expectation {
+export function termsRise({ events }: Evidence): Expectation {
   const terms = all(events, "started-leading").map(({ term }) => term ?? 0);
   return {
     expected: "the term rises with every leader",
@@ -66,7 +67,7 @@ function termsRise({ events }: Evidence): Expectation {
   };
 }
 
-function noOverlap({ events }: Evidence): Expectation {
+export function noOverlap({ events }: Evidence): Expectation {
   const reigns = reignsOf(events);
   const overlap = overlapMs(reigns);
   return {
@@ -151,7 +152,7 @@ function sealedFirst({ events }: Evidence): Expectation {
   };
 }
 
-function ledgerWhole({ events, ledger }: Evidence): Expectation {
+export function ledgerWhole({ events, ledger }: Evidence): Expectation {
   const acknowledged = all(events, "wrote").map(({ entry, term, candidate }) => ({
     entry,
     term: term ?? 0,
@@ -165,11 +166,11 @@ function ledgerWhole({ events, ledger }: Evidence): Expectation {
   };
 }
 
-function all<Name extends EventName>(events: readonly DemoEvent[], name: Name): EventNamed<Name>[] {
+export function all<Name extends EventName>(events: readonly DemoEvent[], name: Name): EventNamed<Name>[] {
   return inOrder(events).filter((event): event is EventNamed<Name> => isEvent(event, name));
 }
 
-function count(events: readonly DemoEvent[], name: EventName): number {
+export function count(events: readonly DemoEvent[], name: EventName): number {
   return all(events, name).length;
 }
 

@@ -1,20 +1,22 @@
-/** `npm run demo`: see `command-line.ts` for what it takes, and `scenario.ts` for what it does. */
+/** `npm run demo`: see `command-line.ts` for what it takes, and the stories for what it does. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { timing } from "@leasehold/core";
 import { Interrupted, onInterruption } from "@leasehold/test-kit/processes/interruption";
 import { testStore } from "@leasehold/test-kit/stores/stores";
-import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+import type { StoreService } from "@leasehold/test-kit/stores/test-store";
 import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { EventLog } from "./event-log.ts";
 import type { Evidence } from "./expectations.ts";
 import { JsonLines } from "./json-lines.ts";
 import { LedgerWatch } from "./ledger-watch.ts";
-import { play } from "./scenario.ts";
+import { memberStory } from "./member-story.ts";
+import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
 import { takeoversOf } from "./takeover.ts";
 import { TerminalView } from "./terminal.ts";
+import { workerStory } from "./worker-story.ts";
 import { Workers } from "./workers.ts";
 
 const ELECTION = "ledger-keeper";
@@ -73,11 +75,20 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   using view = json ? new JsonLines() : new TerminalView(log);
   log.listen((event) => view.show(event));
   const { retryPeriodMs } = lease;
-  log.note("demo", null, { leaseDurationMs, retryPeriodMs, store: title, place: service.place });
+  const { place, members = [] } = service;
+  const story = members.length > 0 ? memberStory : workerStory;
+  log.note("demo", null, {
+    leaseDurationMs,
+    retryPeriodMs,
+    store: title,
+    place,
+    cast: story.cast,
+    members: members.map(({ name: member }) => member),
+  });
   await using ledger = new LedgerWatch(document(LEDGER));
   let failure: Error | undefined;
   try {
-    await perform(log, service.settings, pace, stop);
+    await perform(story, { log, service, pace, stop });
   } catch (error) {
     if (stop.signal.reason instanceof Interrupted) throw error;
     const { message, cause } = error as Error;
@@ -90,28 +101,37 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
   const { fence } = store.capabilities;
   const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease, ledger: ledger.versions };
-  const picture = await writePicture(out, evidence, endsAt).catch((error: unknown) => {
+  const picture = await writePicture(out, story, evidence, endsAt).catch((error: unknown) => {
     failure ??= new Error(`The picture could not be written. ${String(error)}`);
     return null;
   });
-  const summary = summarize(evidence, picture, failure);
+  const summary = summarize(story, evidence, picture, failure);
   log.note("summary", null, summary);
   return summary.ok;
 }
 
-async function perform(log: EventLog, store: StoreSettings, pace: Pace, stop: AbortController): Promise<void> {
+interface Performance {
+  readonly log: EventLog;
+  readonly service: StoreService;
+  readonly pace: Pace;
+  readonly stop: AbortController;
+}
+
+async function perform(story: Story, { log, service, pace, stop }: Performance): Promise<void> {
+  const { settings: store, members = [] } = service;
   await using workers = new Workers({
     log,
     settings: { store, election: ELECTION, ledgerName: LEDGER, ...pace },
     onCrash: (error) => stop.abort(error),
   });
-  await play({ log, workers, unitOfWorkMs: pace.unitOfWorkMs, signal: stop.signal });
+  const { leaseDurationMs, unitOfWorkMs } = pace;
+  await story.play({ log, workers, election: ELECTION, leaseDurationMs, unitOfWorkMs, members, signal: stop.signal });
 }
 
-async function writePicture(out: string, evidence: Evidence, endsAt: number): Promise<string> {
+async function writePicture(out: string, story: Story, evidence: Evidence, endsAt: number): Promise<string> {
   // Loaded now: it takes a while, and nothing before needs it.
   const { pictureOf } = await import("./picture.ts");
   await mkdir(dirname(resolve(out)), { recursive: true });
-  await writeFile(out, await pictureOf(evidence, endsAt));
+  await writeFile(out, await pictureOf(story, evidence, endsAt));
   return out;
 }

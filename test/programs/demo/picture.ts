@@ -1,8 +1,9 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
-import { isEvent, type DemoEvent } from "./demo-event.ts";
-import { formatMs, type Evidence } from "./expectations.ts";
-import type { Takeover } from "./takeover.ts";
+import { isEvent } from "./demo-event.ts";
+import type { Evidence } from "./expectations.ts";
+import { memberStretchesOf } from "./member-timeline.ts";
+import type { Story } from "./story.ts";
 import { inOrder, stretchesOf } from "./timeline.ts";
 
 const WIDTH = 1_000;
@@ -18,6 +19,8 @@ const FAINT = "#57606a";
 const ALARM = "#c92a2a";
 const STANDBY_COLOUR = "#d8e0e8";
 const FROZEN_COLOUR = "#a3adb8";
+const STORE_COLOUR = "#b2d8c0";
+const EMPTY_COLOUR = "#ffe3b3";
 /** The terms take turns. */
 const TERM_COLOURS = ["#1971c2", "#e8590c", "#862e9c", "#2b8a3e"];
 /** Words are drawn twice: first a halo, which keeps them legible where a line runs through them. */
@@ -28,28 +31,40 @@ const MARKS = {
   terminated: { text: "SIGTERM", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
   paused: { text: "SIGSTOP", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
   resumed: { text: "SIGCONT", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
+  "member-killed": { text: "SIGKILL", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
+  "member-started": { text: "back, with its data", align: "left", y: MARK, shape: "triangle-up", colour: INK },
+  "member-healed": { text: "written anew", align: "left", y: SECOND_MARK, shape: "diamond", colour: INK },
   "fenced-write-refused": { text: "late write refused", align: "right", y: SECOND_MARK, shape: "diamond", colour: INK },
 } as const;
+const EMPTIED = { ...MARKS["member-started"], text: "back, empty", colour: ALARM } as const;
 
-/** Draws the timeline as an SVG: a lane for each worker, with a bar for what it did and a mark for what befell it. */
-export async function pictureOf({ events, takeovers, timing, store }: Evidence, endsAt: number): Promise<string> {
-  const { spec } = compile(specOf(inOrder(events), takeovers, { store, leaseDurationMs: timing.leaseDurationMs, endsAt }));
+/** Draws the timeline as an SVG: a lane for each worker and each store of several, with a bar for what it did and a mark for what befell it. */
+export async function pictureOf(story: Story, evidence: Evidence, endsAt: number): Promise<string> {
+  const { spec } = compile(specOf(story, { ...evidence, events: inOrder(evidence.events) }, endsAt));
   return await new View(parse(spec), { renderer: "none" }).toSVG();
 }
 
-function specOf(
-  events: readonly DemoEvent[],
-  takeovers: readonly Takeover[],
-  { store, leaseDurationMs, endsAt }: { readonly store: string; readonly leaseDurationMs: number; readonly endsAt: number },
-): TopLevelSpec {
+function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec {
+  const { events, takeovers, timing, store } = evidence;
   const stretches = stretchesOf(events, endsAt);
   const workers = [...new Set(events.filter((event) => isEvent(event, "spawned")).map(({ candidate }) => candidate ?? ""))];
+  const stores = events.flatMap((event) => (isEvent(event, "demo") ? event.members : []));
+  const lanes = [...workers, ...stores];
   const terms = [...new Set(stretches.flatMap(({ term }) => (term === null ? [] : [term])))];
-  const lane = (candidate: string | null): number => workers.indexOf(candidate ?? "");
+  const lane = (candidate: string | null): number => lanes.indexOf(candidate ?? "");
   const x = (at: number): number => at / 1_000;
   const span = Math.max(x(endsAt), 1);
 
-  const bars = stretches.map(({ candidate, state, term, from, to }) => ({
+  const memberStretches = memberStretchesOf(events, endsAt);
+  const storeBars = memberStretches.map(({ member, state, from, to }) => ({
+    what: `store ${state}`,
+    label: state === "empty" ? "empty" : "",
+    ink: INK,
+    from: x(from),
+    to: x(to),
+    y: lane(member),
+  }));
+  const workerBars = stretches.map(({ candidate, state, term, from, to }) => ({
     what: state === "leading" ? `leading, term ${term}` : state === "frozen" ? "frozen" : "standing by",
     label: state === "leading" ? `term ${term}` : state === "frozen" ? "frozen" : "",
     ink: state === "leading" ? "white" : INK,
@@ -57,26 +72,43 @@ function specOf(
     to: x(to),
     y: lane(candidate),
   }));
+  const bars = [...workerBars, ...storeBars];
   const renewals = events
     .filter((event) => isEvent(event, "renewed"))
     .map(({ at, candidate }) => ({ x: x(at), y: lane(candidate) }));
-  const measures = takeovers.map(({ from, at, ms, leases, since }) => ({
-    from: x(at - ms),
-    to: x(at),
-    middle: x(at - ms / 2),
-    y: lane(from) + MEASURE,
-    text: `${formatMs(ms)} = ${leases.toFixed(2)} leases after the ${since === "renewal" ? "last renewal" : "release"}`,
+  const measures = story.measures(evidence).map(({ lane: candidate, from, to, text }) => ({
+    from: x(from),
+    to: x(to),
+    middle: x((from + to) / 2),
+    y: lane(candidate) + MEASURE,
+    text,
   }));
   const handovers = takeovers.map(({ from, to, at }) => ({ x: x(at), from: lane(from) + MEASURE, to: lane(to) }));
-  const marks = events
+  const workerMarks = events
     .filter((event) => isEvent(event, "killed", "terminated", "paused", "resumed", "fenced-write-refused"))
     .map(({ event, at, candidate }) => {
       const { text, y, shape, colour, align } = MARKS[event];
       return { text, x: x(at), y: lane(candidate) + y, shape, colour, align };
     });
 
-  const whats = ["standing by", "frozen", ...terms.map((term) => `leading, term ${term}`)];
-  const colours = [STANDBY_COLOUR, FROZEN_COLOUR, ...terms.map((_, index) => TERM_COLOURS[index % TERM_COLOURS.length] ?? INK)];
+  const storeMarks = events
+    .filter((event) => isEvent(event, "member-killed", "member-started", "member-healed"))
+    .map((event) => {
+      const { text, align, ...mark } = isEvent(event, "member-started") && event.empty ? EMPTIED : MARKS[event.event];
+      return { ...mark, text, align, x: x(event.at), y: lane(event.member) + mark.y };
+    });
+  const marks = [...workerMarks, ...storeMarks];
+
+  const kinds: Array<readonly [what: string, colour: string]> = [
+    ["standing by", STANDBY_COLOUR],
+    ["frozen", FROZEN_COLOUR],
+    ...terms.map((term, index) => [`leading, term ${term}`, TERM_COLOURS[index % TERM_COLOURS.length] ?? INK] as const),
+    ["store up", STORE_COLOUR],
+    ["store empty", EMPTY_COLOUR],
+  ];
+  const shown = kinds.filter(([what]) => bars.some((bar) => bar.what === what));
+  const whats = shown.map(([what]) => what);
+  const colours = shown.map(([, colour]) => colour);
   const xOf = (field: string): object => ({ field, type: "quantitative" });
   const yOf = (field: string): object => ({ field, type: "quantitative" });
   return {
@@ -84,12 +116,12 @@ function specOf(
     title: {
       text: "One election, one leader at a time",
       subtitle: [
-        `Three worker processes at a time, a lease of ${leaseDurationMs / 1_000} s on ${store}. White lines are renewals.`,
-        "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
+        `${capitalized(story.cast)}, a lease of ${timing.leaseDurationMs / 1_000} s on ${store}. White lines are renewals.`,
+        story.measured,
       ],
     },
     width: WIDTH,
-    height: Math.max(workers.length, 1) * LANE_HEIGHT,
+    height: Math.max(lanes.length, 1) * LANE_HEIGHT,
     padding: 20,
     background: "white",
     encoding: {
@@ -100,11 +132,11 @@ function specOf(
       },
       y: {
         type: "quantitative",
-        scale: { domain: [-0.6, workers.length - 0.4], reverse: true, nice: false, zero: false },
+        scale: { domain: [-0.6, lanes.length - 0.4], reverse: true, nice: false, zero: false },
         axis: {
           title: null,
-          values: workers.map((_, index) => index),
-          labelExpr: `${JSON.stringify(workers)}[datum.value]`,
+          values: lanes.map((_, index) => index),
+          labelExpr: `${JSON.stringify(lanes)}[datum.value]`,
           grid: false,
         },
       },
@@ -211,4 +243,8 @@ function specOf(
       title: { anchor: "start", fontSize: 17, color: INK, subtitleColor: FAINT, subtitleFontSize: 12, offset: 14 },
     },
   };
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -10,9 +10,9 @@ export function summaryText(summary: Summary, paint: Paint): string {
   const failed = expectations.filter(({ held }) => !held).length;
   return [
     "",
-    paint("bold", "Takeovers"),
-    ...takeovers.map((takeover) => `  ${takeoverText(takeover, paint)}`),
-    "",
+    ...(takeovers.length === 0
+      ? []
+      : [paint("bold", "Takeovers"), ...takeovers.map((takeover) => `  ${takeoverText(takeover, paint)}`), ""]),
     `${paint("bold", "Overlap of leaders:")} ${paint(summary.overlapMs === 0 ? "green" : "red", formatMs(summary.overlapMs))}`,
     paint("dim", "  by their own logs of isValid(), where the dead and the frozen count for as long as it could be true"),
     "",

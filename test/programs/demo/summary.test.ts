@@ -5,6 +5,7 @@ import type { Entry } from "./ledger.ts";
 import { eventAt, goodLedger, goodStory } from "./good-story.ts";
 import { summaryText } from "./summary-text.ts";
 import { summarize, type Summary } from "./summary.ts";
+import { workerStory } from "./worker-story.ts";
 import { takeoversOf } from "./takeover.ts";
 
 const lease = timing({ leaseDurationMs: 15_000 });
@@ -12,7 +13,7 @@ const lease = timing({ leaseDurationMs: 15_000 });
 function summaryOf(events: readonly DemoEvent[], ledger: readonly (readonly Entry[])[], failure?: Error): Summary {
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
   const store = { store: "Azure Blob Storage", fence: "after-seal" } as const;
-  return summarize({ ...store, events, takeovers, timing: lease, ledger }, "picture.svg", failure);
+  return summarize(workerStory, { ...store, events, takeovers, timing: lease, ledger }, "picture.svg", failure);
 }
 
 /** What failed, of the good story with some change. */

@@ -1,4 +1,5 @@
-import { judge, type Evidence, type Expectation } from "./expectations.ts";
+import type { Evidence, Expectation } from "./expectations.ts";
+import type { Story } from "./story.ts";
 import type { Takeover } from "./takeover.ts";
 import { overlapMs, reignsOf, type Reign } from "./timeline.ts";
 
@@ -14,9 +15,9 @@ export interface Summary {
   readonly picture: string | null;
 }
 
-/** @param failure why the demo did not come to its end, if it did not. */
-export function summarize(evidence: Evidence, picture: string | null, failure?: Error): Summary {
-  const expectations = judge(evidence);
+/** @param story tells what had to be so. @param failure why the demo did not come to its end, if it did not. */
+export function summarize(story: Story, evidence: Evidence, picture: string | null, failure?: Error): Summary {
+  const expectations = story.judge(evidence);
   if (failure) expectations.unshift({ expected: "the demo comes to its end", held: false, found: failure.message });
   const reigns = reignsOf(evidence.events);
   return {

@@ -1,6 +1,7 @@
 import { createLogUpdate } from "log-update";
 import { isEvent, type DemoEvent } from "./demo-event.ts";
 import type { EventLog } from "./event-log.ts";
+import { memberStretchesOf } from "./member-timeline.ts";
 import { Narrator, seconds, type Line } from "./narration.ts";
 import { paint, termStyle, type Style } from "./paint.ts";
 import { summaryText } from "./summary-text.ts";
@@ -50,7 +51,7 @@ export class TerminalView implements View {
   #textOf(event: DemoEvent): string | undefined {
     const line = this.#narrator.tell(event);
     if (isEvent(event, "demo")) {
-      const title = paint("bold", "Leasehold demo: three worker processes, one election, at most one leader.");
+      const title = paint("bold", `Leasehold demo: ${event.cast}, one election, at most one leader.`);
       return `${title}\nA lease of ${event.leaseDurationMs / 1_000} s on ${event.store} (${event.place}).`;
     }
     if (isEvent(event, "phase")) {
@@ -63,7 +64,7 @@ export class TerminalView implements View {
       return summaryText(event, paint);
     }
     if (!line) return undefined;
-    const who = paint("bold", (event.candidate ?? "").padEnd(9));
+    const who = paint("bold", (event.candidate ?? memberOf(event)).padEnd(9));
     const quote = line.quote === undefined ? "" : `\n${" ".repeat(21)}${paint("dim", line.quote)}`;
     return `${paint("dim", seconds(event.at).padStart(7))}  ${who} ${painted(line, event.term)}${quote}`;
   }
@@ -74,7 +75,20 @@ export class TerminalView implements View {
     const lanes = present.toSorted((a, b) => a.candidate.localeCompare(b.candidate)).map((stretch) => this.#lane(stretch, now));
     const { waitingFor } = this.#log;
     const waiting = waitingFor ? `waiting for ${waitingFor.what}, ${seconds(now - waitingFor.since)}` : "";
-    this.#live?.(["", ...lanes, paint("dim", `  ${waiting}`)].join("\n"));
+    this.#live?.(["", ...lanes, ...this.#stores(now), paint("dim", `  ${waiting}`)].join("\n"));
+  }
+
+  /** A line of the stores that keep the lease together, if it is not one. */
+  #stores(now: number): readonly string[] {
+    const [demo] = this.#log.events;
+    if (!demo || !isEvent(demo, "demo") || demo.members.length === 0) return [];
+    const present = memberStretchesOf(this.#log.events, now).filter(({ to }) => to === now);
+    const states = demo.members.map((name) => {
+      const state = present.find(({ member }) => member === name)?.state;
+      if (state === "up") return paint("green", `${name} up`);
+      return state === "empty" ? paint("yellow", `${name} empty`) : paint("red", `${name} DEAD`);
+    });
+    return [`  ${paint("bold", "stores".padEnd(9))} ${states.join("   ")}`];
   }
 
   #lane({ candidate, state, term }: Stretch, now: number): string {
@@ -88,6 +102,11 @@ export class TerminalView implements View {
       return `  ${who} ${paint("dim", `frozen         ${bar} would count itself out in ${seconds(leftMs)}`)}`;
     return `  ${who} ${paint(termStyle(term ?? 1), `leads, term ${term}  ${bar}`)} valid for another ${seconds(leftMs)}`;
   }
+}
+
+/** The store that the event is about, if it is of several. */
+function memberOf(event: DemoEvent): string {
+  return isEvent(event, "member-killed", "member-started", "member-healed") ? event.member : "";
 }
 
 /** There is a terminal, and room on it for the lanes. One without a size, of some CI, has none. */

@@ -1,25 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventLog } from "./event-log.ts";
-import type { Workers } from "./workers.ts";
-
-export interface Stage {
-  readonly log: EventLog;
-  readonly workers: Workers;
-  readonly unitOfWorkMs: number;
-  /** Ends the play at once, with its reason. */
-  readonly signal: AbortSignal;
-}
+import { formatMs, judgeWorkers, type Evidence } from "./expectations.ts";
+import type { Measure, Stage, Story } from "./story.ts";
 
 /** How many entries a leader adds after a renewal: the next one is then still to come. */
 const ENTRIES = 3;
 /** How many the last leader may still add, so that the picture ends with it. */
 const LAST_ENTRIES = 1.5;
 
-/**
- * The world's acts upon the workers, one after another. It only waits for what should happen: whether it
- * happened in time, and nothing else did, is judged afterwards.
- */
-export async function play(stage: Stage): Promise<void> {
+/** Workers are killed, told to end, and frozen. */
+export const workerStory: Story = {
+  cast: "three worker processes",
+  measured: "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
+  play,
+  judge: judgeWorkers,
+  measures,
+};
+
+async function play(stage: Stage): Promise<void> {
   const first = await election(stage);
   const second = await crash(stage, first);
   const third = await handover(stage, second);
@@ -111,4 +109,13 @@ async function reinforce({ log, workers }: Pick<Stage, "log" | "workers">): Prom
   const from = log.length;
   const fresh = workers.start();
   await log.next({ what: "a fresh worker to stand by", event: "standby", of: fresh, from });
+}
+
+function measures({ takeovers }: Evidence): Measure[] {
+  return takeovers.map(({ from, at, ms, leases, since }) => ({
+    lane: from,
+    from: at - ms,
+    to: at,
+    text: `${formatMs(ms)} = ${leases.toFixed(2)} leases after the ${since === "renewal" ? "last renewal" : "release"}`,
+  }));
 }

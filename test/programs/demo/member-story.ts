@@ -1,0 +1,105 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { MemberService } from "@leasehold/test-kit/stores/test-store";
+import type { EventLog } from "./event-log.ts";
+import { judgeMembers, momentsOf } from "./member-expectations.ts";
+import { formatMs, type Evidence } from "./expectations.ts";
+import type { Measure, Stage, Story } from "./story.ts";
+
+/** More than a lease of them. */
+export const RENEWALS = 4;
+/** How often an emptied store is asked whether it has a record again. */
+const LOOK_MS = 50;
+/** How long nobody leads, so that the picture shows it, in leases. */
+const NOBODY = 0.4;
+
+/** Stores that keep a lease together die and come back, one of them empty. */
+export const memberStory: Story = {
+  cast: "two worker processes, three stores",
+  measured: "The measures are the leader's way down after its last renewal, and the next one's start after a store's return.",
+  play,
+  judge: judgeMembers,
+  measures,
+};
+
+async function play(stage: Stage): Promise<void> {
+  const { log, leaseDurationMs, signal } = stage;
+  // By the first, which keeps its data on a disk, and the second, which has them in memory alone.
+  const [onDisk, inMemory] = ["dynamodb", "firestore"].map((name) => stage.members.find((member) => member.name === name)!) as [
+    MemberService,
+    MemberService,
+  ];
+  const leader = await election(stage);
+  await renewals(log, leader);
+  act(log, "One store dies", "SIGKILL to DynamoDB while the leader leads: two stores of three are left, and nothing happens.");
+  await kill(log, onDisk);
+  await renewals(log, leader);
+
+  act(
+    log,
+    "A second store dies",
+    "SIGKILL to Firestore: the only store that is left is no majority. The leader steps down in time.",
+  );
+  const down = log.length;
+  await kill(log, inMemory);
+  await log.next({ what: "the leader to step down", event: "stopped-leading", of: leader, from: down });
+  await delay(NOBODY * leaseDurationMs, undefined, { signal });
+
+  act(log, "One is back", "DynamoDB is started again, with what it had on its disk: with SQLite it is a majority.");
+  const back = log.length;
+  await start(log, onDisk, false);
+  const { candidate } = await log.next({ what: "a leader", event: "started-leading", from: back });
+  const next = candidate ?? "";
+  await log.next({ what: "the new leader's first entry", event: "wrote", of: next, from: back });
+
+  act(
+    log,
+    "The other is back, and has lost everything",
+    "Firestore is started again, empty. It does not count before the others have written it anew.",
+  );
+  await start(log, inMemory, true);
+  while (!(await inMemory.keeps(stage.election))) await delay(LOOK_MS, undefined, { signal });
+  log.note("member-healed", null, { member: inMemory.name });
+  await renewals(log, next, 1);
+
+  act(log, "It carries again", "SIGKILL to DynamoDB: now the store that had lost everything makes the majority, with SQLite.");
+  await kill(log, onDisk);
+  await renewals(log, next);
+}
+
+async function election({ log, workers }: Stage): Promise<string> {
+  act(log, "Election", "Two workers compete for one lease, which three stores keep together. One gets it; the other stands by.");
+  workers.start();
+  workers.start();
+  const { candidate } = await log.next({ what: "a first leader", event: "started-leading", from: 0 });
+  await log.next({ what: "the other to stand by", event: "standby", notOf: candidate ?? "", from: 0 });
+  return candidate ?? "";
+}
+
+async function renewals(log: EventLog, leader: string, count: number = RENEWALS): Promise<void> {
+  for (let times = 0; times < count; times += 1) await log.next({ what: `${leader} to renew`, event: "renewed", of: leader });
+}
+
+function act(log: EventLog, title: string, explanation: string): void {
+  log.note("phase", null, { title, explanation });
+}
+
+async function kill(log: EventLog, member: MemberService): Promise<void> {
+  log.note("member-killed", null, { member: member.name });
+  await member.kill();
+}
+
+async function start(log: EventLog, member: MemberService, empty: boolean): Promise<void> {
+  await member.start();
+  log.note("member-started", null, { member: member.name, empty });
+}
+
+function measures(evidence: Evidence): Measure[] {
+  const { leaderDown, leaderBack } = momentsOf(evidence);
+  const { leaseDurationMs } = evidence.timing;
+  const text = ({ from, to }: { readonly from: number; readonly to: number }): string =>
+    `${formatMs(to - from)} = ${((to - from) / leaseDurationMs).toFixed(2)} leases`;
+  return [
+    ...(leaderDown ? [{ ...leaderDown, text: `${text(leaderDown)} after the last renewal` }] : []),
+    ...(leaderBack ? [{ ...leaderBack, text: `${text(leaderBack)} after the return` }] : []),
+  ];
+}
