@@ -47,10 +47,11 @@ export function oncePerTick<Store extends LeaseStore = LeaseStore, Context = und
 }
 
 function checkInterval<Context>(name: string, { options }: Cron<Context>): void {
-  if ((options.interval ?? 0) <= 1) return;
-  throw new ConfigurationError(
-    `The interval of '${name}' counts from each host's own last run, so that hosts do not agree when a tick was due. Write it into the pattern.`,
-  );
+  if (Number(options.interval) > 1) {
+    throw new ConfigurationError(
+      `The interval of '${name}' counts from each host's own last run, so that hosts do not agree when a tick was due. Write it into the pattern.`,
+    );
+  }
 }
 
 function dueOf<Context>(cron: Cron<Context>): Date {

@@ -125,6 +125,21 @@ describe("with the system's time,", () => {
     expect(String(errors[0])).toMatch(/Leave its option 'context' out/);
   });
 
+  test("cron's errorHandler hears what a job throws", async () => {
+    const errors: unknown[] = [];
+    const job = CronJob.from({
+      cronTime: "0 3 * * *",
+      timeZone: "Etc/UTC",
+      onTick: viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () => Promise.reject(new Error("disk full"))),
+      errorHandler: (error) => void errors.push(error),
+      start: true,
+    });
+    await vi.advanceTimersByTimeAsync(11_000);
+    await job.stop();
+
+    expect(errors).toEqual([new Error("disk full")]);
+  });
+
   test("cron's runOnInit does the tick before the start, unless it is done; fireOnTick by hand does the last one", async () => {
     const seen: string[] = [];
     const onTick = viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership) =>
@@ -170,18 +185,38 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE, "once"]);
   });
 
-  test("a tick by hand before the first one is none", async () => {
+  test.each([
+    ["2027-01-01T00:00:00Z", ""],
+    ["0 0 31 2 *", "0 0 31 2 *"],
+  ])("a tick by hand of what was never due, %s, is none", async (pattern, named) => {
     const options = { catch: (error: unknown) => void errors.push(error) };
     const errors: unknown[] = [];
     const job = new Cron(
-      "2027-01-01T00:00:00Z",
+      pattern,
       options,
       viaCroner.oncePerTick({ store, name: NAME }, () => 0),
     );
     await job.trigger();
     job.stop();
 
-    expect(String(errors[0])).toMatch(/The schedule '' was never due/);
+    expect(String(errors[0])).toContain(`The schedule '${named}' was never due`);
+  });
+
+  test.each([
+    [-1, "2026-11-21T03:00:00.000Z"],
+    [0, DUE],
+    [1, DUE],
+  ])("croner's tick that fires %i ms after one was due is the last that was due by then", async (afterMs, due) => {
+    const seen: string[] = [];
+    const wrapped = viaCroner.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership) =>
+      seen.push(scheduled(leadership)),
+    );
+    vi.setSystemTime(Date.parse(DUE) + afterMs);
+    const tick = wrapped(new Cron("0 3 * * *", { timezone: "Etc/UTC", paused: true }) as never);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await tick;
+
+    expect(seen).toEqual([due]);
   });
 
   test.each([1, 2, 10])(

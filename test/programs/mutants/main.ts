@@ -6,7 +6,7 @@ import type { Mutant } from "./mutate.ts";
 import { runPackage, type Progress } from "./package-run.ts";
 
 /** So many mutants from one sign of life to the next. */
-const PROGRESS_EVERY = 50;
+const PROGRESS_EVERY = 10;
 
 const told = commandLine(readCommandLine, USAGE);
 if (told) await judge(told);

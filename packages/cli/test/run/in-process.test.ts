@@ -1,0 +1,269 @@
+/** What `leasehold run` does for its command, in the process of the test. */
+import { chmodSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Elector, type HeldLeadership } from "@leasehold/core";
+import { processState } from "@leasehold/test-kit/processes/process-state";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { serveElector } from "../../src/run/run-http.ts";
+import { RunHere } from "./run-here.ts";
+
+/** Says that it is up, and waits until it is signalled. */
+const WAITING = "echo up > $0/up; while :; do sleep 0.05; done";
+
+let here: RunHere;
+beforeEach(() => {
+  here = new RunHere();
+});
+afterEach(() => here[Symbol.dispose]());
+
+/** Another candidate, which leads until it is disposed of. */
+async function another(election = "e"): Promise<HeldLeadership> {
+  return await new Elector({ store: here.store, election, candidateId: "another", logger: false }).campaign();
+}
+
+describe("the exit code", () => {
+  test("is the command's own, or 128 and the signal that ended it", async () => {
+    expect(await here.run("exit 42")).toBe(42);
+    expect(await here.run("kill -KILL $$")).toBe(128 + constants.signals.SIGKILL);
+  });
+
+  test("is 127 for a command that is not there, or whose interpreter is not, and no other is tried", async () => {
+    const path = join(here.folder, "uninterpreted");
+    writeFileSync(path, "#!/no/such/interpreter\n");
+    chmodSync(path, 0o755);
+    await expect(here.run("", { command: ["no-such-command"] })).rejects.toMatchObject({ exitCode: 127 });
+    expect(await here.run("", { command: [path], restart: "always" })).toBe(127);
+    expect(here.said.at(-1)).toBe("it cannot be started (ENOENT).");
+  });
+
+  test.each([
+    ["SIGTERM", 7],
+    ["SIGINT", 8],
+    ["SIGQUIT", 9],
+  ] as const)("is the command's after %s, which it hears, even if it is stopped", async (signal, code) => {
+    const traps = 'trap "exit 7" TERM; trap "exit 8" INT; trap "exit 9" QUIT';
+    const ended = here.run(`${traps}; echo up > $0/up; kill -STOP $$; ${WAITING}`);
+    await here.wrote("up");
+    here.signal(signal);
+    expect(await ended).toBe(code);
+  });
+
+  test.each(["SIGTERM", "SIGHUP"] as const)("is 128 and %s for who waits, and no command is started", async (signal) => {
+    await using _leader = await another();
+    const ended = here.run("echo started > $0/started");
+    await here.told(/^waiting to lead 'e'; 'another' leads it in term 1\.$/);
+    here.signal("SIGUSR1");
+    here.signal(signal);
+    expect(await ended).toBe(128 + constants.signals[signal]);
+    expect(here.read("started")).toBe("");
+  });
+
+  test("is that of a conflict for who is not elected at once, or in time", async () => {
+    await using _leader = await another();
+    expect(await here.run("exit 1", { waitMs: 0, conflictExitCode: 33 })).toBe(33);
+    expect(await here.run("exit 1", { waitMs: 300 })).toBe(75);
+    expect(here.said.at(-1)).toBe("not elected in 'e'; 'another' leads it in term 1.");
+  });
+
+  test("is that of a loss once an administrator has broken the term, whatever the command ends with", async () => {
+    const ended = here.run(`trap "exit 0" TERM; ${WAITING}`, { lostExitCode: 3, leaseDurationMs: 3_000 });
+    await here.wrote("up");
+    await here.store.break("e", { reason: "a test", ifTerm: 1 });
+    expect(await ended).toBe(3);
+  });
+
+  test("is 137 for a command that is deaf, once it has had its grace", async () => {
+    const ended = here.run(`trap "" TERM; ${WAITING}`, { graceMs: 300 });
+    await here.wrote("up");
+    here.signal("SIGTERM");
+    expect(await ended).toBe(137);
+  });
+
+  test("is that of a loss without a guard, which people are told", async () => {
+    const ended = here.run(WAITING);
+    await here.wrote("up");
+    await here.killGuard();
+    expect(await ended).toBe(70);
+    expect(here.said).toContain("the guard has ended (SIGKILL); without it nothing may run.");
+  });
+});
+
+describe("the command", () => {
+  test("hears what means nothing to the wrapper, and each signal after the first", async () => {
+    const ended = here.run(`trap "echo usr1 >> $0/heard" USR1; trap "echo hup >> $0/heard" HUP; trap "echo term >> $0/heard" TERM
+      trap "exit 5" INT; ${WAITING}`);
+    await here.wrote("up");
+    for (const [signal, heard] of [
+      ["SIGUSR1", "usr1\n"],
+      ["SIGHUP", "usr1\nhup\n"],
+      ["SIGTERM", "usr1\nhup\nterm\n"],
+    ] as const) {
+      here.signal(signal);
+      while (here.read("heard") !== heard) await delay(10);
+    }
+    here.signal("SIGINT");
+    expect(await ended).toBe(5);
+  });
+
+  test("what it leaves behind is ended before the lease is released", async () => {
+    expect(await here.run("sleep 1000 & echo $! > $0/left; exit 4")).toBe(4);
+    expect(await processState(Number(here.read("left")))).toBe("gone");
+    expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
+  });
+
+  test("is run again after a loss, and no more once it has ended by itself", async () => {
+    const resign = 'curl -sf -X POST -H "Authorization: Bearer $LEASEHOLD_TOKEN" $LEASEHOLD_URL/resign';
+    const script = `echo $LEASEHOLD_TERM >> $0/terms; [ $LEASEHOLD_TERM -gt 1 ] && exit 4; ${resign}; exec sleep 1000`;
+    expect(await here.run(script, { restart: "on-loss" })).toBe(4);
+    expect(here.read("terms")).toBe("1\n2\n");
+  });
+
+  test("is run again after its end, until somebody stops that", async () => {
+    const ended = here.run(`echo $LEASEHOLD_TERM >> $0/terms; [ $LEASEHOLD_TERM -lt 2 ] || { ${WAITING}; }`, {
+      restart: "always",
+    });
+    await here.wrote("up");
+    here.signal("SIGTERM");
+    expect(await ended).toBe(143);
+    expect(here.read("terms")).toBe("1\n2\n");
+  });
+});
+
+describe("the local API", () => {
+  let ended: Promise<number>;
+  let url: string;
+  let token: string;
+
+  beforeEach(async () => {
+    ended = here.run(`echo $LEASEHOLD_URL $LEASEHOLD_TOKEN > $0/api; ${WAITING}`, { candidateId: "me" });
+    await here.wrote("up");
+    [url, token] = here.read("api").trim().split(" ") as [string, string];
+  });
+  afterEach(async () => {
+    here.signal("SIGTERM");
+    await ended;
+  });
+
+  const asked = async (
+    method: string,
+    path: string,
+    { body, headers }: { readonly body?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<{ readonly status: number; readonly type: string | null; readonly body: unknown }> => {
+    const authorized = { authorization: `Bearer ${token}`, ...headers };
+    const response = await fetch(`${url}${path}`, { method, headers: authorized, ...(body === undefined ? {} : { body }) });
+    const text = await response.text();
+    return { status: response.status, type: response.headers.get("content-type"), body: text && (JSON.parse(text) as unknown) };
+  };
+
+  test("tells how long leadership lasts, to who has the token and is no web page", async () => {
+    const { status, type, body } = await asked("GET", "/leadership");
+    expect([status, type]).toEqual([200, "application/json"]);
+    expect(body).toEqual({
+      election: "e",
+      term: 1,
+      candidateId: "me",
+      valid: true,
+      ending: false,
+      remainingMs: expect.any(Number) as number,
+    });
+    expect(await asked("GET", "/leadership", { headers: { authorization: "Bearer other" } })).toMatchObject({
+      status: 401,
+      body: { error: expect.stringContaining("$LEASEHOLD_TOKEN") as string },
+    });
+    expect(await asked("GET", "/leadership", { headers: { origin: "http://localhost" } })).toMatchObject({
+      status: 403,
+      body: { error: "requests of web pages are refused" },
+    });
+    expect(await asked("GET", "/nothing")).toMatchObject({
+      status: 404,
+      body: { error: expect.stringContaining("PUT /value") as string },
+    });
+  });
+
+  test("publishes what fits, and says why the rest does not", async () => {
+    expect(await asked("PUT", "/value", { body: "v1" })).toMatchObject({ status: 204, body: "" });
+    expect(await here.store.read("e")).toMatchObject({ value: "v1" });
+    expect(await asked("PUT", "/value", { body: "x".repeat(65_537) })).toMatchObject({
+      status: 413,
+      body: { error: "the value is longer than 65536 bytes" },
+    });
+    const most = here.store.capabilities.maxValueBytes;
+    expect((await asked("PUT", "/value", { body: "x".repeat(Math.min(65_536, most)) })).status).toBe(204);
+    if (most < 65_536) expect((await asked("PUT", "/value", { body: "x".repeat(most + 1) })).status).toBe(400);
+  });
+
+  test("gives the leadership up", async () => {
+    expect((await asked("POST", "/resign")).status).toBe(202);
+    expect(await ended).toBe(70);
+  });
+
+  test("refuses a value once the term is broken", async () => {
+    expect((await asked("POST", "/checkpoint")).status).toBe(204);
+    await here.store.break("e", { reason: "a test", ifTerm: 1 });
+    expect((await asked("PUT", "/value", { body: "late" })).status).toBe(409);
+  });
+});
+
+test("a silent command gives its leadership up; one that says that it works keeps it", async () => {
+  const checkpoint = 'curl -sf -X POST -H "Authorization: Bearer $LEASEHOLD_TOKEN" $LEASEHOLD_URL/checkpoint';
+  const stallTimeoutMs = 4_000;
+  expect(await here.run(`for n in 1 2 3 4 5; do sleep 1; ${checkpoint} || exit 9; done; exit 4`, { stallTimeoutMs })).toBe(4);
+  expect(await here.run(WAITING, { stallTimeoutMs: 300 })).toBe(70);
+});
+
+test("--http answers who leads for as long as it runs, and no longer", async () => {
+  let url = "";
+  const ended = here.run(WAITING, {
+    async serve(elector, stopped) {
+      const address = `unix:${here.folder}/http.sock`;
+      url = `${here.folder}/http.sock`;
+      return await serveElector(elector, { address, hosts: [], stopped });
+    },
+  });
+  await here.wrote("up");
+  expect(await here.run(`curl -sf --unix-socket ${url} http://localhost/leader > $0/leader`, { election: "curl" })).toBe(0);
+  expect(JSON.parse(here.read("leader"))).toEqual({ leading: true });
+  here.signal("SIGTERM");
+  await ended;
+  expect(await here.run(`curl -sf --unix-socket ${url} http://localhost/leader`, { election: "curl" })).toBe(7);
+});
+
+describe("run --occurrence", () => {
+  test("is done once; who asks later finds it done", async () => {
+    expect(await here.runOnce("k", "echo $LEASEHOLD_ELECTION >> $0/ran")).toBe(0);
+    expect(await here.runOnce("k", "echo again >> $0/ran")).toBe(0);
+    expect(await here.runOnce("l", "echo $LEASEHOLD_ELECTION >> $0/ran")).toBe(0);
+    expect(here.read("ran")).toBe("e@k\ne@l\n");
+    expect(here.said).toContain("'k' of 'e' is done already.");
+  });
+
+  test("is open again after a command that failed, or was cut short, even if it says that it is done", async () => {
+    expect(await here.runOnce("k", "exit 3")).toBe(3);
+    const ended = here.runOnce("k", `trap "exit 0" TERM; ${WAITING}`);
+    await here.wrote("up");
+    here.signal("SIGTERM");
+    expect(await ended).toBe(143);
+    expect(await here.runOnce("k", "exit 0")).toBe(0);
+  });
+
+  test("in progress elsewhere is a conflict, or waited for", async () => {
+    const first = here.runOnce("k", "echo up > $0/up; while [ ! -e $0/go ]; do sleep 0.05; done");
+    await here.wrote("up");
+    expect(await here.runOnce("k", "exit 9", { leaseDurationMs: 4_000 })).toBe(75);
+    expect(here.said.at(-1)).toBe("'k' of 'e' is in progress elsewhere; it is open again 4 s after a crash.");
+    const waiting = here.runOnce("k", "exit 9", { waitMs: 100_000 });
+    await delay(600);
+    writeFileSync(join(here.folder, "go"), "");
+    expect([await first, await waiting]).toEqual([0, 0]);
+  });
+
+  test("is not waited for any more once somebody stops that", async () => {
+    const first = here.runOnce("k", `trap "exit 0" INT; ${WAITING}`);
+    await here.wrote("up");
+    const waiting = here.runOnce("k", "exit 9", { waitMs: 100_000 });
+    here.signal("SIGINT");
+    expect([await first, await waiting]).toEqual([130, 130]);
+  });
+});
