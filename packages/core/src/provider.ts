@@ -23,6 +23,7 @@ export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record
 export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export {
+  fenceOfRecord,
   IMPOSSIBLE_VERSION,
   isOpen,
   LEASE_RECORD_FIELDS,

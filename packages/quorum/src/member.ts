@@ -1,5 +1,12 @@
 import type { Clock } from "@leasehold/core";
-import { sendRequest, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
+import {
+  fenceOfRecord,
+  sendRequest,
+  type Fence,
+  type LeaseRecord,
+  type PutOptions,
+  type RecordStore,
+} from "@leasehold/core/provider";
 import { keptOf, recordOf, type Kept, type Place, type State } from "./kept.ts";
 import type { Roster } from "./roster.ts";
 
@@ -48,7 +55,8 @@ export class Member {
   ): Promise<Kept | undefined> {
     // By this member's own record: what others keep says nothing of the age here.
     const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;
-    const version = await this.#put(election, recordOf(state, roster), present.version, keepsNonce, limits);
+    const options = { ifVersion: present.version, keepsNonce, fence: fenceBetween(present, state) };
+    const version = await this.#put(election, recordOf(state, roster), options, limits);
     if (version === undefined) return undefined;
     return { ...state, version, roster: roster.number, incarnation: roster.incarnations[this.name] };
   }
@@ -56,21 +64,31 @@ export class Member {
   /** Sends a write whose condition must fail. Returns whether it did. */
   async refuses(election: string, ifVersion: string, roster: Roster, limits: MemberLimits): Promise<boolean> {
     const nothing = { promised: undefined, accepted: undefined, proposal: undefined, seen: {} };
-    return (await this.#put(election, recordOf(nothing, roster), ifVersion, false, limits)) === undefined;
+    return (await this.#put(election, recordOf(nothing, roster), { ifVersion, keepsNonce: false }, limits)) === undefined;
   }
 
   async #put(
     election: string,
     record: LeaseRecord,
-    ifVersion: string | undefined,
-    keepsNonce: boolean,
+    options: Pick<PutOptions, "ifVersion" | "keepsNonce" | "fence">,
     { timeoutMs, signal }: MemberLimits,
   ): Promise<string | undefined> {
     const store = this.#place.place;
     const outcome = await sendRequest(
       { clock: this.#clock, store, election, operation: "put", writes: true, timeoutMs, signal },
-      (abandoned) => this.records.put(election, record, { ifVersion, keepsNonce, signal: abandoned, timeoutMs }),
+      (abandoned) => this.records.put(election, record, { ...options, signal: abandoned, timeoutMs }),
     );
     return outcome.stored ? outcome.version : undefined;
   }
+}
+
+/**
+ * The fence that goes with a state, where it is another one than that of what this member keeps: so it follows the ballots, which
+ * say what is later. Terms do not: a proposal that lost may have had a later one.
+ */
+function fenceBetween(present: Kept, { proposal }: State): Fence | undefined {
+  if (!proposal) return undefined;
+  const fence = fenceOfRecord(proposal.record);
+  const before = present.proposal && fenceOfRecord(present.proposal.record);
+  return fence.term === before?.term && fence.termId === before.termId ? undefined : fence;
 }

@@ -1,8 +1,12 @@
-import { ConfigurationError, type Clock } from "@leasehold/core";
+import { ConfigurationError, FencedError, UnsupportedError, type Clock } from "@leasehold/core";
 import {
+  checkSignal,
   DEFAULT_REQUEST_TIMEOUT_MS,
+  duration,
+  fenceOfRecord,
   IMPOSSIBLE_VERSION,
   Recent,
+  type Fenced,
   type GetOptions,
   type LeaseRecord,
   type PutOptions,
@@ -18,6 +22,14 @@ import { Register } from "./register.ts";
 import { Membership } from "./membership.ts";
 import { MARKER, ROSTER } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
+
+/** Bounds of a seal. */
+export interface SealOptions {
+  /** Ends the wait for the members. Pass the leadership's own: there is no work to prepare once it ends. */
+  readonly signal?: AbortSignal | undefined;
+  /** @defaultValue 5_000 */
+  readonly timeoutMs?: number | undefined;
+}
 
 /** The bytes that a note of the quorum may take beside a value. */
 const NOTE_BYTES = 2_048;
@@ -46,8 +58,8 @@ export class QuorumRecordStore implements RecordStore {
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
-      // A member's own fence says nothing of a term that the others have chosen.
-      fence: "none",
+      // A member's own fence says nothing of a term that the others have chosen, until that is shown there.
+      fence: this.#members.some(isFenced) ? "after-seal" : "none",
       storeClock: undefined,
     };
   }
@@ -79,6 +91,27 @@ export class QuorumRecordStore implements RecordStore {
     return { stored: false, current: storedOf(outcome.current) };
   }
 
+  /** Has a member show this very leadership, and so its fence. See {@link QuorumLeaseStore.seal}. */
+  async seal({ election, term, termId }: Fenced, name: string, { signal, timeoutMs }: SealOptions = {}): Promise<void> {
+    const member = this.#members.find((one) => one.name === name);
+    if (!member) {
+      const names = this.#members.map((one) => one.name).join(", ");
+      throw new ConfigurationError(`'${name}' is no member of this quorum, which is of ${names}.`, { election });
+    }
+    if (!isFenced(member))
+      throw new UnsupportedError(`The member ${name} has no fence: a write there cannot be guarded.`, { election });
+    checkSignal("seal()", signal, election);
+    const limitMs = duration("timeoutMs", timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
+    const limits = callLimits(this.#clock, signal ?? new AbortController().signal, limitMs);
+    await this.#membership.load(limits);
+    const check = (chosen: Proposal | undefined): void => {
+      const fence = chosen && fenceOfRecord(chosen.record);
+      if (fence?.term === term && fence.termId === termId) return;
+      throw new FencedError(election, term, fence?.term, `the member ${name}`);
+    };
+    await this.#register(election).show(name, check, limits);
+  }
+
   #register(election: string): Register {
     const known = this.#registers.get(election);
     if (known) return known;
@@ -89,6 +122,10 @@ export class QuorumRecordStore implements RecordStore {
     this.#registers.set(election, register);
     return register;
   }
+}
+
+function isFenced({ records }: Member): boolean {
+  return records.capabilities.fence !== "none";
 }
 
 function storedOf(proposal: Proposal | undefined): StoredRecord | undefined {

@@ -5,7 +5,7 @@ import type { CallLimits } from "./call-limits.ts";
 import type { Proposal } from "./kept.ts";
 import type { Member } from "./member.ts";
 import type { Admission } from "./roster.ts";
-import { Rounds, topOf, type Proposer } from "./rounds.ts";
+import { Rounds, topOf, type Proposer, type Reading } from "./rounds.ts";
 
 /** The longest wait before a rival's promise is gone above, or a split is looked at again; the time drawn is random. */
 const LONGEST_PAUSE_MS = 100;
@@ -95,6 +95,28 @@ export class Register {
     });
   }
 
+  /**
+   * Has one member show what was chosen last, and by a majority with it.
+   * @param check throws where that is not what is to be shown.
+   */
+  async show(name: string, check: (chosen: Proposal | undefined) => void, limits: CallLimits): Promise<void> {
+    const rounds = this.#rounds;
+    await this.#inTurn(limits, async () => {
+      for (;;) {
+        const reading = await rounds.read(limits, true, () => false);
+        rounds.demandMajority(reading, false);
+        const top = topOf(reading.kept);
+        if (rounds.isChosen(reading.kept)) {
+          check(top?.proposal);
+          if (compareBallots(reading.kept.get(name)?.accepted, top?.accepted) === 0) return;
+        }
+        // While it is silent there is nothing to be repaired for it.
+        if (reading.answers.has(name)) await this.#repair(reading, limits);
+        await this.#pause(limits, false, 1, `${name} has not answered, or kept something else, for the whole time.`);
+      }
+    });
+  }
+
   /** Proves the right to write, by writes that must fail. @throws unless a majority has refused them. */
   async probe(ifVersion: string, limits: CallLimits): Promise<void> {
     const carriedOut = await this.#rounds.probe(ifVersion, limits);
@@ -108,6 +130,12 @@ export class Register {
     const reading = await rounds.read(limits, true, () => false);
     rounds.demandMajority(reading, false);
     if (rounds.isChosen(reading.kept)) return topOf(reading.kept)?.proposal;
+    return await this.#repair(reading, limits);
+  }
+
+  /** Writes the newest write again, under a ballot of its own. Returns it where a majority has it. */
+  async #repair(reading: Reading, limits: CallLimits): Promise<Proposal | undefined> {
+    const rounds = this.#rounds;
     const prepared = await rounds.prepare(reading, limits);
     const top = prepared && topOf(prepared.kept)?.proposal;
     if (!prepared || !top) return undefined;
@@ -139,14 +167,15 @@ export class Register {
     }
   }
 
-  async #pause({ signal, untilMs, memberMs }: CallLimits, mayHaveBeenApplied: boolean, times = 1): Promise<void> {
+  async #pause(
+    { signal, untilMs, memberMs }: CallLimits,
+    mayHaveBeenApplied: boolean,
+    times = 1,
+    why = "The members were found split, or written by others, for the whole time.",
+  ): Promise<void> {
     const pauseMs = (0.2 + 0.8 * this.#clock.random()) * Math.min(LONGEST_PAUSE_MS, memberMs / 2);
     await sleep(this.#clock, times * pauseMs, signal);
     if (this.#clock.monotonicMs() < untilMs) return;
-    throw this.#rounds.error(
-      "STORE_TIMEOUT",
-      "The members were found split, or written by others, for the whole time.",
-      mayHaveBeenApplied,
-    );
+    throw this.#rounds.error("STORE_TIMEOUT", why, mayHaveBeenApplied);
   }
 }

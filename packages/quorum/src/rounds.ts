@@ -18,6 +18,8 @@ export interface Proposer {
 export interface Reading {
   /** Of those that count. */
   readonly kept: ReadonlyMap<string, Kept>;
+  /** Of all, also of those that do not count. */
+  readonly answers: ReadonlyMap<string, Kept>;
   readonly failures: ReadonlyMap<string, unknown>;
 }
 
@@ -85,12 +87,13 @@ export class Rounds {
     await this.#admission.follow(this.#newestRoster(first.answers), { timeoutMs: limits.memberMs, signal: limits.signal });
     const kept = this.#counting(first.answers);
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
-    if (behind.length === 0 || isEnough(kept)) return { kept, failures: first.failures };
+    if (behind.length === 0 || isEnough(kept)) return { kept, ...first };
     // What was read before it was known that the member has promised more may have been written since: it is read again.
     // One that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
     return {
       kept: this.#counting(new Map([...kept, ...again.answers])),
+      answers: new Map([...first.answers, ...again.answers]),
       failures: new Map([...first.failures, ...again.failures]),
     };
   }

@@ -91,6 +91,8 @@ export class World {
 /** The record as one process reads and writes it, each call within a second. */
 export class Client {
   readonly store: QuorumRecordStore;
+  /** Of what it writes. */
+  term = 1;
   readonly #world: World;
 
   constructor(world: World, store: QuorumRecordStore) {
@@ -112,7 +114,7 @@ export class Client {
 
   startPut(nonce: string, ifVersion?: string, timeoutMs = 1_000, election: string = ELECTION): Promise<PutOutcome> {
     const signal = new AbortController().signal;
-    return this.store.put(election, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs });
+    return this.store.put(election, recordOf(nonce, this.term), { ifVersion, keepsNonce: false, signal, timeoutMs });
   }
 }
 

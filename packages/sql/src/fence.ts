@@ -1,5 +1,5 @@
 import { FencedError, TermRegressedError, UnsupportedError } from "@leasehold/core";
-import type { Fence, Fenced } from "@leasehold/core/provider";
+import type { Fence, Fenced, LeaseRecord } from "@leasehold/core/provider";
 import { numberOf, textOf, type Row } from "./schema.ts";
 
 /** @throws {FencedError} unless the fence that was found is this leadership's. */
@@ -10,18 +10,27 @@ export function checkFence({ election, term, termId }: Fenced, found: Row | unde
 }
 
 /**
+ * Returns the term below which a fence gives way to this one: its own. To a record of a quorum every fence gives way, since what
+ * the other members have chosen decides which is the later one: one of a later term may be a loser's.
+ */
+export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
+  return schema === 2 ? Number.MAX_SAFE_INTEGER : term;
+}
+
+/**
  * Finds out why a write of lease and fence changed nothing. Mostly somebody has written since. But the fence may be ahead,
  * since the leases were lost or restored, or are not those that it was made with: then nobody may lead.
  *
+ * @param below the term below which a fence gives way.
  * @param found the `version` of the lease row, and the `fence_term` beside it.
  * @returns true if the fence's row is missing, and has to be made again.
  * @throws {TermRegressedError} if the fence is of this term already, or of a later one.
  */
-export function fenceIsMissing(election: string, fence: Fence, ifVersion: string, found: Row | undefined): boolean {
+export function fenceIsMissing(election: string, below: number, ifVersion: string, found: Row | undefined): boolean {
   if (!found || textOf(found["version"]) !== ifVersion) return false;
   const fenceTerm = numberOf(found["fence_term"]);
   if (fenceTerm === null) return true;
-  if (fenceTerm >= fence.term) throw new TermRegressedError(election, fence.term, fenceTerm);
+  if (fenceTerm >= below) throw new TermRegressedError(election, below, fenceTerm);
   return false;
 }
 

@@ -1,4 +1,4 @@
-import { fenceOf, type LeaseRecord } from "../../core/src/records/record-store.ts";
+import { fenceOfRecord, type LeaseRecord } from "../../core/src/records/record-store.ts";
 import { Elector } from "@leasehold/core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool, type PoolOptions } from "mysql2/promise";
@@ -19,7 +19,7 @@ const RECORD: LeaseRecord = recordOf({
 async function roundTrip(world: SqlWorld, pool: unknown): Promise<void> {
   const rows = world.rows(pool);
   const election = `é👩‍🚀\\' ${world.election}`;
-  const fence = fenceOf(RECORD);
+  const fence = fenceOfRecord(RECORD);
   const first = await rows.put(election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence, signal });
   if (!first.stored) return expect.fail("It should have been stored.");
   const outcome = await rows.put(election, RECORD, { ifVersion: first.version, keepsNonce: false, fence, signal });

@@ -1,9 +1,12 @@
 import { rm, symlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import type { LeaseRecord } from "@leasehold/core/provider";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
-import { ALL, describeDatabases } from "./sql-world.ts";
+import { ALL, describeDatabases, recordOf } from "./sql-world.ts";
+
+const { signal } = new AbortController();
 
 await describeDatabases(ALL, (test) => {
   test("a fence whose row is gone is made again, and is the next leader's", async ({ world }) => {
@@ -39,6 +42,26 @@ await describeDatabases(ALL, (test) => {
       await expect(world.store().acquire(world.acquiring({ minTerm: 6 }))).resolves.toMatchObject({ lease: { term: 6 } });
       expect(await world.fenceRow()).toMatchObject({ term: 6 });
     });
+  });
+});
+
+await describeDatabases(ALL, (test) => {
+  test("beside a quorum's record any fence gives way, also one of a later term: it may have been a loser's", async ({
+    world,
+  }) => {
+    const { records } = world.store();
+    const of = (term: number): LeaseRecord => recordOf({ schema: 2, term, termId: `of ${term}`, quorum: "{}" });
+    let version: string | undefined;
+    for (const term of [1, 100, 2]) {
+      const fence = { term, termId: `of ${term}` };
+      const outcome = await records.put(world.election, of(term), { ifVersion: version, keepsNonce: false, fence, signal });
+      expect(outcome).toMatchObject({ stored: true });
+      if (outcome.stored) ({ version } = outcome);
+      expect(await world.fenceRow()).toMatchObject({ term, term_id: `of ${term}` });
+    }
+    const late = { ifVersion: "another", keepsNonce: false, fence: { term: 3, termId: "late" }, signal };
+    expect(await records.put(world.election, of(3), late)).toMatchObject({ stored: false });
+    expect(await world.fenceRow()).toMatchObject({ term: 2, term_id: "of 2" });
   });
 });
 

@@ -58,7 +58,8 @@ export interface PutOptions extends RecordRequestOptions {
   readonly keepsNonce: boolean;
   /**
    * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it
-   * together with the lease record, or neither.
+   * together with the lease record, or neither. Beside a record of a quorum (`schema` 2) it takes the place of whatever fence
+   * there is, also of a later term: there the record says which is the later one.
    */
   readonly fence?: Fence | undefined;
 }
@@ -181,7 +182,7 @@ export function isOpen({ term, termId, holdMs, transfer, reservation, done }: Le
 }
 
 /** The fence that belongs to a record: closed once the term is vacated or broken. */
-export function fenceOf({ term, termId, broken }: LeaseRecord): Fence {
+export function fenceOfRecord({ term, termId, broken }: LeaseRecord): Fence {
   return { term, termId: broken ? null : termId };
 }
 

@@ -9,7 +9,7 @@ import type { Found } from "./holding.ts";
 import { RecordRequests, type GivenLimits } from "./record-requests.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import {
-  fenceOf,
+  fenceOfRecord,
   IMPOSSIBLE_VERSION,
   parseLeaseRecord,
   type GetOptions,
@@ -215,8 +215,8 @@ export class SeenRecords {
     const sentAt = instantOf(this.clock);
     // What was found may be seen to change while the request is under way.
     const ifVersion = found?.version;
-    const fence = fenceOf(record);
-    const passed = found && fenceOf(found.record);
+    const fence = fenceOfRecord(record);
+    const passed = found && fenceOfRecord(found.record);
     const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
     const outcome = await this.#requests.put(election, record, {
       ifVersion,

@@ -1,5 +1,5 @@
 import {
-  fenceOf,
+  fenceOfRecord,
   isOpen,
   parseLeaseRecord,
   type Fence,
@@ -162,7 +162,7 @@ export class SimulatedRecordService {
     const found = current && parseLeaseRecord(current.data);
     if (found ? "problem" in found || !isOpen(found, bid) : !mayCreate) return { stored: false, current };
     const record = { ...bid, term: found && "term" in found ? found.term + 1 : bid.term };
-    const options = { ifVersion: current?.version, keepsNonce: false, fence: fenceOf(record) };
+    const options = { ifVersion: current?.version, keepsNonce: false, fence: fenceOfRecord(record) };
     const outcome = this.put(election, record, options, sent);
     return outcome.stored ? { ...outcome, term: record.term } : outcome;
   }

@@ -1,7 +1,6 @@
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import {
   IMPOSSIBLE_VERSION,
-  type Fence,
   type Fenced,
   type GetOptions,
   type LeaseRecord,
@@ -11,7 +10,7 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
+import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
 import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, OWN_FENCE, stored, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
@@ -106,7 +105,7 @@ export class MySqlRecordStore implements FencedRecordStore {
         return statement(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`, [...values, ...where]);
       return statement(
         `UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
-        [...values, fence.term, fence.termId, ...where, fence.term, fence.term, fence.termId],
+        [...values, fence.term, fence.termId, ...where, outranks(record, fence), fence.term, fence.termId],
       );
     };
     return await this.#run("put", election, signal, async (connection) => {
@@ -119,7 +118,7 @@ export class MySqlRecordStore implements FencedRecordStore {
       };
       const outcomeOf = async ({ affectedRows }: UpdateResult): Promise<PutOutcome> => {
         if (affectedRows > 0) return { stored: true, version };
-        if (fence) await this.#mendFence(connection, election, fence, ifVersion);
+        if (fence) await this.#mendFence(connection, election, outranks(record, fence), ifVersion);
         return { stored: false };
       };
       const result = await write();
@@ -143,9 +142,9 @@ export class MySqlRecordStore implements FencedRecordStore {
   }
 
   /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
-  async #mendFence(connection: MySqlPoolConnection, election: string, fence: Fence, ifVersion: string): Promise<void> {
+  async #mendFence(connection: MySqlPoolConnection, election: string, below: number, ifVersion: string): Promise<void> {
     const [rows] = await connection.query(statement(SELECT_BOTH, [bytes(election)]));
-    const missing = fenceIsMissing(election, fence, ifVersion, (rows as readonly Row[])[0]);
+    const missing = fenceIsMissing(election, below, ifVersion, (rows as readonly Row[])[0]);
     if (missing) await connection.query(statement(SEED_FENCE, [bytes(election)]));
   }
 

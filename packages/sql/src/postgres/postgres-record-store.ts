@@ -1,6 +1,5 @@
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import type {
-  Fence,
   Fenced,
   GetOptions,
   LeaseRecord,
@@ -10,7 +9,7 @@ import type {
   StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
+import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
 import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
@@ -73,11 +72,13 @@ export class PostgresRecordStore implements FencedRecordStore {
       signal.throwIfAborted();
       const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
       const { rowCount } = fence
-        ? await client.query(statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId]))
+        ? await client.query(
+            statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
+          )
         : await client.query(statement(update(keepsNonce, record.termId === null), values));
       if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
       if (rowCount === 1) return { stored: true, version };
-      if (fence) await this.#mendFence(client, election, fence, ifVersion);
+      if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
       return { stored: false };
     });
   }
@@ -100,9 +101,9 @@ export class PostgresRecordStore implements FencedRecordStore {
   }
 
   /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
-  async #mendFence(client: PostgresPoolClient, election: string, fence: Fence, ifVersion: string): Promise<void> {
+  async #mendFence(client: PostgresPoolClient, election: string, below: number, ifVersion: string): Promise<void> {
     const { rows } = await client.query(statement(SELECT_BOTH, [election]));
-    if (fenceIsMissing(election, fence, ifVersion, rows[0])) await client.query(statement(SEED_FENCE, [election]));
+    if (fenceIsMissing(election, below, ifVersion, rows[0])) await client.query(statement(SEED_FENCE, [election]));
   }
 
   async #run<T>(

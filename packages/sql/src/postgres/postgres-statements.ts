@@ -53,7 +53,7 @@ function setOf(table: RecordTable, keepsNonce: boolean): string {
 }
 
 // The statements below are on the leases and their fences alone. $1: election, $2: the version to replace, and from $3 on the
-// version, the columns and the wall clock; then the fence's term and termId.
+// version, the columns and the wall clock; then the fence's term and termId, and the term below which the present fence gives way.
 
 export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
 export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
@@ -81,10 +81,14 @@ const GATE = "hashtextextended($1::text, 5402371648117)";
  * only the end of that one closes it.
  */
 export function fencedUpdateOf(keepsNonce: boolean): string {
-  const [term, termId] = [`$${COLUMNS.length + 5}::bigint`, `$${COLUMNS.length + 6}::text`];
+  const [term, termId, below] = [
+    `$${COLUMNS.length + 5}::bigint`,
+    `$${COLUMNS.length + 6}::text`,
+    `$${COLUMNS.length + 7}::bigint`,
+  ];
   return `WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${GATE})),
   locked AS (SELECT election FROM ${FENCES} f, gate
-    WHERE election = $1 AND (f.term < ${term} OR (f.term = ${term} AND ${termId} IS NULL)) FOR UPDATE OF f),
+    WHERE election = $1 AND (f.term < ${below} OR (f.term = ${term} AND ${termId} IS NULL)) FOR UPDATE OF f),
   updated AS (UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} WHERE election = (SELECT election FROM locked) AND version = $2 RETURNING election)
 UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) RETURNING pg_notify('${CHANNEL}', $1)`;
 }

@@ -12,7 +12,7 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction } from "../fence.ts";
+import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import {
   COLUMNS,
   columnValues,
@@ -93,7 +93,7 @@ export class SqliteRecordStore implements FencedRecordStore {
       const write = (): boolean => {
         // The first acquisition of all makes the row that every one competes for.
         if (ifVersion === NO_VERSION) database.prepare(seed).run(...key);
-        if (fence && !moveFence(database, election, fence, ifVersion)) return false;
+        if (fence && !moveFence(database, election, fence, outranks(record, fence), ifVersion)) return false;
         const nonceAt = keepsNonce ? [] : [this.#host.nowMs(), this.#host.identity, writtenAtWallMs(this.#clock)];
         return database.prepare(update(keepsNonce)).run(...columns, ...nonceAt, ...key, ifVersion).changes === 1;
       };
@@ -155,10 +155,10 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
 }
 
 /** Moves the fence; reports whether it was behind the write. @throws {TermRegressedError} if it is ahead. */
-function moveFence(database: DatabaseSync, election: string, { term, termId }: Fence, ifVersion: string): boolean {
+function moveFence(database: DatabaseSync, election: string, { term, termId }: Fence, below: number, ifVersion: string): boolean {
   database.prepare(SEED_FENCE).run(election);
-  if (database.prepare(UPDATE_FENCE).run(term, termId, election, term, term, termId).changes === 1) return true;
-  fenceIsMissing(election, { term, termId }, ifVersion, database.prepare(SELECT_BOTH).get(election));
+  if (database.prepare(UPDATE_FENCE).run(term, termId, election, below, term, termId).changes === 1) return true;
+  fenceIsMissing(election, below, ifVersion, database.prepare(SELECT_BOTH).get(election));
   return false;
 }
 
