@@ -9,19 +9,7 @@ import { makeCertificates, opensslMissing } from "@leasehold/test-kit/backends/c
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { DROPPED_CHANNEL, type DroppedPacket, type VotingLeaseStore } from "@leasehold/voting";
-import { REQUEST, SECRET, Servers, warnings } from "./servers.ts";
-
-/** Until something of this process comes about; the test's own time is the limit. */
-const eventually = { timeout: 60_000, interval: 50 };
-
-/** Tries until it is elected. */
-async function elected(store: VotingLeaseStore, request = REQUEST) {
-  return await vi.waitFor(async () => {
-    const outcome = await store.acquire(request);
-    if (!outcome.acquired) throw new Error("It was not elected.");
-    return outcome.lease;
-  }, eventually);
-}
+import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
 test("three servers elect one of themselves, and again after all were restarted, with a higher term", async () => {
   const servers = await Servers.of(["a", "b", "c"]);

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
+import type { Lease } from "@leasehold/core/provider";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
@@ -12,6 +13,18 @@ export const REQUEST = {
   renewIntervalMs: 20_000,
   timeoutMs: 20_000,
 };
+
+/** Until something of this process comes about; the test's own time is the limit. */
+export const eventually = { timeout: 60_000, interval: 50 };
+
+/** Tries until it is elected. */
+export async function elected(store: VotingLeaseStore, request = REQUEST): Promise<Lease> {
+  return await vi.waitFor(async () => {
+    const outcome = await store.acquire(request);
+    if (!outcome.acquired) throw new Error("It was not elected.");
+    return outcome.lease;
+  }, eventually);
+}
 
 /** Servers of this process, on ports of loopback and in directories of their own; all end with the test. */
 export class Servers {

@@ -1,0 +1,167 @@
+/** What one server makes of the packets of another, and of who pretends to be one. */
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server as HttpServer } from "node:http";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { VotingLeaseStore } from "@leasehold/voting";
+import type { Request } from "../src/messages.ts";
+import type { Packet, Reply } from "../src/packet.ts";
+import { clusterOf } from "../src/roster.ts";
+import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
+
+const NAMES = ["a", "b"];
+const TELL: Request = { kind: "TELL" };
+
+const sign = (body: string): string => createHmac("sha256", SECRET).update(body).digest("hex");
+
+/** A server `b` that says who it is, and nothing else. */
+class Stranger {
+  /** Who it says that it is. */
+  start = "b1";
+  readonly #servers: Servers;
+  readonly #http: HttpServer;
+  #id = 0;
+
+  private constructor(servers: Servers) {
+    this.#servers = servers;
+    this.#http = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        const { from, start, id } = JSON.parse(body) as Packet<Request>;
+        const reply = { ...this.packet([]), from: "b", to: from, toStart: start, id, isReply: true };
+        const text = JSON.stringify(reply);
+        response.setHeader("x-leasehold-signature", sign(text)).end(text);
+      });
+    });
+  }
+
+  static async beside(servers: Servers): Promise<Stranger> {
+    const stranger = new Stranger(servers);
+    const { port, hostname } = new URL(servers.addresses["b"] ?? "");
+    stranger.#http.listen(Number(port), hostname);
+    await once(stranger.#http, "listening");
+    onTestFinished(() => stranger.leave());
+    return stranger;
+  }
+
+  async leave(): Promise<void> {
+    this.#http.closeAllConnections();
+    if (this.#http.listening) await new Promise((resolve) => void this.#http.close(resolve));
+  }
+
+  /** A packet of its own to `a`. */
+  packet(contents: readonly Request[], others: Partial<Packet<Request>> = {}): Packet<Request> {
+    this.#id += 1;
+    const header = { cluster: clusterOf(NAMES), from: "b", to: "a", start: this.start, toStart: undefined, writes: 0, seen: 0 };
+    return { ...header, id: this.#id, servers: NAMES, contents, ...others };
+  }
+
+  async post(packet: Packet<Request>): Promise<Reply> {
+    const body = JSON.stringify(packet);
+    const response = await fetch(`${this.#servers.addresses["a"]}/leasehold/voting`, {
+      method: "POST",
+      body,
+      headers: { "x-leasehold-signature": sign(body) },
+    });
+    expect(response.status).toBe(200);
+    const text = await response.text();
+    expect(response.headers.get("x-leasehold-signature")).toBe(sign(text));
+    return JSON.parse(text) as Reply;
+  }
+}
+
+async function strangerAndStore(): Promise<{ stranger: Stranger; store: VotingLeaseStore; servers: Servers }> {
+  const servers = await Servers.of(NAMES);
+  const stranger = await Stranger.beside(servers);
+  return { stranger, servers, store: await servers.open("a") };
+}
+
+test("a packet is taken once, and one that was overtaken by others is taken as well", async () => {
+  const { stranger, store } = await strangerAndStore();
+  const [first, second] = [stranger.packet([TELL]), stranger.packet([TELL])];
+  expect(await stranger.post(second)).toMatchObject({ contents: [{ kind: "TELL" }] });
+  expect(await stranger.post(first)).toMatchObject({ contents: [{ kind: "TELL" }], id: first.id, toStart: "b1" });
+  expect(await stranger.post(first)).toMatchObject({ refused: "replay", contents: [] });
+  expect(await stranger.post(stranger.packet([TELL], { id: 5_000 }))).toMatchObject({ contents: [{ kind: "TELL" }] });
+  // Nobody knows any more whether it has come before.
+  expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "replay" });
+  expect(store.dropped).toEqual({ replay: 2 });
+});
+
+test("the start that is at the address is heard, and no other one: neither an earlier one nor a second process", async () => {
+  const { stranger, store } = await strangerAndStore();
+  const captured = stranger.packet([TELL]);
+  expect(await stranger.post(captured)).toMatchObject({ contents: [{ kind: "TELL" }] });
+  stranger.start = "b2";
+  expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "TELL" }], toStart: "b2" });
+  expect(await stranger.post(captured)).toMatchObject({ refused: "start" });
+  expect(await stranger.post(stranger.packet([TELL], { start: "b3" }))).toMatchObject({ refused: "start" });
+
+  // Where nobody answers, nobody new is heard.
+  await stranger.leave();
+  expect(await stranger.post(stranger.packet([TELL], { start: "b3" }))).toMatchObject({ refused: "start" });
+  expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "TELL" }] });
+  expect(store.dropped).toEqual({ start: 3 });
+});
+
+test("ELECT and LEAD for an earlier start, or for none, get nothing but the present one", async () => {
+  const { stranger, store, servers } = await strangerAndStore();
+  const { start } = await stranger.post(stranger.packet([TELL]));
+  const heard = { term: 0, number: 0 };
+  const title = { election: "e", term: 7, termId: "t", leaseDurationMs: 1_000 };
+  const captured: Request[] = [
+    { kind: "ELECT", ...title, trial: false, heard, hasFailed: false, holdMs: 0 },
+    { kind: "LEAD", ...title, number: 1, candidateId: "c" },
+  ];
+  await store.close();
+  await servers.open("a");
+  for (const toStart of [start, undefined]) {
+    const reply = await stranger.post(stranger.packet(captured, { toStart }));
+    expect(reply.contents).toEqual([{ kind: "SILENT" }, { kind: "SILENT" }]);
+    expect(reply.start).not.toBe(start);
+  }
+});
+
+test("what is for another server, of another list, or from none of the list is refused", async () => {
+  const { stranger, store } = await strangerAndStore();
+  expect(await stranger.post(stranger.packet([TELL], { to: "b" }))).toMatchObject({ refused: "misdirected", from: "a" });
+  expect(await stranger.post(stranger.packet([TELL], { from: "c" }))).toMatchObject({ refused: "misdirected" });
+  expect(await stranger.post(stranger.packet([TELL], { from: "a" }))).toMatchObject({ refused: "misdirected" });
+  const servers = ["a", "b", "c"];
+  const other = stranger.packet([TELL], { servers, cluster: clusterOf(servers) });
+  expect(await stranger.post(other)).toMatchObject({ refused: "lists", servers: NAMES });
+  expect(store.dropped).toEqual({ misdirected: 3, lists: 1 });
+});
+
+test.each([["with others", ["a", "b", "c"]] as const, ["alone", ["a"]] as const])(
+  "of one name twice, %s, the later does not start",
+  async (_, names) => {
+    const servers = await Servers.of(names);
+    const [store] = await servers.openAll();
+    const later = servers.open("a", { host: "127.0.0.2", stateDirectory: servers.directory("second") });
+    await expect(later).rejects.toThrow("leads to another process that serves as 'a': stop that one, or give each its own name");
+    await elected(store as VotingLeaseStore);
+  },
+);
+
+test("of one name twice, the one that is not at the address is heard by nobody, and says so", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(["a", "b", "c"]);
+  const astray = await servers.open("a", { host: "127.0.0.2", stateDirectory: servers.directory("second") });
+  const words = /Voting server a: The address of 'a', .*, does not lead to this process: nobody listens/;
+  await vi.waitFor(() => expect(heard.join("\n")).toMatch(words), eventually);
+  const stores = await servers.openAll();
+  const lease = await elected(stores[0] as VotingLeaseStore);
+  await vi.waitFor(
+    () => expect(heard.join("\n")).toContain("b does not hear this process, since it does not find it"),
+    eventually,
+  );
+  await expect(astray.acquire({ ...REQUEST, timeoutMs: 500 })).rejects.toThrow("No majority");
+  expect(await stores[0]?.renew(lease, REQUEST)).toMatchObject({ held: true });
+});
+
+test("a process that is alone, and is not at its own address, does not start", async () => {
+  const servers = await Servers.of(["a"]);
+  await expect(servers.open("a", { host: "127.0.0.2" })).rejects.toThrow("does not lead to this process: nobody listens for a");
+});
