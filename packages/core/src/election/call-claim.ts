@@ -1,21 +1,55 @@
 import { AlreadyAbortedError, ElectorBusyError } from "../reporting/errors.ts";
 import { checkSignal } from "../store/options.ts";
+import { Expected } from "./expected.ts";
 
-/** The call that an elector is busy with. */
-export interface Call {
+/**
+ * The call that an elector is busy with.
+ *
+ * Its signal is linked to the caller's by one listener, which is the call itself: many electors may share that one, and each
+ * listener more makes adding and removing the others slower.
+ */
+export class Call {
   readonly name: string;
+  readonly #given: AbortSignal | undefined;
+  readonly #linked = new AbortController();
+  readonly #over = new Expected<void>();
+
+  constructor(name: string, given: AbortSignal | undefined) {
+    this.name = name;
+    this.#given = given;
+    given?.addEventListener("abort", this, { once: true });
+  }
+
   /** Aborts with the caller's signal, and by `stop`. */
-  readonly signal: AbortSignal;
-  /** Ends the call as the abort of the caller's signal does. */
-  stop(): void;
+  get signal(): AbortSignal {
+    return this.#linked.signal;
+  }
+
   /** Resolves once the elector is free again. */
-  readonly over: Promise<void>;
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** The caller's signal has aborted. */
+  handleEvent(): void {
+    this.#linked.abort(this.#given?.reason);
+  }
+
+  /** Ends the call as the abort of the caller's signal does. */
+  stop(election: string): void {
+    this.#linked.abort(new DOMException(`The elector of '${election}' was stopped.`, "AbortError"));
+  }
+
+  free(): void {
+    this.#given?.removeEventListener("abort", this);
+    this.#over.resolve();
+  }
 }
 
 /** Keeps an elector to one call at a time. */
 export class CallClaim {
   readonly #election: string;
-  #call: (Call & { free(): void }) | undefined;
+  #call: Call | undefined;
 
   constructor(election: string) {
     this.#election = election;
@@ -28,9 +62,6 @@ export class CallClaim {
 
   /**
    * Claims the elector for a call.
-   *
-   * The signal of the call is linked to the caller's by one listener: many electors may share that one, and each listener
-   * more makes adding and removing the others slower.
    * @throws {ElectorBusyError} while another call is under way. {ConfigurationError} for what is no signal.
    *   {AlreadyAbortedError} if it has aborted.
    */
@@ -39,20 +70,7 @@ export class CallClaim {
     if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);
     checkSignal(name, given, election);
     if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
-    const linked = new AbortController();
-    const onAbort = (): void => linked.abort(given?.reason);
-    given?.addEventListener("abort", onAbort, { once: true });
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    this.#call = {
-      name,
-      signal: linked.signal,
-      stop: () => linked.abort(new DOMException(`The elector of '${election}' was stopped.`, "AbortError")),
-      over,
-      free: () => {
-        given?.removeEventListener("abort", onAbort);
-        resolve();
-      },
-    };
+    this.#call = new Call(name, given);
     return this.#call;
   }
 

@@ -252,9 +252,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   async stop(): Promise<void> {
     const { call } = this.#claim;
     if (!call) return;
-    call.stop();
-    const { tenure } = this.#leading;
-    await (tenure ? Promise.race([call.over, tenure.stopOverran]) : call.over);
+    call.stop(this.election);
+    await this.#leading.tenure?.settled;
+    await call.over;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -296,14 +296,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /** Runs the task on a lease; `undefined` where it could not be called, because its term was over, or ending, before that. */
-  async #lead<T>(
-    lease: Lease,
-    task: LeaderTask<T, LeadershipOf<Store>>,
-    signal: AbortSignal,
-  ): Promise<TaskResult<T> | undefined> {
-    if (!signal.aborted) return await this.#leading.run(lease, task, signal);
-    await this.#candidacy.giveBack(lease);
-    return undefined;
+  #lead<T>(lease: Lease, task: LeaderTask<T, LeadershipOf<Store>>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
+    if (!signal.aborted) return this.#leading.run(lease, task, signal);
+    return this.#candidacy.giveBack(lease).then(() => undefined);
   }
 
   /** Hands a lease over as a leadership; `undefined` where its term was over, or ending, before that. */

@@ -8,7 +8,7 @@ import type { Leadership, LeaderTask } from "./leadership.ts";
 import type { StandingBack } from "./standing-back.ts";
 import type { StoreContact } from "./store-contact.ts";
 import { countsAsReturn } from "./task-outcome.ts";
-import { Tenure } from "./tenure.ts";
+import { Tenure, type TenureHooks } from "./tenure.ts";
 import type { Timing } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
@@ -34,9 +34,10 @@ export interface TaskResult<T> {
 }
 
 /** The terms of one elector, of which there is never more than one at a time. */
-export class Leading<Led extends Leadership> {
+export class Leading<Led extends Leadership> implements TenureHooks {
   readonly #options: LeadingOptions;
   #tenure: Tenure<Led> | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(options: LeadingOptions) {
     this.#options = options;
@@ -52,32 +53,34 @@ export class Leading<Led extends Leadership> {
    * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
    */
   async run<T>(lease: Lease, task: LeaderTask<T, Led>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
-    const tenure = this.#makeTenure(lease);
-    const { leadership } = tenure;
-    const started = Promise.withResolvers<void>();
-    // The task starts after the tenure does, and settles the tenure even if it throws at once. What its rejection means
-    // is decided at that moment: the tenure's own end aborts the signal, too.
-    const work = started.promise
-      .then(async () => (tenure.mayWork ? { result: await task(leadership) } : undefined))
-      .catch((error: unknown): { readonly result: undefined } => {
-        if (!countsAsReturn(error, leadership.signal)) throw error;
-        return { result: undefined };
-      });
-    const held = this.#hold(tenure, work, signal);
-    started.resolve();
-    await Promise.race([held, tenure.stopOverran]);
+    const tenure = this.#begin(lease, signal);
+    const work = this.#work(tenure, task);
+    void tenure.finish(work);
+    await tenure.settled;
     return await work;
   }
 
   /** Starts a term whose work is over once its leadership is disposed of. */
   start(lease: Lease, signal: AbortSignal): Tenure<Led> {
-    const tenure = this.#makeTenure(lease);
-    void this.#hold(tenure, tenure.disposed, signal);
+    const tenure = this.#begin(lease, signal);
+    void tenure.finish(tenure.disposed);
     return tenure;
   }
 
-  /** Keeps a term going until its work has settled and the lease is given up. */
-  async #hold(tenure: Tenure<Led>, work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  /** What the task's rejection means is decided at that moment: the tenure's own end aborts the signal, too. */
+  async #work<T>(tenure: Tenure<Led>, task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
+    const { leadership } = tenure;
+    try {
+      return tenure.mayWork ? { result: await task(leadership) } : undefined;
+    } catch (error) {
+      if (!countsAsReturn(error, leadership.signal)) throw error;
+      return { result: undefined };
+    }
+  }
+
+  /** Starts a term, and tells of it. It is stopped with the signal, until it has finished. */
+  #begin(lease: Lease, signal: AbortSignal): Tenure<Led> {
+    const tenure = this.#makeTenure(lease);
     const { announcements, wishes } = this.#options;
     const { term } = tenure;
     this.#tenure = tenure;
@@ -88,15 +91,14 @@ export class Leading<Led extends Leadership> {
     announcements.setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
     announcements.emit("startedLeading", { term });
     const stop = (): void => tenure.stop(signal.reason as Error);
+    this.#stopListening = () => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
-    await tenure.finish(work);
-    signal.removeEventListener("abort", stop);
+    return tenure;
   }
 
   #makeTenure(lease: Lease): Tenure<Led> {
-    const { clock, store, contact, timing, wishes, announcements } = this.#options;
-    const { term } = lease;
+    const { clock, store, timing, wishes } = this.#options;
     return new Tenure<Led>({
       clock,
       store,
@@ -106,24 +108,17 @@ export class Leading<Led extends Leadership> {
       renewal: wishes.renewal ?? "scheduled",
       minimumHoldMs: wishes.minimumHoldMs ?? 0,
       releaseTimeoutMs: wishes.releaseTimeoutMs ?? timing.attemptTimeoutMs,
-      hooks: {
-        renewed: () => {
-          contact.answered("write");
-          announcements.emit("renewed", { term });
-        },
-        renewFailed: (error) => this.#renewFailed(lease, error),
-        releaseFailed: (error) => announcements.emit("releaseFailed", { term, error }),
-        ending: (reason) => {
-          announcements.setState({ state: "ending", term, reason });
-          announcements.emit("ending", { term, reason });
-        },
-        overrun: (sinceSignalMs) => this.#overrun(lease, sinceSignalMs),
-        finished: (reason, released) => this.#finished(term, reason, released),
-      },
+      hooks: this,
     });
   }
 
-  #renewFailed({ term }: Lease, error: unknown): void {
+  renewed({ term }: Lease): void {
+    const { announcements, contact } = this.#options;
+    contact.answered("write");
+    announcements.emit("renewed", { term });
+  }
+
+  renewFailed({ term }: Lease, error: unknown): void {
     const { announcements, contact, journal, timing } = this.#options;
     if (isStoreFailure(error)) {
       contact.failed("write", error);
@@ -132,15 +127,26 @@ export class Leading<Led extends Leadership> {
     announcements.emit("renewFailed", { term, error });
   }
 
-  #finished(term: number, reason: Error | undefined, released: boolean): void {
+  releaseFailed({ term }: Lease, error: unknown): void {
+    this.#options.announcements.emit("releaseFailed", { term, error });
+  }
+
+  ending({ term }: Lease, reason: Error): void {
+    const { announcements } = this.#options;
+    announcements.setState({ state: "ending", term, reason });
+    announcements.emit("ending", { term, reason });
+  }
+
+  finished({ term }: Lease, reason: Error | undefined, released: boolean): void {
     const { announcements, standingBack } = this.#options;
     this.#tenure = undefined;
+    this.#stopListening?.();
     standingBack.ended(term);
     if (announcements.leader?.term === term) announcements.setLeader(undefined);
     announcements.emit("stoppedLeading", { term, reason, released });
   }
 
-  #overrun({ election, term }: Lease, sinceSignalMs: number): void {
+  overrun({ election, term }: Lease, sinceSignalMs: number): void {
     const { announcements, wishes } = this.#options;
     announcements.emit("overrun", { term, sinceSignalMs });
     if (wishes.onOverrun !== "exit") return;

@@ -2,13 +2,12 @@ import { SAFETY_MARGIN } from "../store/lease-limits.ts";
 import { holderElapsedMs, instantOf, type Clock, type Instant, type Timer } from "../time/clock.ts";
 import type { Timing } from "./timing.ts";
 
-export interface OverrunWatchOptions {
-  readonly clock: Clock;
-  readonly timing: Timing;
+/** A term whose task has to settle in time. */
+export interface DrainedTerm {
   /** Called once, when the task is still pending although its time is up. */
-  readonly overran: (sinceSignalMs: number) => void;
-  /** Returns the error of a stop that waits no longer. */
-  readonly stopError: (waitedMs: number) => Error;
+  overran(sinceSignalMs: number): void;
+  /** Called once it is, and the elector is to stop, which waits no longer. */
+  stopOverran(waitedMs: number): void;
 }
 
 /**
@@ -17,8 +16,9 @@ export interface OverrunWatchOptions {
  * may lead.
  */
 export class OverrunWatch {
-  readonly #options: OverrunWatchOptions;
-  readonly #stopOverran = Promise.withResolvers<never>();
+  readonly #clock: Clock;
+  readonly #timing: Timing;
+  readonly #term: DrainedTerm;
   #endedAt: Instant | undefined;
   /** The lease no longer covers the task. */
   #isUncovered = false;
@@ -26,15 +26,10 @@ export class OverrunWatch {
   #overran = false;
   #timer: Timer | undefined;
 
-  constructor(options: OverrunWatchOptions) {
-    this.#options = options;
-    // Whether anybody waits for it depends on how the tenure ends.
-    this.#stopOverran.promise.catch(() => undefined);
-  }
-
-  /** Rejects if the elector is stopping and the task is still pending when its time is up. */
-  get stopOverran(): Promise<never> {
-    return this.#stopOverran.promise;
+  constructor(clock: Clock, timing: Timing, term: DrainedTerm) {
+    this.#clock = clock;
+    this.#timing = timing;
+    this.#term = term;
   }
 
   get stopping(): boolean {
@@ -43,7 +38,7 @@ export class OverrunWatch {
 
   /** The task's signal aborts now. */
   start(): void {
-    this.#endedAt = instantOf(this.#options.clock);
+    this.#endedAt = instantOf(this.#clock);
     this.#watch();
   }
 
@@ -57,7 +52,7 @@ export class OverrunWatch {
   stop(): void {
     if (this.#stopping) return;
     this.#stopping = true;
-    if (this.#overran) this.#rejectStop();
+    if (this.#overran) this.#term.stopOverran(this.#sinceSignalMs);
   }
 
   cancel(): void {
@@ -67,23 +62,19 @@ export class OverrunWatch {
   #watch(): void {
     if (!this.#endedAt || this.#overran) return;
     this.#timer?.cancel();
-    const { clock, timing } = this.#options;
-    const drainLeftMs = timing.drainTimeoutMs - this.#sinceSignalMs;
-    const graceMs = this.#isUncovered ? (timing.leaseDurationMs * SAFETY_MARGIN) / 2 : Infinity;
-    this.#timer = clock.setTimer(() => this.#overrun(), Math.min(drainLeftMs, graceMs));
+    const { drainTimeoutMs, leaseDurationMs } = this.#timing;
+    const drainLeftMs = drainTimeoutMs - this.#sinceSignalMs;
+    const graceMs = this.#isUncovered ? (leaseDurationMs * SAFETY_MARGIN) / 2 : Infinity;
+    this.#timer = this.#clock.setTimer(() => this.#overrun(), Math.min(drainLeftMs, graceMs));
   }
 
   #overrun(): void {
     this.#overran = true;
-    this.#options.overran(this.#sinceSignalMs);
-    if (this.#stopping) this.#rejectStop();
-  }
-
-  #rejectStop(): void {
-    this.#stopOverran.reject(this.#options.stopError(this.#sinceSignalMs));
+    this.#term.overran(this.#sinceSignalMs);
+    if (this.#stopping) this.#term.stopOverran(this.#sinceSignalMs);
   }
 
   get #sinceSignalMs(): number {
-    return this.#endedAt ? holderElapsedMs(this.#options.clock, this.#endedAt) : 0;
+    return this.#endedAt ? holderElapsedMs(this.#clock, this.#endedAt) : 0;
   }
 }

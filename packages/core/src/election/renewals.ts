@@ -12,6 +12,16 @@ const UNDATED_MS = 1_000;
 /** The first wait before a failed renewal is tried again; it doubles from there. */
 const FIRST_RETRY_MS = 100;
 
+/** A term that is renewed. */
+export interface RenewedTerm {
+  /** The time for which renewing is of use; negative once it is of none. */
+  readonly toDeadlineMs: number;
+  /** Lets the clocks decide whether the term is over. */
+  isOver(): boolean;
+  renewed(outcome: RenewOutcome): void;
+  renewFailed(error: unknown): void;
+}
+
 export interface RenewalsOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
@@ -20,12 +30,6 @@ export interface RenewalsOptions {
   readonly validity: Validity;
   /** The sender: a timer, or the task itself. */
   readonly by: "scheduled" | "manual";
-  /** Returns the time for which renewing is of use; negative once it is of none. */
-  readonly toDeadlineMs: () => number;
-  /** Lets the clocks decide whether the term is over. */
-  readonly isOver: () => boolean;
-  readonly renewed: (outcome: RenewOutcome) => void;
-  readonly failed: (error: unknown) => void;
 }
 
 /**
@@ -36,6 +40,7 @@ export interface RenewalsOptions {
  */
 export class Renewals {
   readonly #options: RenewalsOptions;
+  readonly #term: RenewedTerm;
   readonly #clock: Clock;
   readonly #timing: Timing;
   /** One request at a time, so that a late renewal cannot follow a release. */
@@ -47,7 +52,8 @@ export class Renewals {
   #closed = false;
   #timer: Timer | undefined;
 
-  constructor(options: RenewalsOptions) {
+  constructor(term: RenewedTerm, options: RenewalsOptions) {
+    this.#term = term;
     this.#options = options;
     this.#clock = options.clock;
     this.#timing = options.timing;
@@ -117,17 +123,17 @@ export class Renewals {
   }
 
   async #renew(): Promise<void> {
-    const { isOver, failed } = this.#options;
+    const term = this.#term;
     const sentMs = this.#clock.monotonicMs();
     const isBeforeLastTry = this.#toLastTryMs() > 0;
     try {
       const outcome = await this.exclusively(async () => {
-        return isOver() || this.#closed || this.#waitsForLastTry ? undefined : await this.#send();
+        return term.isOver() || this.#closed || this.#waitsForLastTry ? undefined : await this.#send();
       });
       if (!outcome) return this.#renewIn(this.#toLastTryMs());
       this.#renewed(outcome);
     } catch (error) {
-      failed(error);
+      term.renewFailed(error);
       const isTimeForLastTry = isBeforeLastTry && this.#toLastTryMs() <= 0;
       this.#renewIn(isTimeForLastTry ? 0 : this.#retryInMs(error, this.#clock.monotonicMs() - sentMs));
       this.#failures += 1;
@@ -141,7 +147,7 @@ export class Renewals {
 
   #renewed(outcome: RenewOutcome): void {
     this.#failures = 0;
-    this.#options.renewed(outcome);
+    this.#term.renewed(outcome);
     this.#renewIn(this.#toNextTickMs());
   }
 
@@ -163,12 +169,11 @@ export class Renewals {
    */
   #toLastTryMs(): number {
     if (this.#closed || this.#options.by === "manual") return -Infinity;
-    return this.#options.toDeadlineMs() - this.#timing.attemptTimeoutMs;
+    return this.#term.toDeadlineMs - this.#timing.attemptTimeoutMs;
   }
 
   get #isLastTryDue(): boolean {
-    const { isOver, by } = this.#options;
-    return !isOver() && !this.#closed && by === "scheduled" && this.#toLastTryMs() <= 0;
+    return !this.#term.isOver() && !this.#closed && this.#options.by === "scheduled" && this.#toLastTryMs() <= 0;
   }
 
   /** Reports whether an attempt that began now would be given up for the last try before most stores could answer. */

@@ -2,26 +2,27 @@ import type { Clock } from "../time/clock.ts";
 import { DrainTimeoutError, LeadershipEndedError, LeaseLostError, type LossReason } from "../reporting/errors.ts";
 import type { Lease, LeaseStore, OccurrenceStore, RenewOutcome } from "../store/lease-store.ts";
 import { canComplete, Completion } from "./completion.ts";
-import { DeadlineWatch } from "./deadline-watch.ts";
+import { DeadlineWatch, type TimedTerm } from "./deadline-watch.ts";
+import { Expected } from "./expected.ts";
 import type { HeldLeadership, Leadership } from "./leadership.ts";
-import { OverrunWatch } from "./overrun-watch.ts";
+import { OverrunWatch, type DrainedTerm } from "./overrun-watch.ts";
 import { releaseInTime, type TimelyRelease } from "./release.ts";
-import { Renewals } from "./renewals.ts";
+import { Renewals, type RenewedTerm } from "./renewals.ts";
 import { StallWatch } from "./stall-watch.ts";
 import type { Timing } from "./timing.ts";
 import { Validity } from "./validity.ts";
 
-/** The events of a tenure, for its elector. None of these may throw. */
+/** What hears of a tenure: its elector's terms. None of these may throw. */
 export interface TenureHooks {
-  renewed(): void;
-  renewFailed(error: unknown): void;
+  renewed(lease: Lease): void;
+  renewFailed(lease: Lease, error: unknown): void;
   /** The signal has aborted; the lease may still be held while the task drains. */
-  ending(reason: Error): void;
+  ending(lease: Lease, reason: Error): void;
   /** The task is still pending when it should not be. */
-  overrun(sinceSignalMs: number): void;
-  releaseFailed(error: unknown): void;
+  overrun(lease: Lease, sinceSignalMs: number): void;
+  releaseFailed(lease: Lease, error: unknown): void;
   /** The work has settled, and the lease is released or left to expire. */
-  finished(reason: Error | undefined, released: boolean): void;
+  finished(lease: Lease, reason: Error | undefined, released: boolean): void;
 }
 
 export interface TenureOptions {
@@ -44,7 +45,7 @@ export interface TenureOptions {
  * - *valid until* (0.9 of the lease), after which the leadership is over, whatever anybody is doing;
  * - the end of the lease itself, which is what standbys wait for.
  */
-export class Tenure<Led extends Leadership> {
+export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, DrainedTerm {
   readonly leadership: HeldLeadership & Led;
   readonly #options: TenureOptions;
   readonly #lease: Lease;
@@ -56,8 +57,9 @@ export class Tenure<Led extends Leadership> {
   readonly #completion: Completion | undefined;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
-  readonly #disposed = Promise.withResolvers<void>();
-  readonly #finished = Promise.withResolvers<void>();
+  readonly #disposed = new Expected<void>();
+  readonly #finished = new Expected<void>();
+  readonly #settled = new Expected<void>();
 
   /** The reason for which `isValid()` is false for good; undefined while the clocks decide. */
   #over: Error | undefined;
@@ -65,39 +67,13 @@ export class Tenure<Led extends Leadership> {
   #settling = false;
 
   constructor(options: TenureOptions) {
-    const { clock, store, lease, timing, hooks } = options;
+    const { clock, store, lease, timing } = options;
     this.#options = options;
     this.#lease = lease;
     this.#validity = new Validity(clock, timing, lease.grantedAt);
-    this.#renewals = new Renewals({
-      clock,
-      store,
-      lease,
-      timing,
-      validity: this.#validity,
-      by: options.renewal,
-      toDeadlineMs: () => this.#toDeadlineMs,
-      isOver: () => !this.#isValid(),
-      renewed: (outcome) => this.#take(outcome),
-      failed: (error) => {
-        this.#checkClock();
-        hooks.renewFailed(error);
-      },
-    });
-    this.#deadlineWatch = new DeadlineWatch(
-      clock,
-      () => this.#toDeadlineMs,
-      () => this.#checkClock(),
-    );
-    this.#overrunWatch = new OverrunWatch({
-      clock,
-      timing,
-      overran: (sinceSignalMs) => {
-        this.#renewals.close();
-        hooks.overrun(sinceSignalMs);
-      },
-      stopError: (waitedMs) => new DrainTimeoutError(lease.election, lease.term, waitedMs),
-    });
+    this.#renewals = new Renewals(this, { clock, store, lease, timing, validity: this.#validity, by: options.renewal });
+    this.#deadlineWatch = new DeadlineWatch(clock, this);
+    this.#overrunWatch = new OverrunWatch(clock, timing, this);
     const { stallTimeoutMs } = timing;
     this.#stallWatch =
       stallTimeoutMs === undefined
@@ -135,7 +111,7 @@ export class Tenure<Led extends Leadership> {
     this.#overrunWatch.start();
     this.#controller.abort(reason);
     this.#ended.resolve(reason);
-    if (!this.#settling) this.#options.hooks.ending(reason);
+    if (!this.#settling) this.#options.hooks.ending(this.#lease, reason);
   }
 
   /** Ends the term because the elector itself is to stop. */
@@ -154,9 +130,12 @@ export class Tenure<Led extends Leadership> {
     return this.#finished.promise;
   }
 
-  /** Rejects with a {@link DrainTimeoutError} if the elector is stopping and the work is still pending when its time is up. */
-  get stopOverran(): Promise<never> {
-    return this.#overrunWatch.stopOverran;
+  /**
+   * Resolves as `finished` does. Rejects with a {@link DrainTimeoutError} if the elector is stopping and the work is still pending
+   * when its time is up.
+   */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
   }
 
   /** Waits for the work to settle, then releases the lease where that is still ours to do. Never rejects. */
@@ -165,7 +144,7 @@ export class Tenure<Led extends Leadership> {
       () => false,
       () => true,
     );
-    this.#checkClock();
+    this.checkClock();
     const reason = this.endReason;
     const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
     const { hooks, store, releaseOnStop } = this.#options;
@@ -178,8 +157,9 @@ export class Tenure<Led extends Leadership> {
     this.#cancelTimers();
     const isReleased = this.#completion?.state === "confirmed" || (mayRelease && (await this.#release(isFailed)));
     if (!isReleased) store.forget?.(this.#lease);
-    hooks.finished(reason, isReleased);
+    hooks.finished(this.#lease, reason, isReleased);
     this.#finished.resolve();
+    this.#settled.resolve();
   }
 
   /** What has failed is not done: it holds nobody back. */
@@ -196,13 +176,13 @@ export class Tenure<Led extends Leadership> {
     return await this.#renewals
       .exclusively(() => releaseInTime(release))
       .catch((error: unknown) => {
-        hooks.releaseFailed(error);
+        hooks.releaseFailed(this.#lease, error);
         return false;
       });
   }
 
-  /** Lets the clocks decide, whatever timers have run or not: first whether the term is over, then whether it is ending. */
-  #checkClock(): void {
+  /** As {@link TimedTerm} has it, whatever timers have run or not: first whether the term is over, then whether it is ending. */
+  checkClock(): void {
     if (this.#over) return;
     const { elapsedMs } = this.#validity;
     const { validForMs, renewDeadlineMs } = this.#options.timing;
@@ -239,9 +219,13 @@ export class Tenure<Led extends Leadership> {
     this.#assertValid();
   }
 
-  #take(outcome: RenewOutcome): void {
+  isOver(): boolean {
+    return !this.#isValid();
+  }
+
+  renewed(outcome: RenewOutcome): void {
     // First what the clocks say without the new grant: a success that comes too late proves nothing about the time between.
-    this.#checkClock();
+    this.checkClock();
     if (this.#over) return;
     if (!outcome.held) {
       if (outcome.barredUntilExpiry) this.#closeRenewal(outcome.reason, outcome.explanation);
@@ -251,13 +235,27 @@ export class Tenure<Led extends Leadership> {
     const { extendedAt, transferTo } = outcome;
     if (extendedAt && this.#validity.extend(extendedAt)) {
       // The grant found may be an old one, of a request whose reply was lost.
-      this.#checkClock();
-      this.#options.hooks.renewed();
+      this.checkClock();
+      this.#options.hooks.renewed(this.#lease);
     }
     if (transferTo !== undefined) {
       const explanation = `an administrator asked to hand over to '${transferTo}'.`;
       this.end(new LeadershipEndedError(this.#lease.election, this.term, "transferred", explanation));
     }
+  }
+
+  renewFailed(error: unknown): void {
+    this.checkClock();
+    this.#options.hooks.renewFailed(this.#lease, error);
+  }
+
+  overran(sinceSignalMs: number): void {
+    this.#renewals.close();
+    this.#options.hooks.overrun(this.#lease, sinceSignalMs);
+  }
+
+  stopOverran(waitedMs: number): void {
+    this.#settled.reject(new DrainTimeoutError(this.#lease.election, this.term, waitedMs));
   }
 
   /** Renewal is closed, but nobody may acquire before the lease has run out: what remains of it covers the drain. */
@@ -273,7 +271,7 @@ export class Tenure<Led extends Leadership> {
       if (this.#renewals.closed) throw this.endReason as Error;
       return await this.#options.store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
     });
-    this.#take(outcome);
+    this.renewed(outcome);
     if (!outcome.held) throw this.endReason as Error;
     this.#assertValid();
   }
@@ -300,12 +298,12 @@ export class Tenure<Led extends Leadership> {
   }
 
   /** The time until the clocks end something: the term's signal, and once that has aborted the leadership itself. */
-  get #toDeadlineMs(): number {
+  get toDeadlineMs(): number {
     return this.#isEnding ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs;
   }
 
   #isValid(): boolean {
-    this.#checkClock();
+    this.checkClock();
     return this.#over === undefined;
   }
 

@@ -19,7 +19,7 @@ export class Holding implements Found {
   /** The nonce whose send time the elector knows. */
   #reportedNonce: string;
   /** The nonces of releases whose outcome is not known: one of them in the store means that it has arrived. */
-  readonly #releases = new Set<string>();
+  #releases: readonly string[] = [];
   #overtaken = false;
 
   constructor(found: Found, grantedAt: Instant) {
@@ -71,15 +71,15 @@ export class Holding implements Found {
 
   /** A release with this nonce is about to be sent. */
   releasing(nonce: string): void {
-    this.#releases.add(nonce);
+    this.#releases = [...this.#releases, nonce];
   }
 
   /**
    * Reports whether this record is that of a release whose outcome was not known. From here on the outcome of all of them is.
    */
   resolveRelease({ nonce }: LeaseRecord): boolean {
-    const arrived = this.#releases.has(nonce);
-    this.#releases.clear();
+    const arrived = this.#releases.includes(nonce);
+    this.#releases = [];
     return arrived;
   }
 }

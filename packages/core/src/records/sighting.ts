@@ -22,7 +22,7 @@ export class Sighting {
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
   /** The watches that have shown the present version; `undefined` among them where it was read. */
-  readonly #shownBy = new Set<object | undefined>();
+  #shownBy: ReadonlyArray<object | undefined> = [];
   /** The instant at which a push was last taken in, by the monotonic clock. */
   #pushedMs = -Infinity;
   /** The age of the present nonce by the store's clock. */
@@ -163,14 +163,14 @@ export class Sighting {
     if (version !== this.#version) {
       const past = this.#pastVersions.filter((one) => one !== version);
       this.#pastVersions = this.#follows(reading) ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
-      this.#shownBy.clear();
+      this.#shownBy = [];
     }
-    this.#shownBy.add(watch);
+    if (!this.#shownBy.includes(watch)) this.#shownBy = [...this.#shownBy, watch];
   }
 
   /** Reports whether the present version came from where this comes from, too, and so is no newer. */
   #follows({ watch }: Reading): boolean {
-    return this.#shownBy.has(watch);
+    return this.#shownBy.includes(watch);
   }
 }
 

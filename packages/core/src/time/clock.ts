@@ -33,14 +33,23 @@ export interface Instant {
 /** The longest delay that Node's timers take, 2^31 - 1 ms; a longer one would fire at once. */
 export const MAX_TIMER_MS: number = 2_147_483_647;
 
+class SystemTimer implements Timer {
+  readonly #handle: NodeJS.Timeout;
+
+  constructor(callback: () => void, delayMs: number) {
+    this.#handle = setTimeout(callback, delayMs);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+}
+
 /** The clocks, timers and randomness of this process. Its timers keep the process alive until they run or are cancelled. */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
-  setTimer(callback, delayMs) {
-    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS));
-    return { cancel: () => clearTimeout(handle) };
-  },
+  setTimer: (callback, delayMs) => new SystemTimer(callback, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS)),
   random: () => Math.random(),
   randomUuid() {
     const uuid = crypto.randomUUID();

@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "  #isValid(): boolean {\n    this.#checkClock();\n",
+        find: "  #isValid(): boolean {\n    this.checkClock();\n",
         replace: "  #isValid(): boolean {\n",
       },
     ],
@@ -197,9 +197,9 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TENURE,
-        find: "        this.#checkClock();\n        hooks.renewFailed(error);",
+        find: "    this.checkClock();\n    this.#options.hooks.renewFailed(",
         replace:
-          "        this.#validity.extend({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });\n        this.#checkClock();\n        hooks.renewFailed(error);",
+          "    const { clock } = this.#options;\n    this.#validity.extend({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });\n    this.checkClock();\n    this.#options.hooks.renewFailed(",
       },
     ],
   },
@@ -341,15 +341,15 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: LEADING,
-        find: "    const held = this.#hold(tenure, work, signal);",
-        replace: `    const aborted = new Promise<void>((resolve) => leadership.signal.addEventListener("abort", () => resolve()));
+        find: "    void tenure.finish(work);",
+        replace: `    const aborted = new Promise<void>((resolve) => tenure.leadership.signal.addEventListener("abort", () => resolve()));
     work.catch(() => undefined);
-    const held = this.#hold(tenure, Promise.race([work, aborted]), signal);`,
+    void tenure.finish(Promise.race([work, aborted]));`,
       },
       {
         file: LEADING,
-        find: "    await Promise.race([held, tenure.stopOverran]);\n    return await work;",
-        replace: "    await Promise.race([held, tenure.stopOverran]);\n    return await Promise.race([work, undefined]);",
+        find: "    await tenure.settled;\n    return await work;",
+        replace: "    await tenure.settled;\n    return await Promise.race([work, undefined]);",
       },
     ],
   },
