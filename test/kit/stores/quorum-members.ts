@@ -1,4 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { RecordLeaseStore } from "@leasehold/core/provider";
 import { startDynalite } from "../backends/dynalite.ts";
 import { startFirestore } from "../backends/firestore.ts";
@@ -125,21 +126,28 @@ export async function sqliteMember(): Promise<MemberService & { readonly path: s
     resume: () => service.resume(),
     kill: () => service.pause(),
     start: () => Promise.resolve(service.resume()),
-    wipe: () => {
-      emptyFile(path);
-      emptyFile(`${path}-leasehold`);
-      return Promise.resolve();
+    wipe: async () => {
+      for (const file of [path, `${path}-leasehold`]) await emptyFile(file);
     },
     keeps: async (election) => keeps(await sqlite.open(service.settings), election),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 
-function emptyFile(path: string): void {
-  inFile(path, (file) => {
-    const tables = file.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-    for (const { name } of tables) file.exec(`DELETE FROM "${String(name)}"`);
-  });
+/** Waits for whoever has locked it, without blocking this process. */
+async function emptyFile(path: string): Promise<void> {
+  for (;;) {
+    try {
+      return inFile(path, (file) => {
+        const tables = file.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+        file.exec(`BEGIN IMMEDIATE; ${tables.map(({ name }) => `DELETE FROM "${String(name)}";`).join(" ")} COMMIT`);
+      });
+    } catch (error) {
+      // SQLITE_BUSY.
+      if ((error as { readonly errcode?: number }).errcode !== 5) throw error;
+    }
+    await delay(1);
+  }
 }
 
 /** Past its proxy, by a client of its own. */

@@ -6,13 +6,27 @@ import { etcd } from "./etcd.ts";
 import { functions } from "./functions.ts";
 import { latency } from "./latency.ts";
 import { merit } from "./merit.ts";
+import { quorum } from "./quorum.ts";
 import { requests } from "./requests.ts";
 import { scale } from "./scale.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [requests, stores, functions, latency, merit, crowd, etcd, scale, campaigns, run, sidecar];
+const SECTIONS: readonly Section[] = [
+  requests,
+  stores,
+  quorum,
+  functions,
+  latency,
+  merit,
+  crowd,
+  etcd,
+  scale,
+  campaigns,
+  run,
+  sidecar,
+];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());

@@ -19,6 +19,11 @@ export class RequestCounter implements Disposable {
     return this.#byStore.get(store) ?? 0;
   }
 
+  /** How many those have ended that a store is made of, which has counted itself as well. */
+  ofMembersOf(store: string): number {
+    return [...this.#byStore].reduce((sum, [name, count]) => sum + (name === store ? 0 : count), 0);
+  }
+
   [Symbol.dispose](): void {
     unsubscribe(REQUEST_CHANNEL, this.#count);
   }

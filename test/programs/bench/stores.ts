@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { LeaseStore } from "@leasehold/core";
 import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { RequestCounter } from "./request-counter.ts";
@@ -11,7 +12,8 @@ const LIMITS = { timeoutMs: 5_000 };
 const WARM_UP_TURNS = 20;
 const TURNS = 120;
 const BLOCK_SIZE = 12;
-const STEPS = ["look", "acquire", "renew", "release"] as const;
+const LAST_MEMBER_MS = 25;
+export const STEPS = ["look", "acquire", "renew", "release"] as const;
 type Step = (typeof STEPS)[number];
 
 /** What each turn took and sent, step by step. */
@@ -21,7 +23,8 @@ export const stores: Section = {
   name: "stores",
   about: "requests and milliseconds of each step on every store whose service this machine has",
   meaning:
-    "Every step is one request, but for an acquisition on a blob, which is two. Milliseconds are those of emulators and of " +
+    "Every step is one request, but for an acquisition on a blob, which is two; and of a quorum one to each of three members, but " +
+    "for an acquisition, which is three. Milliseconds are those of emulators and of " +
     "databases on this machine, and compare nothing but steps of one store: hence the ratios to its own look.",
   takesS: 40,
   async measure() {
@@ -37,7 +40,7 @@ async function measureStore(name: StoreName): Promise<Result[]> {
   await using service = await (await testStore(name)).start();
   const [leader, standby] = await Promise.all([openStore(service.settings), openStore(service.settings)]);
   try {
-    const turns = await takeTurns(leader.store, standby.store);
+    const turns = await takeTurns(leader.store, standby.store, { lastMemberMs: service.members && LAST_MEMBER_MS });
     return STEPS.flatMap((step) => [
       { measure: `${name}: ${step}`, unit: "requests", ...summarize(turns[step].requests) },
       { measure: `${name}: ${step}`, unit: "ms", ...summarize(turns[step].ms) },
@@ -56,7 +59,17 @@ async function measureStore(name: StoreName): Promise<Result[]> {
   }
 }
 
-async function takeTurns(leader: LeaseStore, standby: LeaseStore): Promise<Turns> {
+export interface TurnsOptions {
+  /** What counts are the requests to its members. It answers before the last of them does, who needs so long at most. */
+  readonly lastMemberMs?: number | undefined;
+  readonly warmUp?: number;
+  readonly turns?: number;
+}
+
+/** One step after another, all of them in each turn. */
+export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options: TurnsOptions): Promise<Turns> {
+  const { lastMemberMs, warmUp = WARM_UP_TURNS, turns: count = TURNS } = options;
+  const isMadeOfStores = lastMemberMs !== undefined;
   using counter = new RequestCounter();
   const turns: Turns = {
     look: { ms: [], requests: [] },
@@ -65,22 +78,30 @@ async function takeTurns(leader: LeaseStore, standby: LeaseStore): Promise<Turns
     release: { ms: [], requests: [] },
   };
   const election = `bench-${randomUUID()}`;
+  const ended = (): number => (isMadeOfStores ? counter.ofMembersOf(leader.name) : counter.of(leader.name));
   const timed = async <T>(step: Step, take: () => Promise<T>): Promise<T> => {
-    const sent = counter.of(leader.name);
+    const sent = ended();
     const startMs = performance.now();
     const result = await take();
     turns[step].ms.push(performance.now() - startMs);
-    turns[step].requests.push(counter.of(leader.name) - sent);
+    if (isMadeOfStores) await delay(lastMemberMs);
+    turns[step].requests.push(ended() - sent);
     return result;
   };
-  for (let turn = 0; turn < WARM_UP_TURNS + TURNS; turn += 1) {
+  for (let turn = 0; turn < warmUp + count; turn += 1) {
+    // Who was the last to lead has a majority's promise. So where there is one, the two take turns.
+    const [holder, other] = isMadeOfStores && turn % 2 === 1 ? [standby, leader] : [leader, standby];
+    if (isMadeOfStores) {
+      await holder.read(election, LIMITS);
+      await delay(lastMemberMs);
+    }
     const lease = await timed("acquire", () =>
-      win(leader, { ...LIMITS, election, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 }),
+      win(holder, { ...LIMITS, election, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 }),
     );
-    await timed("look", () => standby.read(election, LIMITS));
-    await timed("renew", () => leader.renew(lease, LIMITS));
-    await timed("release", () => leader.release(lease, LIMITS));
-    if (turn === WARM_UP_TURNS - 1) forget(turns);
+    await timed("look", () => other.read(election, LIMITS));
+    await timed("renew", () => holder.renew(lease, LIMITS));
+    await timed("release", () => holder.release(lease, LIMITS));
+    if (turn === warmUp - 1) forget(turns);
   }
   return turns;
 }

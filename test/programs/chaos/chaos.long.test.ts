@@ -9,10 +9,11 @@ import { figuresOf, judge, problemsOf } from "./check.ts";
 import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 
-/** Azure's rounds take seven times as long as the others', and are nearly all waiting: they go on beside those. */
+/** Rounds on Azure take seven times as long as the others', and three times on a quorum. They are nearly all waiting, and go on beside those. */
 const LANES: ReadonlyArray<{ readonly stores: readonly StoreName[]; readonly rounds: number }> = [
   { stores: ["azure"], rounds: 2 },
-  { stores: STORE_NAMES.filter((name) => name !== "azure"), rounds: 4 },
+  { stores: ["quorum"], rounds: 3 },
+  { stores: STORE_NAMES.filter((name) => name !== "azure" && name !== "quorum"), rounds: 4 },
 ];
 const TIMEOUT_MS = 300_000;
 

@@ -53,6 +53,10 @@ describe("an election in which all is well", () => {
 });
 
 describe("it is found that", () => {
+  test("a store that had forgotten was not written anew", () => {
+    expectOnly(good({ unhealed: ["sqlite had no record"] }), "unhealed", "sqlite had no record");
+  });
+
   test("two are valid at once, by however little", () => {
     // a1 was told in time, and believed in itself all the same.
     const a = [...leads(1, 100, 400, 398), ...writes(1, 1, "ok", 200), ...writes(1, 2, "ok", 250), exited(400)];
@@ -248,6 +252,7 @@ function good({
     workers: [worker("a1", a), worker("b1", b)],
     injected: [{ kind: "kill", worker: "a1", fromMs: 400, toMs: 410 }],
     healedMs: [50, 500],
+    unhealed: [],
     register: [run(1, "a1", 1, 2), run(2, "b1", 1, 1)],
     endedMs: 1_000,
     ...changes,

@@ -16,6 +16,8 @@ export interface Verdict {
   readonly lostWrites: readonly string[];
   /** No leader within the bound once all faults were over. */
   readonly missingLeaders: readonly string[];
+  /** One of several stores did not come to have the election's record again. */
+  readonly unhealed: readonly string[];
   /** A process ended by itself, or said something that it never should. */
   readonly unexpected: readonly string[];
 }
@@ -43,6 +45,7 @@ export function judge(log: EpisodeLog): Verdict {
     staleWrites: staleWrites(log),
     lostWrites: lostWrites(log),
     missingLeaders: missingLeaders(log),
+    unhealed: log.unhealed,
     unexpected: unexpectedEnds(log),
   };
 }

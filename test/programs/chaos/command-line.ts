@@ -15,7 +15,7 @@ export const USAGE = `Usage: npm run chaos [-- --store <store>] [-- --minutes <n
 
 Five worker processes compete for one lease on a real store, each through a fault proxy of its own, and write to a register
 in that store while they lead. They are killed, frozen, blocked, restarted and cut off, and the store goes away and comes
-back. In the end all that was said and written is checked: never two leaders, no stale write accepted, no confirmed write
+back; of several stores that keep the lease together, one is stopped, killed or emptied at a time. In the end all that was said and written is checked: never two leaders, no stale write accepted, no confirmed write
 lost, a leader back in time.
 
   --store <store>     ${STORE_NAMES.join(", ")}; default: all that are installed

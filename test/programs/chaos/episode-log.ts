@@ -17,6 +17,8 @@ export interface EpisodeLog {
   readonly injected: readonly Injected[];
   /** When all faults of a round were over, round by round. */
   readonly healedMs: readonly number[];
+  /** The stores, of several, that were not written anew in time once they were back and somebody led, with what had befallen them. */
+  readonly unhealed: readonly string[];
   /** The register's entries in the end. */
   readonly register: readonly Run[];
   /** When the last worker was told to end. */
@@ -34,7 +36,7 @@ export interface WorkerLog {
 /** A fault that there was. */
 export interface Injected {
   readonly kind: FaultKind;
-  /** Whom it met; undefined if it met the store. */
+  /** Whom it met: a worker, or one of several stores; undefined if it met the store as a whole. */
   readonly worker: string | undefined;
   /** Since when it was in force: a process that is killed or frozen has not run since then. */
   readonly fromMs: number;

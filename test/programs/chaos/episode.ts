@@ -18,6 +18,9 @@ const LONG_LEASE_MS = 10_000;
 const WRITE_EVERY_MS = 50;
 /** How often it is looked whether there is a leader again. */
 const LOOK_EVERY_MS = 5;
+const LOOK_AT_MEMBERS_MS = 200;
+/** For how long a client of gRPC may wait before it connects again to a service that was away, as long as faults last. */
+const RECONNECT_MS = 30_000;
 /** How long a worker may take to end once it is told to, beyond its drain: it closes connections. */
 const END_MS = 10_000;
 
@@ -62,12 +65,15 @@ export async function playEpisode({ store, seed, rounds, service, onRound, signa
       return isBack;
     };
 
+    const unhealed: string[] = [];
     let goesOn = await leaderIsBack();
-    for (const round of planOf(seed, { rounds, isNetworked: store !== "sqlite" })) {
+    const hasMembers = service.members !== undefined;
+    for (const round of planOf(seed, { rounds, isNetworked: store !== "sqlite", hasMembers })) {
       if (!goesOn || signal?.aborted) break;
       await delay(round.calm * leaseMs);
       await injector.carryOut(round);
       goesOn = await leaderIsBack();
+      if (goesOn && round.member) unhealed.push(...(await withoutRecord(service, election, boundMs + RECONNECT_MS)));
     }
 
     const endedMs = hostMs();
@@ -81,12 +87,29 @@ export async function playEpisode({ store, seed, rounds, service, onRound, signa
       workers: crew.logs,
       injected: injector.injected,
       healedMs,
+      unhealed,
       register: runsOf(await direct.document(election).read()),
       endedMs,
     };
   } finally {
     await direct.close();
   }
+}
+
+/**
+ * Waits until each of several stores has a record of the election, as a leader writes it that goes on: what was begun while one was
+ * away has to be over before another one forgets. Returns the names of those that have none in time.
+ */
+async function withoutRecord({ members = [] }: StoreService, election: string, boundMs: number): Promise<readonly string[]> {
+  const untilMs = hostMs() + boundMs;
+  const found = members.map(async (member) => {
+    while (hostMs() < untilMs) {
+      if (await member.keeps(election)) return [];
+      await delay(LOOK_AT_MEMBERS_MS);
+    }
+    return [`${member.name} had no record of the election ${boundMs.toFixed(0)} ms after somebody led`];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** Ends every worker as an orchestrator would. One that is cut off has nobody to wait for. */

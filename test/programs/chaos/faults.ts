@@ -40,10 +40,23 @@ export const STORE_FAULTS = [
   "store-unreachable",
 ] as const;
 
+/** The faults of one of several stores that keep the leases together: the others go on, and so does the election. */
+export const MEMBER_FAULTS = [
+  /** It stands still, and goes on later. */
+  "member-frozen",
+  /** Everybody's connections to it break, and new ones too; of SQLite, which has none, the files are locked. */
+  "member-unreachable",
+  /** Its process is killed, and started again later, with what is left: nothing, where it keeps its data in memory. */
+  "member-killed",
+  /** It loses everything, and serves. */
+  "member-wiped",
+] as const;
+
 /** A partition that lasts to the end. */
 export const SEVERED = "partition-for-ever";
 
 export type ProcessFault = (typeof PROCESS_FAULTS)[number];
 export type LinkFault = (typeof LINK_FAULTS)[number];
 export type StoreFault = (typeof STORE_FAULTS)[number];
-export type FaultKind = ProcessFault | LinkFault | StoreFault | typeof SEVERED;
+export type MemberFault = (typeof MEMBER_FAULTS)[number];
+export type FaultKind = ProcessFault | LinkFault | StoreFault | MemberFault | typeof SEVERED;

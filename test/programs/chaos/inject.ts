@@ -4,7 +4,7 @@ import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { isRunning, type Crew, type Post } from "./crew.ts";
 import type { Injected } from "./episode-log.ts";
-import { SEVERED, type FaultKind, type LinkFault, type ProcessFault, type StoreFault } from "./faults.ts";
+import { SEVERED, type FaultKind, type LinkFault, type MemberFault, type ProcessFault, type StoreFault } from "./faults.ts";
 import type { PlannedFault, PlannedRound } from "./plan.ts";
 
 /** Does to workers and their store what a plan says, and writes down what it did. */
@@ -21,10 +21,11 @@ export class Injector {
   }
 
   /** Resolves when all faults of the round are over, and every process is there again. */
-  async carryOut({ process, network }: PlannedRound): Promise<void> {
+  async carryOut({ process, network, member }: PlannedRound): Promise<void> {
     await Promise.all([
       process && this.#afterAWhile(process, async (post) => this.#harm(process, post)),
       network && this.#afterAWhile(network, async (post) => this.#disconnect(network, post)),
+      member && this.#disturb(member),
     ]);
     // With all links whole: a process first looks at the store. Those whose tasks have failed as well.
     await this.#crew.fill();
@@ -109,6 +110,40 @@ export class Injector {
           post.link.heal();
         });
     }
+  }
+
+  /** Does something to one of the stores that keep the leases together. */
+  async #disturb({ kind, after, target, lasts }: PlannedFault<MemberFault>): Promise<void> {
+    const { members = [] } = this.#service;
+    const member = members[Number(target) % members.length]!;
+    await delay(after * this.#leaseMs);
+    const wait = async (): Promise<void> => delay(lasts * this.#leaseMs);
+    await this.#note(kind, member.name, async (begun) => {
+      switch (kind) {
+        case "member-frozen":
+          await member.pause();
+          begun();
+          await wait();
+          member.resume();
+          break;
+        case "member-unreachable":
+          if (member.proxy) member.proxy.cut();
+          else await member.pause();
+          begun();
+          await wait();
+          if (member.proxy) member.proxy.heal();
+          else member.resume();
+          break;
+        case "member-killed":
+          await member.kill();
+          begun();
+          await wait();
+          await member.start();
+          break;
+        case "member-wiped":
+          await member.wipe();
+      }
+    });
   }
 
   /** Writes down from when to when something lasted: from the call of `begun`, where there is one. */

@@ -18,12 +18,17 @@ export interface Link extends AsyncDisposable {
 /** A link to the service, through a proxy of its own. SQLite has no service, and nothing in between. */
 export async function openLink(service: StoreSettings): Promise<Link> {
   const { store } = service;
+  if (store === "quorum") return await openMemberLinks(service);
   if (store === "sqlite") return directLink(service);
   // Requests and replies that are whole where the proxy knows the protocol, else bytes.
   if (store === "azure" || store === "dynamodb") {
     const proxy = await startFaultProxy(service["url"]!);
     return new HttpLink(proxy, { ...service, url: proxy.url });
   }
+  return await openTcpLink(service);
+}
+
+async function openTcpLink(service: StoreSettings): Promise<Link> {
   const { hostname, port } = addressOf(service);
   if (hostname !== "127.0.0.1") throw new Error(`The service is at ${hostname}, and a proxy leads to this machine only.`);
   const proxy = await startTcpFaultProxy(Number(port));
@@ -150,6 +155,22 @@ class TcpLink implements Link {
     this.#proxy.loseRequests();
     this.#proxy.loseReplies();
   }
+}
+
+/** The links to the stores that keep the leases together, as one: what befalls it befalls them all. SQLite is always in reach. */
+async function openMemberLinks(service: StoreSettings): Promise<Link> {
+  const links = await Promise.all([
+    openTcpLink({ store: "dynamodb", url: service["dynamodb"]! }),
+    openTcpLink({ store: "firestore", host: service["firestore"]! }),
+  ]);
+  const [dynamodb, firestore] = links.map(({ settings }) => settings);
+  return {
+    settings: { ...service, dynamodb: dynamodb!["url"]!, firestore: firestore!["host"]! },
+    impose: (fault, ms) => links.forEach((link) => link.impose(fault, ms)),
+    heal: () => links.forEach((link) => link.heal()),
+    sever: () => links.forEach((link) => link.sever()),
+    [Symbol.asyncDispose]: async () => void (await Promise.all(links.map((link) => link[Symbol.asyncDispose]()))),
+  };
 }
 
 /** Where a service is found that a client is told by a `url` or by a `host`. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LINK_FAULTS, PROCESS_FAULTS, SEVERED, STORE_FAULTS } from "./faults.ts";
+import { LINK_FAULTS, MEMBER_FAULTS, PROCESS_FAULTS, SEVERED, STORE_FAULTS } from "./faults.ts";
 import { LONGEST_FAULT, planOf } from "./plan.ts";
 
 const SEEDS = Array.from({ length: 200 }, (_, seed) => seed);
@@ -34,4 +34,14 @@ test("without a network, processes and the store are all that can fail", () => {
   const rounds = SEEDS.flatMap((seed) => planOf(seed, { rounds: 8, isNetworked: false }));
   expect(rounds.every(({ process, network }) => process ?? network)).toBe(true);
   expect(new Set(rounds.map(({ network }) => network?.kind))).toEqual(new Set([undefined, "store-frozen"]));
+});
+
+test("where there are several stores, any fault meets any one of them, and none of all stores comes beside it", () => {
+  const rounds = SEEDS.flatMap((seed) => planOf(seed, { rounds: 8, isNetworked: true, hasMembers: true }));
+  const members = rounds.flatMap(({ member }) => member ?? []);
+  expect(new Set(members.map(({ kind }) => kind))).toEqual(new Set(MEMBER_FAULTS));
+  expect(new Set(members.map(({ target }) => (target as number) % 3))).toEqual(new Set([0, 1, 2]));
+  const storeFaults: readonly string[] = STORE_FAULTS;
+  expect(rounds.filter(({ member, network }) => member && network && storeFaults.includes(network.kind))).toEqual([]);
+  expect(rounds.some(({ member, network }) => !member && network && storeFaults.includes(network.kind))).toBe(true);
 });

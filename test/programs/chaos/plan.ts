@@ -1,11 +1,13 @@
 import { SeededRandom } from "@leasehold/core/testing";
 import {
   LINK_FAULTS,
+  MEMBER_FAULTS,
   PROCESS_FAULTS,
   SEVERED,
   STORE_FAULTS,
   type FaultKind,
   type LinkFault,
+  type MemberFault,
   type ProcessFault,
   type StoreFault,
 } from "./faults.ts";
@@ -32,12 +34,16 @@ export interface PlannedRound {
   readonly process?: PlannedFault<ProcessFault>;
   /** The fault of a worker's connections, or of the store. */
   readonly network?: PlannedFault<LinkFault | StoreFault | typeof SEVERED>;
+  /** The fault of one of several stores: there is never one of all stores beside it. */
+  readonly member?: PlannedFault<MemberFault>;
 }
 
 export interface PlanOptions {
   readonly rounds: number;
   /** Workers reach the store through a network. */
   readonly isNetworked: boolean;
+  /** Several stores keep the leases together. */
+  readonly hasMembers?: boolean;
 }
 
 /** How long a fault lasts, in leases. */
@@ -47,17 +53,20 @@ const SHORTEST_FAULT = 0.2;
 export const LONGEST_DELAY = 0.2;
 /** How often a fault is meant for the leader. */
 const LEADER_BIAS = 0.8;
+/** How often one of several stores is disturbed. */
+const MEMBER_CHANCE = 0.7;
 /** How many workers are cut off for ever at most, in one episode: of five, three are left. */
 const MOST_SEVERED = 2;
 
 /** The plan: the same for the same seed, whatever happens then. */
-export function planOf(seed: number, { rounds, isNetworked }: PlanOptions): readonly PlannedRound[] {
+export function planOf(seed: number, { rounds, isNetworked, hasMembers = false }: PlanOptions): readonly PlannedRound[] {
   const dice = new SeededRandom(seed);
   let severed = 0;
   return Array.from({ length: rounds }, () => {
     const calm = dice.between(0, 0.5);
     const process = faultOf(dice, dice.pick(PROCESS_FAULTS));
-    const disturbsStore = dice.chance(0.25);
+    const member = hasMembers && dice.chance(MEMBER_CHANCE) ? memberFaultOf(dice) : undefined;
+    const disturbsStore = dice.chance(0.25) && !member;
     const severs = dice.chance(0.1) && severed < MOST_SEVERED && isNetworked;
     if (severs) severed += 1;
     const store = isNetworked ? dice.pick(STORE_FAULTS) : "store-frozen";
@@ -65,8 +74,19 @@ export function planOf(seed: number, { rounds, isNetworked }: PlanOptions): read
     // One, the other, or both.
     const which = dice.next();
     const hasNetwork = severs || ((isNetworked || disturbsStore) && which < 0.8);
-    return { calm, ...(which >= 0.5 || !hasNetwork ? { process } : {}), ...(hasNetwork ? { network } : {}) };
+    return {
+      calm,
+      ...(which >= 0.5 || !hasNetwork ? { process } : {}),
+      ...(hasNetwork ? { network } : {}),
+      ...(member ? { member } : {}),
+    };
   });
+}
+
+/** No store leads: it is any of them. */
+function memberFaultOf(dice: SeededRandom): PlannedFault<MemberFault> {
+  const fault = faultOf(dice, dice.pick(MEMBER_FAULTS));
+  return { ...fault, target: Math.floor(dice.next() * 60) };
 }
 
 function faultOf<Kind extends FaultKind>(dice: SeededRandom, kind: Kind): PlannedFault<Kind> {

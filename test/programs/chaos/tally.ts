@@ -53,6 +53,7 @@ export class Tally {
       ["stale writes accepted", this.#count("staleWrites")],
       ["lost writes", this.#count("lostWrites")],
       ["leaders not back in time", this.#count("missingLeaders")],
+      ["stores not written anew in time", this.#count("unhealed")],
       ["unexpected", this.#count("unexpected")],
     ];
     return [this.store, ...rows.map(([name, value]) => `  ${name.padEnd(46)} ${value}`)].join("\n");
