@@ -41,7 +41,7 @@ export {
   type StoredRecord,
 } from "./records/record-store.ts";
 // Checks of what a caller gives.
-export { DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
+export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
 export { checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Occurrences, for who delivers them: a scheduler, or the gate of a function.

@@ -1,4 +1,4 @@
-import type { Acknowledgement, Elect, Lead, Release, Sign, Vote } from "./messages.ts";
+import type { Acknowledgement, Break, Broken, Elect, Lead, Release, Sign, Vote } from "./messages.ts";
 
 /** What a voter keeps of one election, on its disk before it answers. */
 export interface Ballot {
@@ -7,6 +7,8 @@ export interface Ballot {
   readonly votedFor: string | null;
   /** The lease that may stand: after a start nobody is voted for, for so long. */
   readonly leaseDurationMs: number;
+  /** An administrator has ended that term. */
+  readonly broken?: Broken | undefined;
 }
 
 /** All that a voter keeps. */
@@ -108,7 +110,9 @@ export class Ballots {
     const present = this.termOf(election);
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
-    const refused = term < present || heard?.released === true || (heard !== undefined && heard.termId !== termId);
+    const broken = this.#brokenIn(election, term);
+    const refused =
+      term < present || broken !== undefined || heard?.released === true || (heard !== undefined && heard.termId !== termId);
     // Who has taken a newer one is barred for longer.
     const isNews = (heard?.number ?? 0) < number;
     if (!refused && isNews) {
@@ -117,7 +121,7 @@ export class Ballots {
       memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
     }
     // Whoever has voted for a later term in vain refuses the leader that there is, and hears of it all the same.
-    const isKnown = heard?.released === true || (last?.term ?? 0) > term;
+    const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
     if (isNews && !isKnown && this.#ballots.has(election)) {
       const released = false;
       this.#memory(election).lead = {
@@ -132,7 +136,21 @@ export class Ballots {
         server: from,
       };
     }
-    return { kind: "LEAD", taken: !refused, term: this.termOf(election) };
+    return { kind: "LEAD", taken: !refused, term: this.termOf(election), ...(broken ? { broken } : {}) };
+  }
+
+  /** Ends a term, which it must know: of another one nothing is kept. */
+  break({ election, term, id, reason, immediate }: Break, nowMs: number): Acknowledgement {
+    const present = this.termOf(election);
+    const ballot = this.#ballots.get(election);
+    if (!ballot || term !== present) return { kind: "BREAK", taken: false, term: present };
+    const memory = this.#memory(election);
+    memory.holdUntilMs = -Infinity;
+    if (immediate) memory.barredUntilMs = nowMs;
+    const isFree = immediate || memory.barredUntilMs <= nowMs;
+    const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
+    this.#keep(election, { ...ballot, leaseDurationMs, broken: { id, reason, immediate } }, nowMs);
+    return { kind: "BREAK", taken: true, term };
   }
 
   /** Ends the bar of its own term, also after a start, and of no other; LEADs of that term that are under way bar nobody. */
@@ -158,7 +176,14 @@ export class Ballots {
     if (!memory?.lead) return undefined;
     const { term, number, candidateId, value, leaseDurationMs, heardMs, released } = memory.lead;
     const holdMs = Math.max(memory.holdUntilMs - nowMs, 0);
-    return { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
+    const broken = this.#brokenIn(election, term);
+    const sign = { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
+    return broken ? { ...sign, broken } : sign;
+  }
+
+  #brokenIn(election: string, term: number): Broken | undefined {
+    const ballot = this.#ballots.get(election);
+    return ballot?.term === term ? ballot.broken : undefined;
   }
 
   /** Nobody is voted for up to this term. */
@@ -174,7 +199,8 @@ export class Ballots {
     const isSame = before?.term === term;
     const longestMs = Math.max(leaseDurationMs, standingMs, isSame ? before.leaseDurationMs : 0);
     if (isSame && before.leaseDurationMs === longestMs) return;
-    this.#keep(election, { term, votedFor: isSame ? before.votedFor : null, leaseDurationMs: longestMs }, nowMs);
+    const { votedFor, broken } = isSame ? before : { votedFor: null, broken: undefined };
+    this.#keep(election, { term, votedFor, leaseDurationMs: longestMs, broken }, nowMs);
   }
 
   #keep(election: string, ballot: Ballot, nowMs: number): void {

@@ -1,4 +1,5 @@
 import type { Ballot, KeptBallots } from "./ballots.ts";
+import { isBroken } from "./message-shapes.ts";
 
 /** What a server keeps. */
 export interface Kept extends KeptBallots {
@@ -36,8 +37,9 @@ export function keptOf(text: string | undefined): Kept | undefined {
 }
 
 function isBallot(value: unknown): boolean {
-  const { term, votedFor, leaseDurationMs } = (value ?? {}) as Partial<Ballot>;
-  return isCount(term) && (votedFor === null || typeof votedFor === "string") && Number.isFinite(leaseDurationMs);
+  const { term, votedFor, leaseDurationMs, broken } = (value ?? {}) as Partial<Ballot>;
+  const isVote = isCount(term) && (votedFor === null || typeof votedFor === "string") && Number.isFinite(leaseDurationMs);
+  return isVote && (broken === undefined || isBroken(broken));
 }
 
 function isCount(value: unknown): boolean {

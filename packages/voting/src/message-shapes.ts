@@ -1,6 +1,8 @@
 import type {
   Acknowledgement,
   Answer,
+  Break,
+  Broken,
   Elect,
   Heard,
   Lead,
@@ -35,6 +37,9 @@ export function isRecordOf(value: unknown, shape: Shape): boolean {
 
 const HEARD: ShapeOf<Heard> = { term: isCount, number: isCount };
 
+const BROKEN: ShapeOf<Broken> = { id: isText, reason: isText, immediate: isFlag };
+export const isBroken: Check = (value) => isRecordOf(value, BROKEN);
+
 const SIGN: ShapeOf<Sign> = {
   term: isCount,
   number: isCount,
@@ -44,6 +49,7 @@ const SIGN: ShapeOf<Sign> = {
   ageMs: isNumber,
   released: isFlag,
   holdMs: isNumber,
+  broken: optional(isBroken),
 };
 
 const isHeard: Check = (value) => isRecordOf(value, HEARD);
@@ -54,12 +60,13 @@ const TITLE = { election: isText, term: isCount, termId: isText, leaseDurationMs
 const ELECT: ShapeOf<Elect> = { ...TITLE, trial: isFlag, heard: isHeard, hasFailed: isFlag, holdMs: isNumber };
 const LEAD: ShapeOf<Lead> = { ...TITLE, number: isCount, candidateId: isText, value: optional(isText) };
 const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber };
+const BREAK: ShapeOf<Break> = { ...BROKEN, election: isText, term: isCount };
 const READ: ShapeOf<Read> = { election: isText };
 const NOTHING: Shape = {};
-const REQUESTS: Readonly<Record<Request["kind"], Shape>> = { ELECT, LEAD, RELEASE, READ, TELL: NOTHING };
+const REQUESTS: Readonly<Record<Request["kind"], Shape>> = { ELECT, LEAD, RELEASE, BREAK, READ, TELL: NOTHING };
 
 const VOTE: ShapeOf<Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, sign: optional(isSign) };
-const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = { taken: isFlag, term: isCount };
+const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = { taken: isFlag, term: isCount, broken: optional(isBroken) };
 const SIGHTED: ShapeOf<Sighted> = { sign: optional(isSign) };
 const TOLD: ShapeOf<Told> = {
   forgot: isFlag,
@@ -73,6 +80,7 @@ const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   VOTE,
   LEAD: ACKNOWLEDGEMENT,
   RELEASE: ACKNOWLEDGEMENT,
+  BREAK: ACKNOWLEDGEMENT,
   READ: SIGHTED,
   TELL: TOLD,
   SILENT: NOTHING,

@@ -45,6 +45,21 @@ export interface Release {
   readonly holdMs: number;
 }
 
+/** An administrator ends a term: no LEAD of it is taken any more. */
+export interface Break extends Broken {
+  readonly kind: "BREAK";
+  readonly election: string;
+  readonly term: number;
+}
+
+/** The order that has ended a term. */
+export interface Broken {
+  readonly id: string;
+  readonly reason: string;
+  /** What its LEADs have barred is free at once, though its leader may not know yet. */
+  readonly immediate: boolean;
+}
+
 /** Who leads? */
 export interface Read {
   readonly kind: "READ";
@@ -56,7 +71,7 @@ export interface Tell {
   readonly kind: "TELL";
 }
 
-export type Request = Elect | Lead | Release | Read | Tell;
+export type Request = Elect | Lead | Release | Break | Read | Tell;
 
 /** The answer to ELECT. */
 export interface Vote {
@@ -70,11 +85,13 @@ export interface Vote {
   readonly sign?: Sign | undefined;
 }
 
-/** The answer to LEAD and to RELEASE. */
+/** The answer to LEAD, to RELEASE and to BREAK. */
 export interface Acknowledgement {
-  readonly kind: "LEAD" | "RELEASE";
+  readonly kind: "LEAD" | "RELEASE" | "BREAK";
   readonly taken: boolean;
   readonly term: number;
+  /** Why no LEAD of that term is taken. */
+  readonly broken?: Broken | undefined;
 }
 
 /** The answer to READ. */
@@ -117,6 +134,7 @@ export interface Sign {
   readonly released: boolean;
   /** What is left of a hold. */
   readonly holdMs: number;
+  readonly broken?: Broken | undefined;
 }
 
 /** What goes from one server to another, and back. */

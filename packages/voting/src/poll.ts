@@ -1,10 +1,13 @@
-import type { Answer, Request } from "./messages.ts";
+import { sendRequest } from "@leasehold/core/provider";
+import type { Answer, Request, Tell } from "./messages.ts";
 import type { Server } from "./server.ts";
 
 /** One request to every server, and what they say. */
 export interface PollOptions<A extends Answer> {
-  readonly request: Request;
+  readonly request: Exclude<Request, Tell>;
   readonly timeoutMs: number;
+  /** The answers are of no use any more after it aborts. */
+  readonly signal?: AbortSignal | undefined;
   /** Tells an answer that may be counted from silence. */
   readonly isAnswer: (answer: Answer) => answer is A;
   readonly isYes: (answer: A) => boolean;
@@ -24,15 +27,31 @@ export interface PollResult<A> {
   readonly failures: readonly unknown[];
 }
 
+/** What goes to another server is a request, and published as one. */
+async function ask(server: Server, to: string, request: PollOptions<Answer>["request"], timeoutMs: number): Promise<Answer> {
+  if (to === server.name) return await server.ask(to, request, timeoutMs);
+  const { clock } = server;
+  const { kind: operation, election } = request;
+  const options = { clock, store: "voting", election, operation, timeoutMs, writes: operation !== "READ" };
+  return await sendRequest(options, () => server.ask(to, request, timeoutMs));
+}
+
 /** Asks every server, and resolves as soon as it is decided. Each server counts once, by its name. */
 export async function poll<A extends Answer>(server: Server, options: PollOptions<A>): Promise<PollResult<A>> {
-  const { request, timeoutMs, isAnswer, isYes, onAnswer } = options;
+  const { request, timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
+  signal?.throwIfAborted();
   const answers = new Map<string, A>();
   const failures: unknown[] = [];
   const { everyone, majority } = server;
-  return await new Promise((resolve) => {
+  return await new Promise((resolve, reject) => {
+    const callOff = (): void => {
+      timer.cancel();
+      reject(signal?.reason as Error);
+    };
+    signal?.addEventListener("abort", callOff, { once: true });
     const end = (outcome: PollResult<A>["outcome"]): void => {
       timer.cancel();
+      signal?.removeEventListener("abort", callOff);
       // What comes later is no part of the result.
       resolve({ outcome, answers: new Map(answers), failures: [...failures] });
     };
@@ -46,7 +65,7 @@ export async function poll<A extends Answer>(server: Server, options: PollOption
       else if (answers.size + failures.length === everyone.length) end("open");
     };
     for (const name of everyone) {
-      server.ask(name, request, timeoutMs).then(
+      ask(server, name, request, timeoutMs).then(
         (answer) => {
           if (!isAnswer(answer)) failures.push(new Error(`${name} does not take part yet.`));
           else {

@@ -1,5 +1,5 @@
 import { instantOf, type Instant } from "@leasehold/core/provider";
-import type { Acknowledgement, Answer, Lead } from "./messages.ts";
+import type { Acknowledgement, Answer, Broken, Lead } from "./messages.ts";
 import { poll, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
@@ -24,6 +24,10 @@ export class Reign {
   readonly #taken = new Map<string, number>();
   /** The servers whose term is above this one: they never acknowledge it again. */
   readonly #lost = new Set<string>();
+  /** What an administrator has told servers that end the term. */
+  readonly #broken = new Map<string, Broken>();
+  /** The servers that know that it was released while it was the last. */
+  readonly #released = new Set<string>();
   #number = 0;
 
   constructor(server: Server, title: Title, value: string | undefined) {
@@ -37,9 +41,23 @@ export class Reign {
     return this.#number;
   }
 
-  /** No majority can acknowledge it any more. */
+  /** Another term has begun: no majority can acknowledge this one any more. */
   get isLost(): boolean {
-    return this.#server.everyone.length - this.#lost.size < this.#server.majority;
+    return this.#isEnough(this.#lost.size);
+  }
+
+  /** A majority knows so. */
+  get isReleased(): boolean {
+    return this.#released.size >= this.#server.majority;
+  }
+
+  /** The order that has ended it, as so many say that no majority can acknowledge it any more. */
+  get broken(): Broken | undefined {
+    return this.#isEnough(new Set([...this.#lost, ...this.#broken.keys()]).size) ? [...this.#broken.values()][0] : undefined;
+  }
+
+  #isEnough(against: number): boolean {
+    return this.#server.everyone.length - against < this.#server.majority;
   }
 
   /** From before the send that the lease counts from; undefined before a majority has acknowledged any. */
@@ -62,9 +80,10 @@ export class Reign {
       timeoutMs,
       isAnswer: isLead,
       isYes: ({ taken }) => taken,
-      onAnswer: (name, { taken, term }) => {
+      onAnswer: (name, { taken, term, broken }) => {
         if (taken) this.#taken.set(name, Math.max(this.#taken.get(name) ?? 0, number));
         else if (term > this.title.term) this.#lost.add(name);
+        else if (broken) this.#broken.set(name, broken);
       },
     });
   }
@@ -74,8 +93,16 @@ export class Reign {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;
     const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number: this.#number, holdMs } as const;
-    const isYes = (): boolean => true;
-    return await poll(this.#server, { request, timeoutMs, isAnswer: isRelease, isYes });
+    return await poll(this.#server, {
+      request,
+      timeoutMs,
+      isAnswer: isRelease,
+      isYes: () => true,
+      onAnswer: (name, { term: known }) => {
+        if (known > term) this.#lost.add(name);
+        else this.#released.add(name);
+      },
+    });
   }
 }
 

@@ -4,7 +4,7 @@ import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
 import { keptOf, textOf } from "./memory-on-disk.ts";
-import type { Answer, Envelope, Request, Told } from "./messages.ts";
+import type { Acknowledgement, Answer, Break, Envelope, Lead, Release, Request, Told } from "./messages.ts";
 import type { Transport } from "./transport.ts";
 import { Trials } from "./trials.ts";
 
@@ -89,7 +89,7 @@ export class Server {
     return this.#ballots;
   }
 
-  /** Calls back whenever a LEAD or a RELEASE of some election has arrived. Returns what ends that. */
+  /** Calls back whenever a LEAD, a RELEASE or a BREAK of some election has arrived. Returns what ends that. */
   onSign(watcher: (election: string) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
@@ -189,10 +189,15 @@ export class Server {
         ? this.#ballots.elect(request, this.clock.monotonicMs())
         : this.#ballots.vote(election, false, this.clock.monotonicMs());
     }
-    const answer =
-      request.kind === "LEAD" ? this.#ballots.lead(request, from, nowMs) : this.#ballots.release(request, from, nowMs);
+    const answer = this.#take(request, from, nowMs);
     for (const watcher of this.#watchers) watcher(election);
     return answer;
+  }
+
+  #take(request: Lead | Release | Break, from: string, nowMs: number): Acknowledgement {
+    if (request.kind === "LEAD") return this.#ballots.lead(request, from, nowMs);
+    if (request.kind === "RELEASE") return this.#ballots.release(request, from, nowMs);
+    return this.#ballots.break(request, nowMs);
   }
 
   #told(): Told {

@@ -33,9 +33,10 @@ export class Sightings {
   snapshot(election: string): LeaseSnapshot | undefined {
     const sighting = this.#latest.get(election);
     if (!sighting) return undefined;
-    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs } = sighting.sign;
+    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken } = sighting.sign;
     const sinceMs = this.#clock.monotonicMs() - sighting.atMs;
-    const state = released ? "vacant" : ageMs + sinceMs >= leaseDurationMs ? "expired" : "held";
+    const isOver = ageMs + sinceMs >= leaseDurationMs || broken?.immediate === true;
+    const state = released ? "vacant" : isOver ? "expired" : broken ? "ending" : "held";
     const bar = barOf({ state, holdMs: Math.max(holdMs - sinceMs, 0) });
     const isNobodys = released || candidateId === "";
     return {
@@ -45,6 +46,7 @@ export class Sightings {
       ...(isNobodys ? {} : { holder: candidateId, ageMs: [ageMs + sinceMs, Infinity] as const, leaseDurationMs }),
       ...(value === undefined || isNobodys ? {} : { value }),
       ...(bar === undefined ? {} : { bar }),
+      ...(broken === undefined || released ? {} : { endingReason: broken.reason }),
     };
   }
 }
@@ -52,5 +54,6 @@ export class Sightings {
 function isLater(one: Sign, other: Sign): boolean {
   if (one.term !== other.term) return one.term > other.term;
   if (one.released !== other.released) return one.released;
-  return one.number > other.number;
+  if (one.number !== other.number) return one.number > other.number;
+  return one.broken !== undefined && other.broken === undefined;
 }

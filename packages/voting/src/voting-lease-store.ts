@@ -1,5 +1,7 @@
 import {
+  ConfigurationError,
   UnsupportedError,
+  type BreakOptions,
   type BreakOutcome,
   type CheckOptions,
   type CheckReport,
@@ -8,13 +10,17 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
+  type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
 import {
+  checkLease,
   checkName,
+  checkTerm,
   checkValue,
   DEFAULT_REQUEST_TIMEOUT_MS,
   timedCheck,
+  type Administration,
   type AcquireOutcome,
   type AcquireRequest,
   type Lease,
@@ -24,6 +30,7 @@ import {
   type RequestLimits,
   type WatchOptions,
 } from "@leasehold/core/provider";
+import { administrationOf } from "./administration.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
@@ -61,8 +68,11 @@ export class VotingLeaseStore implements LeaseStore {
   readonly clock: Clock;
   readonly #server: Server;
   readonly #sightings: Sightings;
+  readonly #administration: Administration;
   readonly #reigns = new WeakMap<Lease, Reign>();
   readonly #claiming = new Set<string>();
+  /** Those that watch, who look again when a claim has ended. */
+  readonly #wakers = new Set<(election: string) => void>();
   /** The elections in which the last claim has failed, and not been refused: others are preferred until one is won. */
   readonly #failed = new Set<string>();
   /** Not before then to claim again, as the votes of the last claim have said. */
@@ -101,6 +111,7 @@ export class VotingLeaseStore implements LeaseStore {
     this.#server = server;
     this.clock = server.clock;
     this.#sightings = new Sightings(server.clock);
+    this.#administration = administrationOf(server);
     this.#close = () => server.close();
   }
 
@@ -113,6 +124,8 @@ export class VotingLeaseStore implements LeaseStore {
     const { election, candidateId, value, leaseDurationMs } = request;
     checkName("election", election);
     checkName("candidateId", candidateId);
+    checkLease(leaseDurationMs, this.capabilities);
+    checkTerm("minTerm", request.minTerm);
     if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
     if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
     const current = this.#seen(election);
@@ -136,11 +149,13 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   async renew(lease: Lease, { timeoutMs }: RequestLimits): Promise<RenewOutcome> {
-    const reign = this.#reigns.get(lease);
-    if (!reign || reign.isOver) return taken(`this store does not hold term ${lease.term}`);
+    const reign = this.#reignOf(lease);
+    if (reign.isOver) return taken(`this store does not hold term ${lease.term} any more`);
     const before = reign.grantedAt;
     const result = await reign.lead(timeoutMs);
     if (reign.isLost) return taken("a majority of the servers has voted for a later term");
+    const { broken } = reign;
+    if (broken) return { held: false, reason: "broken", barredUntilExpiry: !broken.immediate, explanation: broken.reason };
     const { grantedAt } = reign;
     const extends_ = grantedAt !== undefined && grantedAt !== before;
     if (result.outcome === "yes" || extends_) return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}) };
@@ -149,19 +164,17 @@ export class VotingLeaseStore implements LeaseStore {
 
   async publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome> {
     checkValue(value, MAX_VALUE_BYTES);
-    const reign = this.#reigns.get(lease);
-    if (reign) reign.value = value;
+    this.#reignOf(lease).value = value;
     return await this.renew(lease, limits);
   }
 
   async release(lease: Lease, { timeoutMs, holdMs = 0 }: ReleaseOptions): Promise<ReleaseOutcome> {
-    const reign = this.#reigns.get(lease);
-    if (!reign) return "not-held";
-    const isLost = reign.isLost;
-    const result = await reign.release(holdMs, timeoutMs);
-    if (isLost) return "not-held";
-    if (result.outcome === "yes") return "released";
-    throw unanswered(lease.election, "RELEASE", result, true);
+    const reign = this.#reignOf(lease);
+    if (reign.isReleased) return "not-held";
+    const { outcome, failures } = await reign.release(holdMs, timeoutMs);
+    if (reign.isReleased) return "released";
+    if (outcome === "yes" || reign.isLost) return "not-held";
+    throw unanswered(lease.election, "RELEASE", { failures }, true);
   }
 
   forget(lease: Lease): void {
@@ -177,8 +190,8 @@ export class VotingLeaseStore implements LeaseStore {
     if (local?.state === "held" && this.#server.takesPart) return local;
     const timeoutMs = options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
     const request = { kind: "READ", election } as const;
-    const result = await poll(this.#server, { request, timeoutMs, isAnswer: isSighted, isYes: () => true });
-    options.signal?.throwIfAborted();
+    const { signal } = options;
+    const result = await poll(this.#server, { request, timeoutMs, signal, isAnswer: isSighted, isYes: () => true });
     if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
     for (const { sign } of result.answers.values()) this.#sightings.see(election, sign);
     return this.#seen(election);
@@ -198,17 +211,19 @@ export class VotingLeaseStore implements LeaseStore {
   async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
-    const stop = this.#server.onSign((which) => which === election && wake());
+    const wakeOf = (which: string): void => void (which === election && wake());
+    const stop = this.#server.onSign(wakeOf);
+    this.#wakers.add(wakeOf);
     signal.addEventListener("abort", wake, { once: true });
     try {
       while (!signal.aborted) {
-        const snapshot = this.#seen(election);
-        if (snapshot) yield snapshot;
+        yield this.#seen(election);
         await changed.promise;
         changed = Promise.withResolvers();
       }
     } finally {
       stop();
+      this.#wakers.delete(wakeOf);
       signal.removeEventListener("abort", wake);
     }
   }
@@ -234,17 +249,30 @@ export class VotingLeaseStore implements LeaseStore {
     return await timedCheck(this.clock, () => this.read(election, { timeoutMs, signal }), probe);
   }
 
-  break(): Promise<BreakOutcome> {
-    return Promise.reject(new UnsupportedError(`${NAME} cannot break a lease: let its leader resign, or stop it.`));
+  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
+    return await this.#administration.break(election, options);
   }
 
-  transfer(): Promise<TransferOutcome> {
-    return Promise.reject(new UnsupportedError(`${NAME} cannot hand over to a candidate of choice: let its leader resign.`));
+  /** @throws {UnsupportedError} always: who comes next is for the votes to say. */
+  async transfer(election: string, _candidateId: string, _options?: TransferOptions): Promise<TransferOutcome> {
+    checkName("election", election);
+    throw new UnsupportedError(
+      "Servers that vote elect whom they prefer, and no other can be named. resign() makes way for it.",
+      {
+        election,
+      },
+    );
   }
 
   /** Ends this server's part: it does not listen or vote any more, and its directory and port are free. */
   async close(): Promise<void> {
     await this.#close();
+  }
+
+  #reignOf(lease: Lease): Reign {
+    const reign = this.#reigns.get(lease);
+    if (reign) return reign;
+    throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${NAME} store.`);
   }
 
   #seen(election: string): LeaseSnapshot | undefined {
@@ -266,7 +294,10 @@ export class VotingLeaseStore implements LeaseStore {
       if (this.#failed.size > MOST_CLAIMS) this.#failed.clear();
       if (hasFailed) this.#failed.add(election);
       // The others of this process learn of its own LEAD once the winner has heard of its win.
-      this.clock.setTimer(() => this.#claiming.delete(election), 0);
+      this.clock.setTimer(() => {
+        this.#claiming.delete(election);
+        this.#wakers.forEach((wake) => wake(election));
+      }, 0);
     }
   }
 

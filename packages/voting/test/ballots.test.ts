@@ -1,7 +1,7 @@
 /** The rules by which one server votes. */
 import { describe, expect, test } from "vitest";
 import { Ballots, type KeptBallots } from "../src/ballots.ts";
-import type { Elect, Lead, Release } from "../src/messages.ts";
+import type { Break, Elect, Lead, Release } from "../src/messages.ts";
 
 const LEASE = 1_000;
 const EMPTY: KeptBallots = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
@@ -166,4 +166,43 @@ test("of elections that are over, more than a thousand are one number", () => {
   // A LEAD of a term below that is refused, and not remembered either.
   expect(ballots.lead({ ...lead(3, 1), election: "e9" }, "a", 2_000).taken).toBe(false);
   expect(ballots.sign("e9", 2_000)).toBeUndefined();
+});
+
+describe("a BREAK", () => {
+  const order = (term: number, immediate = false): Break => ({
+    kind: "BREAK",
+    election: "e",
+    term,
+    id: "an order",
+    reason: "why not",
+    immediate,
+  });
+
+  test("ends its own term alone: no LEAD of it is taken, nor heard of, also after a start, and the bar stays", () => {
+    const ballots = new Ballots(EMPTY, 0);
+    ballots.lead(lead(4, 1), "a", 0);
+    expect(ballots.break(order(3), 0).taken).toBe(false);
+    expect(ballots.break(order(5), 0).taken).toBe(false);
+    expect(ballots.lead(lead(4, 2), "a", 100).taken).toBe(true);
+    expect(ballots.break(order(4), 200).taken).toBe(true);
+    for (const voter of [ballots, again(ballots, 300)]) {
+      expect(voter.lead(lead(4, 3), "a", 300)).toMatchObject({ taken: false, broken: { reason: "why not" } });
+      expect(voter.waitMs("e", 300)).toBeGreaterThanOrEqual(800);
+    }
+    expect(ballots.sign("e", 300)).toMatchObject({ number: 2, broken: { reason: "why not" } });
+    expect(ballots.lead(lead(5, 1), "b", 1_300).taken).toBe(true);
+    expect(ballots.sign("e", 1_300)?.broken).toBeUndefined();
+  });
+
+  test("lifts a hold; an immediate one the bar too, also after a start", () => {
+    const held = new Ballots(EMPTY, 0);
+    held.lead(lead(4, 1), "a", 0);
+    held.release(release(4, 1, 60_000), "a", 10);
+    held.break(order(4), 20);
+    expect([held.waitMs("e", 20), again(held, 30).waitMs("e", 30)]).toEqual([0, 0]);
+    const led = new Ballots(EMPTY, 0);
+    led.lead(lead(4, 1), "a", 0);
+    led.break(order(4, true), 20);
+    expect([led.waitMs("e", 20), again(led, 30).waitMs("e", 30)]).toEqual([0, 0]);
+  });
 });

@@ -85,3 +85,13 @@ test("a server whose claims fail, because no answer comes back to it, is preferr
   await cluster.clock.advance(100);
   expect(await winners(cluster, stores, ["a", "b"])).toEqual(["b"]);
 });
+
+test("a read that nobody answers is called off at once", async () => {
+  const { cluster, stores } = await startedWith(3);
+  cluster.away.add("b").add("c");
+  const stopping = new AbortController();
+  const read = stores.get("a")!.read("e", { signal: stopping.signal });
+  const reason = new Error("the caller's own reason");
+  stopping.abort(reason);
+  await expect(read).rejects.toBe(reason);
+});

@@ -1,3 +1,5 @@
+import type { Clock } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { Server, type Answer, type Disk, type Envelope, type Request, type Transport } from "@leasehold/voting/simulation";
 
@@ -28,8 +30,8 @@ export class Cluster {
     await this.clock.advance(1_000);
   }
 
-  startOne(name: string): Server {
-    const { clock, names } = this;
+  startOne(name: string, clock: Clock = this.clock): Server {
+    const { names } = this;
     const disk: Disk = {
       read: () => Promise.resolve(this.disks.get(name)),
       write: (text) => {
@@ -40,7 +42,7 @@ export class Cluster {
       },
     };
     const transport: Transport = {
-      send: (message, timeoutMs) => this.#carry(message, timeoutMs),
+      send: (message, timeoutMs) => this.#send(message, clock, timeoutMs),
       listen: (receive) => {
         this.#receivers.set(name, receive);
         return Promise.resolve();
@@ -64,17 +66,25 @@ export class Cluster {
     return await this.#receivers.get(message.to)?.(message);
   }
 
-  async #carry(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  /** Carries a message to its receiver, and gives the answer; never where either is lost. */
+  protected async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const { to, from } = message;
+    if (this.away.has(to) || this.away.has(from)) return undefined;
+    await sleep(this.clock, this.latencyMs);
+    const answer = await this.deliver(message);
+    await sleep(this.clock, this.latencyMs);
+    return this.deaf.has(from) ? undefined : answer;
+  }
+
+  async #send(message: Envelope<Request>, clock: Clock, timeoutMs: number): Promise<Envelope<Answer>> {
     this.sent.push(message);
     return await new Promise((resolve, reject) => {
-      this.clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
-      if (this.away.has(to) || this.away.has(from)) return;
-      this.clock.setTimer(() => {
-        void this.deliver(message).then((answer) => {
-          if (answer && !this.deaf.has(from)) this.clock.setTimer(() => resolve(answer), this.latencyMs);
-        });
-      }, this.latencyMs);
+      const timer = clock.setTimer(() => reject(new Error(`${message.to} does not answer.`)), timeoutMs);
+      void this.carry(message).then((answer) => {
+        if (!answer) return;
+        timer.cancel();
+        resolve(answer);
+      });
     });
   }
 }

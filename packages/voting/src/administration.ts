@@ -1,0 +1,65 @@
+import { UnsupportedError, type Clock, type LeaseSnapshot } from "@leasehold/core";
+import { Administration, type Order, type OrderLimits, type Standing } from "@leasehold/core/provider";
+import { unanswered } from "./claim.ts";
+import type { Acknowledgement, Answer, Sighted } from "./messages.ts";
+import { poll } from "./poll.ts";
+import type { Server } from "./server.ts";
+import { Sightings } from "./sightings.ts";
+
+/** What an administrator can order of servers that vote: the end of a term, which a majority keeps. */
+export function administrationOf(server: Server): Administration {
+  const { clock } = server;
+  return new Administration({ name: "voting", clock, look: (election, limits) => look(server, clock, election, limits) });
+}
+
+async function look(server: Server, clock: Clock, election: string, limits: OrderLimits): Promise<Standing | undefined> {
+  const { answers, snapshot } = await sightedBy(server, clock, election, limits);
+  if (!snapshot) return undefined;
+  const { term } = snapshot;
+  return {
+    snapshot,
+    lastHolder: snapshot.holder,
+    isCarriedOut: ({ id }) =>
+      answers.filter(({ sign }) => sign?.term === term && sign.broken?.id === id).length >= server.majority,
+    carryOut: (order) => breakTerm(server, election, term, order, limits),
+  };
+}
+
+/** What a majority has heard of an election, now. */
+async function sightedBy(
+  server: Server,
+  clock: Clock,
+  election: string,
+  { timeoutMs, signal }: OrderLimits,
+): Promise<{ readonly answers: readonly Sighted[]; readonly snapshot: LeaseSnapshot | undefined }> {
+  const request = { kind: "READ", election } as const;
+  const result = await poll(server, { request, timeoutMs, signal, isAnswer: isSighted, isYes: () => true });
+  if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
+  const answers = [...result.answers.values()];
+  const sightings = new Sightings(clock);
+  for (const { sign } of answers) sightings.see(election, sign);
+  return { answers, snapshot: sightings.snapshot(election) };
+}
+
+async function breakTerm(
+  server: Server,
+  election: string,
+  term: number,
+  order: Order,
+  { timeoutMs }: OrderLimits,
+): Promise<boolean> {
+  if (order.kind !== "break") throw new UnsupportedError("Servers that vote hand over to nobody in particular.", { election });
+  const { id, reason, immediate } = order;
+  const request = { kind: "BREAK", election, term, id, reason, immediate } as const;
+  const result = await poll(server, { request, timeoutMs, isAnswer: isBreak, isYes: ({ taken }) => taken });
+  if (result.outcome === "open") throw unanswered(election, "BREAK", result, true);
+  return result.outcome === "yes";
+}
+
+function isSighted(answer: Answer): answer is Sighted {
+  return answer.kind === "READ";
+}
+
+function isBreak(answer: Answer): answer is Acknowledgement {
+  return answer.kind === "BREAK";
+}
