@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import * as exported from "@leasehold/infra-aws";
 import { cost, HOURS, type Price } from "@leasehold/test-kit/costs/cost";
 import { testCosts } from "@leasehold/test-kit/costs/page";
+import { DYNAMODB_READ, DYNAMODB_WRITE } from "@leasehold/test-kit/costs/request-prices";
 import { ContainerImage, CpuArchitecture } from "aws-cdk-lib/aws-ecs";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { Duration } from "aws-cdk-lib/core";
@@ -10,13 +11,10 @@ import { onlyOf, resourcesOf, strictStack } from "./strict-app.ts";
 
 const { CandidateService, ElectionAlarms, LeaderScheduledFunction, LeaseTable, ScheduledFunctionAlarms } = exported;
 
-const DYNAMODB = "https://aws.amazon.com/dynamodb/pricing/on-demand/";
 const FARGATE = "https://aws.amazon.com/fargate/pricing/";
 const CLOUDWATCH = "https://aws.amazon.com/cloudwatch/pricing/";
 const LAMBDA = "https://aws.amazon.com/lambda/pricing/";
 
-const write: Price = { of: "a write of an item up to 1 KB", usd: 0.625, per: 1_000_000, source: DYNAMODB };
-const read: Price = { of: "a consistent read of an item up to 4 KB", usd: 0.125, per: 1_000_000, source: DYNAMODB };
 const processor: Price = { of: "a vCPU of ARM for an hour", usd: 0.03238, source: FARGATE };
 const memory: Price = { of: "a GB of memory beside it for an hour", usd: 0.00356, source: FARGATE };
 const endpoint: Price = {
@@ -46,8 +44,8 @@ testCosts(
       LeaseTable: {
         makes: "a DynamoDB table on demand, restorable, protected from deletion, retained; some KB, which cost less than a cent",
         costs: [
-          cost(write, [720, "renewals an hour"], HOURS),
-          cost(read, [1, "standby"], [2_300, "looks an hour"], [0.5, "since they need not be consistent"], HOURS),
+          cost(DYNAMODB_WRITE, [720, "renewals an hour"], HOURS),
+          cost(DYNAMODB_READ, [1, "standby"], [2_300, "looks an hour"], [0.5, "since they need not be consistent"], HOURS),
         ],
         rights: "nobody, until granted, election by election; candidates may not delete or scan",
       },
@@ -75,8 +73,8 @@ testCosts(
           cost(invocation, HOURS),
           cost(duration, HOURS, [1, "s"], [0.25, "GB"]),
           // The claim, the end and the note of it; and what is read before each.
-          cost(write, HOURS, [3, "writes"]),
-          cost(read, HOURS, [3, "reads"]),
+          cost(DYNAMODB_WRITE, HOURS, [3, "writes"]),
+          cost(DYNAMODB_READ, HOURS, [3, "reads"]),
         ],
         rights:
           "the function is a candidate of the one election; the schedule's role may invoke it, for this account's schedules alone",

@@ -1,16 +1,14 @@
 import * as exported from "@leasehold/infra-azure";
 import { cost, HOURS, SECONDS, type Price } from "@leasehold/test-kit/costs/cost";
 import { testCosts } from "@leasehold/test-kit/costs/page";
+import { BLOB_OPERATION } from "@leasehold/test-kit/costs/request-prices";
 
 const CONTAINERS = "https://azure.microsoft.com/pricing/details/container-apps/";
-const BLOBS = "https://azure.microsoft.com/pricing/details/storage/blobs/";
 const MONITOR = "https://azure.microsoft.com/pricing/details/monitor/";
 
 // Active rates; replicas that count as idle pay an eighth of that for their processor.
 const processor: Price = { of: "a processor of Container Apps", usd: 0.000024, source: CONTAINERS };
 const memory: Price = { of: "memory of Container Apps", usd: 0.000003, source: CONTAINERS };
-/** Leasing, reading properties and writing metadata are all "other operations". */
-const operation: Price = { of: "operations on leases and metadata", usd: 0.005, per: 10_000, source: BLOBS };
 const logs: Price = { of: "logs that come in", usd: 2.76, source: MONITOR };
 const logRule5: Price = { of: "a rule that looks into logs every 5 minutes", usd: 1.5, source: MONITOR };
 const logRule15: Price = { of: "a rule that looks into logs every 15 minutes, or less often", usd: 0.5, source: MONITOR };
@@ -34,8 +32,8 @@ testCosts(
         makes:
           "a storage account without keys, in three zones, protected from deletion; a container; a role for each kind of grant",
         costs: [
-          cost(operation, [720, "renewals an hour"], HOURS),
-          cost(operation, [1, "standby"], [360, "polls an hour"], HOURS),
+          cost(BLOB_OPERATION, [720, "renewals an hour"], HOURS),
+          cost(BLOB_OPERATION, [1, "standby"], [2_200, "polls an hour"], HOURS),
         ],
         rights: "nobody, until granted; a grant is for the blobs of the elections that it names; nobody may delete",
       },

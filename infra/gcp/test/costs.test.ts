@@ -1,6 +1,7 @@
 import * as exported from "@leasehold/infra-gcp";
 import { cost, SECONDS, type Factor, type Price } from "@leasehold/test-kit/costs/cost";
 import { testCosts } from "@leasehold/test-kit/costs/page";
+import { FIRESTORE_READ, FIRESTORE_WRITE } from "@leasehold/test-kit/costs/request-prices";
 
 const RUN = "https://cloud.google.com/run/pricing";
 const FIRESTORE = "https://cloud.google.com/firestore/pricing";
@@ -8,8 +9,6 @@ const FIRESTORE = "https://cloud.google.com/firestore/pricing";
 // A worker pool's own rates are lower: these are an upper bound.
 const processor: Price = { of: "a processor, all the time", usd: 0.000018, source: RUN };
 const memory: Price = { of: "memory, all the time", usd: 0.000002, source: RUN };
-const write: Price = { of: "documents written", usd: 0.09, per: 100_000, source: FIRESTORE };
-const read: Price = { of: "documents read", usd: 0.03, per: 100_000, source: FIRESTORE };
 const pointInTime: Price = { of: "what was written in the last 7 days", usd: 0.15, source: FIRESTORE };
 const MONITORING = "https://cloud.google.com/products/observability/pricing";
 const condition: Price = {
@@ -33,8 +32,8 @@ testCosts(
         makes: "a Firestore database, protected from deletion; a role for each kind of grant",
         costs: [
           cost(pointInTime, [0.1, "GiB"]),
-          cost(write, [720, "renewals an hour"], [730, "hours"]),
-          cost(read, [1, "standby"], [720, "renewals an hour"], [730, "hours"]),
+          cost(FIRESTORE_WRITE, [720, "renewals an hour"], [730, "hours"]),
+          cost(FIRESTORE_READ, [1, "standby"], [720, "renewals an hour"], [730, "hours"]),
         ],
         rights: "nobody, until granted; nobody may delete; IAM knows databases and no documents",
       },

@@ -1,3 +1,4 @@
+import { markdownTable } from "../markdown-table.ts";
 import { amount, arithmetic, decimal, dollars, sum, type Cost, type Price } from "./cost.ts";
 
 /** What the constructs for one cloud make and cost, as docs/infrastructure.md tells it. */
@@ -26,28 +27,18 @@ export function sectionOf({ region, seen, constructs }: Cloud): string {
   const costs = rows.flatMap(([name, { costs: each }]) => each.map((one) => ({ name, one })));
   const prices = new Set<Price>(costs.map(({ one }) => one.price));
   return [
-    table(
+    markdownTable(
       ["construct", "makes", "USD a month", "who may do what"],
       rows.map(([name, facts]) => [`\`${name}\``, facts.makes, dollars(sum(facts.costs)), facts.rights]),
     ),
     `List prices of ${region}, ${seen}. Free allowances, taxes and traffic are not counted.`,
-    table(
+    markdownTable(
       ["construct", "what is paid for", "arithmetic", "USD a month"],
       costs.map(({ name, one }) => [`\`${name}\``, one.price.of, arithmetic(one), dollars(amount(one))]),
     ),
-    table(
+    markdownTable(
       ["price", "USD", "for", "source"],
       [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `<${source}>`]),
     ),
   ].join("\n\n");
-}
-
-/** A table of Markdown, its columns as wide as the widest cell. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((name, column) =>
-    Math.max(...[head, ...rows].map((row) => [...(row[column] ?? "")].length), name.length),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - [...cell].length)).join(" | ")} |`;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }

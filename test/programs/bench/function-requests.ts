@@ -3,7 +3,7 @@ import type { LeaseStore } from "@leasehold/core";
 import { onlyAsLeader } from "@leasehold/functions";
 import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
-import { RequestCounter } from "./request-counter.ts";
+import { RequestCounter, type Requests } from "./request-counter.ts";
 
 /** What a wrapped function comes upon, and whether its process knows anything yet. */
 export const SITUATIONS = [
@@ -26,9 +26,9 @@ const PLATFORM_TIMEOUT_MS = 60_000;
 const PERIOD_MS = 60_000;
 
 /** Counts what each of a few functions sends in each situation. */
-export async function functionRequests(name: StoreName, rounds: number): Promise<Map<Situation, number[]>> {
+export async function functionRequests(name: StoreName, rounds: number): Promise<Map<Situation, Requests[]>> {
   await using service = await (await testStore(name)).start();
-  const counts = new Map<Situation, number[]>();
+  const counts = new Map<Situation, Requests[]>();
   for (let round = 0; round < rounds; round += 1) {
     const opened: OpenStore[] = [];
     /** As a process has it that has just started: it has seen nothing. */
@@ -46,13 +46,13 @@ export async function functionRequests(name: StoreName, rounds: number): Promise
   return counts;
 }
 
-async function situations(cold: () => Promise<LeaseStore>): Promise<Map<Situation, number>> {
-  const counts = new Map<Situation, number>();
+async function situations(cold: () => Promise<LeaseStore>): Promise<Map<Situation, Requests>> {
+  const counts = new Map<Situation, Requests>();
   const [election, schedule, sticky] = [randomUUID(), randomUUID(), randomUUID()];
   const count = async (situation: Situation, store: LeaseStore, invoke: () => Promise<unknown>): Promise<void> => {
     using counter = new RequestCounter();
     await invoke();
-    counts.set(situation, counter.of(store.name));
+    counts.set(situation, counter.by(store.name));
   };
   const exclusive = (store: LeaseStore, handler: () => unknown) =>
     onlyAsLeader({ store, election, remainingMs: PLATFORM_TIMEOUT_MS }, handler);

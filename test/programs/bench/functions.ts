@@ -49,7 +49,7 @@ async function requestsOn(name: StoreName): Promise<Result[]> {
     measure: `${name}: ${situation}`,
     unit: "requests",
     ...(situation.startsWith("cold") ? { goal: 2 } : {}),
-    ...summarize(counts.get(situation) ?? []),
+    ...summarize((counts.get(situation) ?? []).map(({ reads, writes }) => reads + writes)),
   }));
 }
 

@@ -2,12 +2,20 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { REQUEST_CHANNEL } from "@leasehold/core";
 import type { StoreRequest } from "@leasehold/core";
 
+/** Requests by what the service was asked for. */
+export interface Requests {
+  readonly reads: number;
+  /** Those that were to change something. */
+  readonly writes: number;
+}
+
 /** Counts requests to stores, as the library itself tells of them. */
 export class RequestCounter implements Disposable {
-  readonly #byStore = new Map<string, number>();
+  readonly #byStore = new Map<string, Requests>();
   readonly #count = (message: unknown): void => {
-    const { store } = message as StoreRequest;
-    this.#byStore.set(store, this.of(store) + 1);
+    const { store, writes: isWrite } = message as StoreRequest;
+    const { reads, writes } = this.by(store);
+    this.#byStore.set(store, isWrite ? { reads, writes: writes + 1 } : { reads: reads + 1, writes });
   };
 
   constructor() {
@@ -16,12 +24,18 @@ export class RequestCounter implements Disposable {
 
   /** How many requests the stores of that name have ended since the start. */
   of(store: string): number {
-    return this.#byStore.get(store) ?? 0;
+    const { reads, writes } = this.by(store);
+    return reads + writes;
+  }
+
+  /** The same, reads and writes. */
+  by(store: string): Requests {
+    return this.#byStore.get(store) ?? { reads: 0, writes: 0 };
   }
 
   /** How many those have ended that a store is made of, which has counted itself as well. */
   ofMembersOf(store: string): number {
-    return [...this.#byStore].reduce((sum, [name, count]) => sum + (name === store ? 0 : count), 0);
+    return [...this.#byStore.keys()].reduce((sum, name) => sum + (name === store ? 0 : this.of(name)), 0);
   }
 
   [Symbol.dispose](): void {

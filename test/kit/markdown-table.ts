@@ -1,0 +1,9 @@
+/** A table of Markdown as the formatter leaves it: its columns are as wide as their widest cells. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) =>
+    Math.max(...[head, ...rows].map((row) => [...(row[column] ?? "")].length), name.length),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - [...cell].length)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,33 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { amount, sum } from "@leasehold/test-kit/costs/cost";
+import { testStore } from "@leasehold/test-kit/stores/stores";
+import { describe, expect, test } from "vitest";
+import { functionRequests } from "../../programs/bench/function-requests.ts";
+import { costsPage } from "./page.ts";
+import { CHARGED_STORES, costsOf, USAGES, WHO } from "./usage.ts";
+
+const page = new URL("../../../docs/costs.md", import.meta.url);
+
+test("docs/costs.md is what is counted and charged (LEASEHOLD_WRITE_DOCS=1 writes it)", async () => {
+  if (process.env["LEASEHOLD_WRITE_DOCS"] === "1") await writeFile(page, costsPage());
+  await expect(readFile(page, "utf8")).resolves.toBe(costsPage());
+});
+
+test("a month's costs are the requests of its hours or ticks at their prices", () => {
+  const usd = WHO.map((who) => sum(costsOf(USAGES.dynamodb, who)));
+  expect(usd[0]).toBeCloseTo((720 * 730 * 0.625) / 1e6, 9);
+  expect(usd[1]).toBeCloseTo((2_300 * 730 * 0.5 * 0.125) / 1e6, 9);
+  expect(usd[2]).toBeCloseTo((43_800 * (3 * 0.625 + 3 * 0.125)) / 1e6, 9);
+  expect(sum(costsOf(USAGES.firestore, "standby"))).toBeCloseTo((720 * 730 * 0.03) / 1e5, 9);
+  expect(costsOf(USAGES.postgres, "leader").map(amount)).toEqual([]);
+});
+
+describe.each(CHARGED_STORES)("a function's tick on %s", async (name) => {
+  test.skipIf(await isMissing((await testStore(name)).missing()))("asks for what it is charged with", async () => {
+    const { tick, idleTick } = USAGES[name];
+    const counts = await functionRequests(name, 1);
+    expect(counts.get("a whole invocation, warm (oncePerTick, fresh occurrence)")).toEqual([tick]);
+    expect(counts.get("cold, done already (oncePerTick)")).toEqual([idleTick]);
+  });
+});

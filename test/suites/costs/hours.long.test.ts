@@ -1,0 +1,54 @@
+/** What a leader and a standby ask of every store, counted for two minutes in real time. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { Elector } from "@leasehold/core";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
+import { openStore, testStore } from "@leasehold/test-kit/stores/stores";
+import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
+import { describe, test } from "vitest";
+import { RequestCounter, type Requests } from "../../programs/bench/request-counter.ts";
+import { CHARGED_STORES, USAGES } from "./usage.ts";
+
+/** What was sent before all is as it stays. */
+const SETTLED_MS = 17_000;
+const COUNTED_MS = 60_000;
+const IN_AN_HOUR = 60;
+/** Of a leader, which sends twelve in that time. A standby polls at random instants. */
+const TOLERATED = 1 / 8;
+
+describe.concurrent.each(CHARGED_STORES)("an hour on %s", async (name) => {
+  const missing = await isMissing((await testStore(name)).missing());
+
+  test.skipIf(missing)("has the requests that it is charged with", { timeout: 300_000 }, async ({ expect }) => {
+    await using service = await (await testStore(name)).start();
+    await using end = new AsyncDisposableStack();
+    using counter = new RequestCounter();
+    const election = `costs-${randomUUID()}`;
+    const counted = async (): Promise<Requests> => {
+      const open: OpenStore = await openStore(service.settings);
+      end.defer(open.close);
+      const elector = new Elector({ store: open.store, election });
+      const run = elector.run(untilAborted);
+      end.defer(async () => {
+        await elector.stop();
+        await run;
+      });
+      await delay(SETTLED_MS);
+      const before = counter.by(open.store.name);
+      await delay(COUNTED_MS);
+      const after = counter.by(open.store.name);
+      return { reads: (after.reads - before.reads) * IN_AN_HOUR, writes: (after.writes - before.writes) * IN_AN_HOUR };
+    };
+
+    const alone = await counted();
+    const both = await counted();
+
+    const { leader, standby } = USAGES[name];
+    for (const kind of ["reads", "writes"] as const) {
+      const expected = leader[kind] + standby[kind];
+      expect.soft(Math.abs(alone[kind] - leader[kind]), `${kind} of a leader`).toBeLessThanOrEqual(TOLERATED * leader[kind]);
+      expect.soft(Math.abs(both[kind] - expected), `${kind} of both`).toBeLessThanOrEqual(TOLERATED * expected);
+    }
+  });
+});

@@ -1,0 +1,66 @@
+import { amount, arithmetic, decimal, dollars, sum, type Price } from "@leasehold/test-kit/costs/cost";
+import { markdownTable } from "@leasehold/test-kit/markdown-table";
+import { costsOf, USAGES, WHO, type Usage, type Who } from "./usage.ts";
+
+/** When the prices were last looked up, and where. */
+const SEEN =
+  "Looked up on 2026-11-23, when the clouds' own pages could not be read: Amazon's as other pages cite them, Google's from stored\n" +
+  "copies of its pages, Azure's as known.";
+const TITLES: Readonly<Record<Who, string>> = {
+  leader: "a leader",
+  standby: "each standby",
+  tick: "a tick each minute, done",
+  idleTick: "a tick each minute, found done",
+};
+
+/** docs/costs.md, as the formatter leaves it. */
+export function costsPage(): string {
+  const usages = Object.values(USAGES);
+  const priced = usages.filter(({ prices }) => prices !== undefined);
+  const rows = usages.flatMap((usage) => WHO.map((who) => ({ usage, who, costs: costsOf(usage, who) })));
+  const paid = rows.flatMap(({ usage, who, costs }) => costs.map((each) => ({ usage, who, each })));
+  const prices = new Set<Price>(paid.map(({ each }) => each.price));
+  return `${[
+    "# What elections cost",
+    `What one election asks of its store, and what that costs in a month of 730 hours, at the defaults (a lease of 15 s). Written by
+\`LEASEHOLD_WRITE_DOCS=1 npm test -- test/suites/costs --maxWorkers=1\`, whose tests count these requests.`,
+    "## USD a month",
+    markdownTable(
+      ["", ...WHO.map((who) => TITLES[who])],
+      priced.map((usage) => [usage.title, ...WHO.map((who) => dollars(sum(costsOf(usage, who))))]),
+    ),
+    `List prices; free allowances, taxes, storage and traffic are not counted. ${SEEN}
+A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
+    AND_ELSE,
+    "## Requests",
+    "Those of a leader and of a standby in an hour; of a function, for each tick. `r` reads, `w` is to change something.",
+    markdownTable(
+      ["", ...WHO.map((who) => TITLES[who])],
+      usages.map((usage) => [usage.title, ...WHO.map((who) => requestsTold(usage, who))]),
+    ),
+    "## Arithmetic",
+    markdownTable(
+      ["store", "who", "what is paid for", "arithmetic", "USD a month"],
+      paid.map(({ usage, who, each }) => [usage.title, TITLES[who], each.price.of, arithmetic(each), dollars(amount(each))]),
+    ),
+    markdownTable(
+      ["price", "USD", "for", "source"],
+      [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `<${source}>`]),
+    ),
+  ].join("\n\n")}\n`;
+}
+
+const AND_ELSE = [
+  "- **SQL** (PostgreSQL, MySQL, MariaDB, SQLite): nothing for requests, but the server or the disk that you have. The load is a write",
+  "  each 5 s, and the reads of the table below.",
+  "- **etcd, and servers that vote**: nothing for requests, but the servers: three, to outlive one.",
+  "- **A quorum**: what its members cost, and [what it asks of each](../packages/quorum/README.md#what-it-costs).",
+  "- **What else a cloud charges** for alarms, logs and compute is in [infrastructure.md](infrastructure.md).",
+].join("\n");
+
+function requestsTold(usage: Usage, who: Who): string {
+  const { reads, writes } = usage[who];
+  if (who === "standby" && usage.told !== undefined) return `none; it is told ${decimal(usage.told)} renewals`;
+  const parts = [reads > 0 ? `${decimal(reads)} r` : "", writes > 0 ? `${decimal(writes)} w` : ""].filter((part) => part !== "");
+  return parts.length === 0 ? "none" : parts.join(", ");
+}
