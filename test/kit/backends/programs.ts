@@ -7,13 +7,14 @@ export interface Program {
   readonly debianPackage: string;
 }
 
-/** Browsers, load balancers and checkers. `.ci/backends` installs their packages. */
+/** Browsers, load balancers, checkers, and what peers of ours run on. `.ci/backends` installs their packages. */
 export const CHROMIUM: Program = { name: "chromium", debianPackage: "chromium" };
 export const CURL: Program = { name: "curl", debianPackage: "curl" };
 export const GO: Program = { name: "go", debianPackage: "golang-go" };
 export const HAPROXY: Program = { name: "haproxy", debianPackage: "haproxy" };
 export const PROMTOOL: Program = { name: "promtool", debianPackage: "prometheus" };
 export const PYTHON: Program = { name: "python3", debianPackage: "python3" };
+export const REDIS: Program = { name: "redis-server", debianPackage: "redis-server" };
 export const SYSTEMD: Program = { name: "systemd-analyze", debianPackage: "systemd" };
 
 /** Why the program cannot be had on this machine; `undefined` if it can. */

@@ -57,12 +57,15 @@ export interface TcpFaultProxy extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts a proxy on 127.0.0.1, on a free port, in front of the service at `targetPort` of 127.0.0.1. */
-export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultProxy> {
+/**
+ * Starts a proxy on 127.0.0.1, on a free port, in front of the service at `targetPort` of 127.0.0.1.
+ * @param onRequest is shown every piece of data that a client sends, whatever becomes of it.
+ */
+export async function startTcpFaultProxy(targetPort: number, onRequest?: (bytes: Buffer) => void): Promise<TcpFaultProxy> {
   const server = createServer({ allowHalfOpen: true });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return new ByteProxy(server, targetPort);
+  return new ByteProxy(server, targetPort, onRequest);
 }
 
 class ByteProxy implements TcpFaultProxy, TcpConditions {
@@ -74,6 +77,7 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
   requestsSeen = 0;
   targetPort: number;
   readonly #server: Server;
+  readonly #onRequest: ((bytes: Buffer) => void) | undefined;
   readonly #passages = new Set<TcpPassage>();
   readonly #delivered = new Occurrence();
   readonly #replyLost = new Occurrence();
@@ -81,10 +85,11 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
   #hold = Symbol("no hold");
   #stopped: Promise<void> | undefined;
 
-  constructor(server: Server, targetPort: number) {
+  constructor(server: Server, targetPort: number, onRequest: ((bytes: Buffer) => void) | undefined) {
     this.port = (server.address() as AddressInfo).port;
     this.#server = server;
     this.targetPort = targetPort;
+    this.#onRequest = onRequest;
     server.on("connection", (client: Socket) => this.#admit(client));
   }
 
@@ -151,8 +156,9 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
     await this.stop();
   }
 
-  onRequest(): void {
+  onRequest(bytes: Buffer): void {
     this.requestsSeen++;
+    this.#onRequest?.(bytes);
   }
 
   onDelivery(): () => void {

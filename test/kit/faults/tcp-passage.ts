@@ -9,7 +9,7 @@ export interface TcpConditions {
   /** For how long whatever passes is kept first, in either direction. @defaultValue 0 */
   readonly delayMs?: number | undefined;
   /** The client has sent something. */
-  onRequest(): void;
+  onRequest(bytes: Buffer): void;
   /** Something is sent on to the service. @returns what to call when the service's system has taken it */
   onDelivery(): () => void;
   /** The service has answered something that the client will not see. */
@@ -75,7 +75,7 @@ export class TcpPassage {
 
   #relayRequests(): void {
     this.#client.on("data", (chunk: Buffer) => {
-      this.#conditions.onRequest();
+      this.#conditions.onRequest(chunk);
       this.#accept(chunk);
     });
     this.#client.on("end", () => this.#accept("end"));

@@ -29,6 +29,13 @@ describe("without a fault", () => {
     expect(proxy.host).toBe(`127.0.0.1:${proxy.port}`);
   });
 
+  test("shows what clients send to whoever wants to see it", async () => {
+    const seen: string[] = [];
+    await using watched = await startTcpFaultProxy(service.port, (bytes) => seen.push(String(bytes)));
+    await new Client(watched.port).ask("hello", "HELLO");
+    expect(seen).toEqual(["hello"]);
+  });
+
   test("passes much more than fits into its buffers, to a slow reader, complete", async () => {
     const megabytes = 128;
     const client = connect({ port: proxy.port, allowHalfOpen: true });

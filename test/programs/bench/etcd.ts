@@ -1,6 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { etcdMissing, requestsAt, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
-import { LIBRARIES, QueuedElection, type Library, type QueuedCandidate } from "./etcd-candidates.ts";
+import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
+import type { Candidacy, Competitor } from "./peers/contender.ts";
+import { contenderOf, type ContenderName } from "./peers/contenders.ts";
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
@@ -8,83 +11,63 @@ import { summarize } from "./statistics.ts";
 const ONE_WAY_MS = 25;
 const HANDOVERS = 10;
 const LEASE_MS = 6_000;
-const CRASHES = 12;
-/** etcd ends leases that are over twice a second. */
-const SERVER_MS = 500;
 const CROWD = 200;
 /** So long that hardly anybody renews while the crowd is counted. */
 const CROWD_LEASE_MS = 600_000;
 const CROWD_DEATHS = 5;
 /** Longer than the takeover, for whoever asks in vain after it. */
 const SETTLED_MS = 500;
-const STANDBYS = 20;
-const STANDBY_LEASE_MS = 15_000;
-const COUNTED_MS = 30_000;
-const HOUR_MS = 3_600_000;
 
 export const etcd: Section = {
   name: "etcd",
-  about: `takeovers and requests of queued elections on etcd, beside npm's etcd3`,
+  about: "polite hand-overs of queued elections on etcd, and what a crowd asks then, beside npm's etcd3",
   meaning:
-    "A hand-over is the way of a release to etcd, its push, and what the next leader asks to be sure of its turn. etcd itself " +
-    "ends a lease up to half a second late. Requests are counted by etcd, a keep-alive as one.",
-  takesS: 240,
+    "A hand-over is the way of a release to etcd, its push, and what the next leader asks to be sure of its turn. Requests are " +
+    "counted by etcd, a keep-alive as one. Crashes, and the requests of an hour, are in the section 'peers'.",
+  takesS: 30,
   async measure() {
     const missing = await etcdMissing();
     if (missing !== undefined) throw new Error(missing);
     await using member = await startEtcd();
     const results: Result[] = [];
-    for (const measure of [handovers, crashes, crowds, standingBy]) {
-      for (const library of LIBRARIES) results.push(...(await measure(member, library)));
+    for (const measure of [handovers, crowds]) {
+      for (const library of ["leasehold-etcd", "etcd3"] as const) results.push(await measure(member, library));
     }
     return results;
   },
 };
 
 /** A leader that gives up, and one that waits. */
-async function handovers(member: Etcd, library: Library): Promise<Result[]> {
-  await using election = new QueuedElection(member, library, LEASE_MS);
-  let leader = await election.campaign();
+async function handovers(member: Etcd, library: ContenderName): Promise<Result> {
+  await using end = new AsyncDisposableStack();
+  const election = `bench-${randomUUID()}`;
+  const campaign = async (): Promise<Waiting> => {
+    const proxy = end.use(await startTcpFaultProxy(member.port));
+    return new Waiting(await connect(library, proxy.host, LEASE_MS, end), election, proxy);
+  };
+  let leader = await campaign();
   await leader.leads;
   const roundTrips: number[] = [];
   for (let turn = 0; turn < HANDOVERS; turn += 1) {
-    const standby = await election.campaign();
+    const standby = await campaign();
     await delay(SETTLED_MS);
-    for (const { proxy } of [leader, standby]) proxy.delay(ONE_WAY_MS);
+    for (const { proxy } of [leader, standby]) proxy?.delay(ONE_WAY_MS);
     const fromMs = performance.now();
     const [leadsMs] = await Promise.all([standby.leads, leader.stop()]);
     roundTrips.push((leadsMs - fromMs) / (2 * ONE_WAY_MS));
-    standby.proxy.heal();
+    standby.proxy?.heal();
     leader = standby;
   }
-  return [{ measure: `${library}: polite hand-over`, unit: "round trips", goal: 5, ...summarize(roundTrips) }];
-}
-
-/** Leaders that are cut off, each at a phase of its renewals of its own. */
-async function crashes(member: Etcd, library: Library): Promise<Result[]> {
-  const tookLeases = await Promise.all(
-    Array.from({ length: CRASHES }, async (_, at) => {
-      await using election = new QueuedElection(member, library, LEASE_MS);
-      const leader = await election.campaign();
-      await leader.leads;
-      const standby = await election.campaign();
-      await delay(LEASE_MS / 3 + ((at + Math.random()) / CRASHES) * (LEASE_MS / 3));
-      leader.proxy.loseRequests();
-      leader.proxy.loseReplies();
-      return ((await standby.leads) - leader.keptAliveMs) / LEASE_MS;
-    }),
-  );
-  const goal = 1.05 + SERVER_MS / LEASE_MS;
-  return [
-    { measure: `${library}: takeover after a crash, from the last keep-alive`, unit: "leases", goal, ...summarize(tookLeases) },
-  ];
+  await leader.stop();
+  return { measure: `${library}: polite hand-over`, unit: "round trips", goal: 5, ...summarize(roundTrips) };
 }
 
 /** A crowd that waits, whose leader gives up: what etcd is asked until all is quiet again. */
-async function crowds(member: Etcd, library: Library): Promise<Result[]> {
-  await using election = new QueuedElection(member, library, CROWD_LEASE_MS, { isCrowd: true });
-  const waiting = new Set<QueuedCandidate>();
-  for (let place = 0; place < CROWD; place += 1) waiting.add(await election.campaign());
+async function crowds(member: Etcd, library: ContenderName): Promise<Result> {
+  await using end = new AsyncDisposableStack();
+  const competitor = await connect(library, `127.0.0.1:${member.port}`, CROWD_LEASE_MS, end);
+  const election = `bench-${randomUUID()}`;
+  const waiting = new Set(Array.from({ length: CROWD }, () => new Waiting(competitor, election)));
   let leader = await firstOf(waiting);
   // Until all of them have a place, and wait.
   for (let before = -1, now = 0; now !== before;) {
@@ -99,32 +82,38 @@ async function crowds(member: Etcd, library: Library): Promise<Result[]> {
     await delay(SETTLED_MS);
     requests.push((await asked(member)) - before);
   }
-  return [{ measure: `${library}: hand-over among ${CROWD}`, unit: "requests of all", ...summarize(requests) }];
+  await Promise.all(Array.from(waiting, async (each) => each.stop()));
+  return { measure: `${library}: hand-over among ${CROWD}`, unit: "requests of all", ...summarize(requests) };
 }
 
-async function firstOf(candidates: ReadonlySet<QueuedCandidate>): Promise<QueuedCandidate> {
+async function connect(library: ContenderName, host: string, leaseMs: number, end: AsyncDisposableStack): Promise<Competitor> {
+  const adapter = await contenderOf(library).load();
+  const competitor = await adapter.connect(host, leaseMs);
+  end.defer(() => competitor.close());
+  return competitor;
+}
+
+/** A candidate in this process. */
+class Waiting {
+  readonly proxy: TcpFaultProxy | undefined;
+  /** Resolves with the instant by `performance.now()` when it starts to lead. */
+  readonly leads: Promise<number>;
+  readonly #candidacy: Candidacy;
+
+  constructor(competitor: Competitor, election: string, proxy?: TcpFaultProxy) {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.leads = promise;
+    this.proxy = proxy;
+    this.#candidacy = competitor.campaign(election, () => this.#candidacy.leads() && resolve(performance.now()));
+  }
+
+  async stop(): Promise<void> {
+    await this.#candidacy.stop();
+  }
+}
+
+async function firstOf(candidates: ReadonlySet<Waiting>): Promise<Waiting> {
   return await Promise.race(Array.from(candidates, async (candidate) => candidate.leads.then(() => candidate)));
-}
-
-/** What it costs to wait for one's turn. */
-async function standingBy(member: Etcd, library: Library): Promise<Result[]> {
-  await using election = new QueuedElection(member, library, STANDBY_LEASE_MS, { isCrowd: true });
-  const leader = await election.campaign();
-  await leader.leads;
-  await delay(STANDBY_LEASE_MS / 2);
-  const rate = async (): Promise<number> => {
-    const [before, fromMs] = [await asked(member), performance.now()];
-    await delay(COUNTED_MS);
-    return (((await asked(member)) - before) / (performance.now() - fromMs)) * HOUR_MS;
-  };
-  const ofLeader = await rate();
-  for (let place = 0; place < STANDBYS; place += 1) await election.campaign();
-  await delay(STANDBY_LEASE_MS / 2);
-  const each = ((await rate()) - ofLeader) / STANDBYS;
-  return [
-    { measure: `${library}: leader, lease of 15 s`, unit: "requests/h", ...summarize([ofLeader]) },
-    { measure: `${library}: each of ${STANDBYS} that wait`, unit: "requests/h", ...summarize([each]) },
-  ];
 }
 
 async function asked(member: Etcd): Promise<number> {

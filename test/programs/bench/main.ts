@@ -6,6 +6,7 @@ import { etcd } from "./etcd.ts";
 import { functions } from "./functions.ts";
 import { latency } from "./latency.ts";
 import { merit } from "./merit.ts";
+import { peers } from "./peers.ts";
 import { quorum } from "./quorum.ts";
 import { requests } from "./requests.ts";
 import { scale } from "./scale.ts";
@@ -22,6 +23,7 @@ const SECTIONS: readonly Section[] = [
   merit,
   crowd,
   etcd,
+  peers,
   scale,
   campaigns,
   run,

@@ -1,0 +1,27 @@
+import { startDaemon, type Daemon } from "./daemon.ts";
+import { programMissing, programPath, REDIS } from "./programs.ts";
+
+/** Why no Redis can be started on this machine; `undefined` if one can. */
+export async function redisMissing(): Promise<string | undefined> {
+  return await programMissing(REDIS);
+}
+
+/**
+ * Starts a Redis on 127.0.0.1 that keeps its data in memory alone.
+ * @throws an error with its log, if it ends or takes too long before it serves.
+ */
+export async function startRedis(): Promise<Daemon> {
+  const server = await programPath(REDIS);
+  return await startDaemon("Redis", {
+    directory: "redis",
+    serve: [
+      // It writes its log to stdout.
+      ...["/bin/sh", "-c", 'exec "$0" "$@" >&2'],
+      server,
+      ...["--bind", "127.0.0.1", "--port", "{port}", "--dir", "{directory}"],
+      ...["--save", "", "--appendonly", "no"],
+    ],
+    ready: "Ready to accept connections",
+    endWith: "SIGKILL",
+  } as const);
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
+import type { Candidacy, Competitor } from "./contender.ts";
+import { contenderOf, type ContenderName } from "./contenders.ts";
+import { SERVICES } from "./services.ts";
+
+/** What the network takes in each direction. */
+const ONE_WAY_MS = 20;
+const TURNS = 15;
+
+/** How many times as long as one conditional write by the service's own client an acquisition takes, which nobody contests. */
+export interface Acquisitions {
+  /** Of an election that never was. */
+  readonly fresh: readonly number[];
+  /** Of one that was given up before. */
+  readonly vacant: readonly number[];
+}
+
+/** In this process, at 40 ms a round trip. */
+export async function measureAcquisitions(contender: ContenderName, port: number, leaseMs: number): Promise<Acquisitions> {
+  const { service, load } = contenderOf(contender);
+  await using proxy = await startTcpFaultProxy(port);
+  const adapter = await load();
+  const competitor = await adapter.connect(proxy.host, leaseMs);
+  await using writer = await SERVICES[service].writer(proxy.host);
+  const times = { write: [] as number[], fresh: [] as number[], vacant: [] as number[] };
+  const time = async (what: keyof typeof times, act: () => Promise<void>): Promise<void> => {
+    const fromMs = performance.now();
+    await act();
+    times[what].push(performance.now() - fromMs);
+  };
+  // Connections, containers and compiled code are there before the first turn that counts.
+  for (let turn = -2; turn < TURNS; turn += 1) {
+    if (turn === 0) {
+      proxy.delay(ONE_WAY_MS);
+      for (const samples of Object.values(times)) samples.length = 0;
+    }
+    const election = `bench-${randomUUID()}`;
+    await time("write", () => writer.write());
+    for (const what of ["fresh", "vacant"] as const) {
+      let candidacy: Candidacy | undefined;
+      await time(what, async () => void (candidacy = await won(competitor, election)));
+      await candidacy?.stop();
+    }
+  }
+  await competitor.close();
+  const ratios = (what: "fresh" | "vacant"): number[] => times[what].map((ms, turn) => ms / times.write[turn]!);
+  return { fresh: ratios("fresh"), vacant: ratios("vacant") };
+}
+
+/** Resolves once it leads. */
+async function won(competitor: Competitor, election: string): Promise<Candidacy> {
+  const leads = Promise.withResolvers<void>();
+  const candidacy = competitor.campaign(election, () => {
+    if (candidacy.leads()) leads.resolve();
+  });
+  await leads.promise;
+  return candidacy;
+}

@@ -1,0 +1,82 @@
+/**
+ * A candidate in a process of its own. It asks its library every few milliseconds whether it leads, and says on its standard
+ * output what has changed. It obeys the {@link Command}s of its parent, and is an entry point: import nothing but types from here.
+ */
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
+import type { Candidacy } from "./contender.ts";
+import { contenderOf, type ContenderName } from "./contenders.ts";
+
+export interface CandidateSettings {
+  readonly contender: ContenderName;
+  readonly host: string;
+  readonly election: string;
+  readonly leaseDurationMs: number;
+}
+
+export type Command =
+  /** Stop, as a process does that is told to end; `stopped` says that the library has. */
+  | { readonly kind: "stop" }
+  /** Compete, again. */
+  | { readonly kind: "campaign" }
+  /** Block the event loop, as a task might that asks before each of its steps whether it leads. */
+  | { readonly kind: "block"; readonly ms: number };
+
+/** What it says. Every time is by the host's clock. */
+export type CandidateLine =
+  | { readonly event: "ready" | "stopped"; readonly atMs: number }
+  /** It leads from now on, by its library's word. */
+  | { readonly event: "leads"; readonly atMs: number }
+  /** It no longer does, and the last time that it asked and did. */
+  | { readonly event: "leads-no-more"; readonly atMs: number; readonly lastMs: number }
+  /** It did not run in between, and led before; what its library says first after that. */
+  | { readonly event: "thawed"; readonly lastMs: number; readonly atMs: number; readonly leads: boolean };
+
+const LOOK_MS = 5;
+/** Longer without a look, and the process did not run. */
+const FROZEN_MS = 1_000;
+
+// A parent that dies takes its candidates with it.
+process.on("disconnect", () => process.exit());
+if (!process.connected) process.exit();
+
+const { contender, host, election, leaseDurationMs } = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
+const adapter = await contenderOf(contender).load();
+const competitor = await adapter.connect(host, leaseDurationMs);
+let candidacy: Candidacy | undefined;
+/** The last time that it led. */
+let lastMs: number | undefined;
+
+process.on("message", (command: Command) => void obey(command));
+say({ event: "ready", atMs: hostMs() });
+setInterval(look, LOOK_MS);
+
+async function obey(command: Command): Promise<void> {
+  switch (command.kind) {
+    case "stop":
+      await candidacy?.stop();
+      look();
+      return say({ event: "stopped", atMs: hostMs() });
+    case "campaign":
+      candidacy = competitor.campaign(election, look);
+      return;
+    case "block":
+      for (const untilMs = hostMs() + command.ms; hostMs() < untilMs;) {
+        look();
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+      }
+  }
+}
+
+function look(): void {
+  const leads = candidacy?.leads() ?? false;
+  const atMs = hostMs();
+  if (lastMs === undefined) {
+    if (leads) say({ event: "leads", atMs });
+  } else if (atMs - lastMs > FROZEN_MS) say({ event: "thawed", lastMs, atMs, leads });
+  else if (!leads) say({ event: "leads-no-more", atMs, lastMs });
+  lastMs = leads ? atMs : undefined;
+}
+
+function say(line: CandidateLine): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}

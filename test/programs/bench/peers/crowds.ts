@@ -1,0 +1,44 @@
+import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
+import { LineProcess } from "@leasehold/test-kit/processes/line-process";
+import { contenderOf, type ContenderName } from "./contenders.ts";
+import type { CrowdLine, CrowdReport } from "./crowd-process.ts";
+import { SERVICES } from "./services.ts";
+
+/** What many elections cost the process that leads them. */
+export interface Crowd extends CrowdReport {
+  readonly cpuMsPerRequest: number;
+}
+
+export const ELECTIONS = 1_000;
+const REPORTS_WITHIN_MS = 120_000;
+
+export async function measureCrowd(contender: ContenderName, port: number, leaseDurationMs: number): Promise<Crowd> {
+  const { requestsIn } = SERVICES[contenderOf(contender).service];
+  let requests = 0;
+  await using proxy = await startTcpFaultProxy(port, (bytes) => (requests += requestsIn(bytes)));
+  const reported = Promise.withResolvers<Crowd>();
+  let steadyMs = 0;
+  const crowd = new LineProcess<CrowdLine>({
+    program: new URL("./crowd-process.ts", import.meta.url),
+    settings: { contender, host: proxy.host, elections: ELECTIONS, leaseDurationMs },
+    onLine(line) {
+      if (line.event === "steady") {
+        requests = 0;
+        steadyMs = performance.now();
+      } else {
+        const { event: _, ...report } = line;
+        const cpuMs = report.cpuShare * (performance.now() - steadyMs);
+        reported.resolve({ ...report, cpuMsPerRequest: cpuMs / requests });
+      }
+    },
+    onEnd: () => reported.reject(new Error(`The process of ${ELECTIONS} elections has ended: ${crowd.stderr}`)),
+  });
+  const late = new Error(`${contender} has nothing to tell of ${ELECTIONS} elections within ${REPORTS_WITHIN_MS} ms.`);
+  const timer = setTimeout(() => reported.reject(late), REPORTS_WITHIN_MS);
+  try {
+    return await reported.promise;
+  } finally {
+    clearTimeout(timer);
+    await crowd.end();
+  }
+}

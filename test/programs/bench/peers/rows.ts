@@ -1,0 +1,113 @@
+import { short } from "../table.ts";
+import { summarize } from "../statistics.ts";
+import { ELECTIONS } from "./crowds.ts";
+import { AWAY_LEASES, FAULT_NAMES, FAULTS, type Episode, type FaultName } from "./faults.ts";
+import { LEASE_MS, type Report } from "./measured.ts";
+
+/** A row of the table: one figure of every library. */
+export interface Row {
+  readonly measure: string;
+  readonly unit: string;
+  /** Compares with something that was measured in the same run, and so holds on other machines. */
+  readonly isRatio?: boolean;
+  /** Depends on when, between two renewals, the fault comes. */
+  readonly isByChance?: boolean;
+  /** Undefined samples are of something that did not come to pass; see `never`. */
+  readonly samples: (report: Report) => ReadonlyArray<number | undefined>;
+  /** What it means that a sample is missing. */
+  readonly never?: string;
+}
+
+const KB = 1_024;
+/** Shorter than this and nobody can tell it from none: candidates ask every 5 ms. */
+const OVERLAP_S = 0.005;
+
+const ofFault = (fault: FaultName, figure: (episode: Episode) => number | undefined): Row["samples"] => {
+  return ({ crews }) => crews.map(({ episodes }) => figure(episodes[fault]));
+};
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
+
+export const ROWS: readonly Row[] = [
+  { measure: "acquire, a new election", unit: "× one write", isRatio: true, samples: (of) => of.acquisitions.fresh },
+  { measure: "acquire, a vacant one", unit: "× one write", isRatio: true, samples: (of) => of.acquisitions.vacant },
+  { measure: "leader", unit: "requests an hour", samples: (of) => [mean(of.crews.map((crew) => crew.requestsPerHour.leader))] },
+  { measure: "standby", unit: "requests an hour", samples: (of) => [mean(of.crews.map((crew) => crew.requestsPerHour.standby))] },
+  {
+    measure: "polite stop, to the next leader",
+    unit: "s",
+    samples: ofFault("stop", ({ takeoverMs }) => seconds(takeoverMs)),
+    never: "nobody",
+  },
+  {
+    measure: "crash, to the next leader",
+    unit: "s",
+    isByChance: true,
+    samples: ofFault("crash", ({ takeoverMs }) => seconds(takeoverMs)),
+    never: "nobody",
+  },
+  {
+    measure: "the same, from the last renewal",
+    unit: "leases",
+    isRatio: true,
+    samples: ofFault("crash", ({ sinceRenewalMs }) => (sinceRenewalMs === undefined ? undefined : sinceRenewalMs / LEASE_MS)),
+    never: "nobody",
+  },
+  ...FAULT_NAMES.map((fault) => ({
+    measure: `two leaders: ${FAULTS[fault].title}`,
+    unit: "s",
+    samples: ofFault(fault, ({ overlapMs }) => (overlapMs / 1_000 < OVERLAP_S ? 0 : overlapMs / 1_000)),
+  })),
+  {
+    measure: "thawed: the first statement believes",
+    unit: "of all",
+    isRatio: true,
+    samples: (of) => [mean(of.crews.map(({ episodes }) => (episodes.freeze.believedFirst ? 1 : 0)))],
+  },
+  {
+    measure: "cut off: gives up after",
+    unit: "s",
+    samples: ofFault("cut", ({ gaveUpMs }) => seconds(gaveUpMs)),
+    never: "never",
+  },
+  {
+    measure: "outage: gives up after",
+    unit: "s",
+    samples: ofFault("outage", ({ gaveUpMs }) => seconds(gaveUpMs)),
+    never: "never",
+  },
+  {
+    measure: "outage: a leader again after",
+    unit: "s",
+    samples: ofFault("outage", ({ takeoverMs }) => seconds(takeoverMs)),
+    never: "nobody",
+  },
+  { measure: "1,000 elections: until all lead", unit: "s", samples: (of) => [seconds(of.crowd.allLeadMs)], never: "not in 60" },
+  { measure: "1,000 elections: without a leader after that", unit: "elections", samples: (of) => [ELECTIONS - of.crowd.leading] },
+  { measure: "1,000 elections: resident memory", unit: "KB each", samples: (of) => [of.crowd.rssPerElection / KB] },
+  { measure: "1,000 elections: heap", unit: "KB each", samples: (of) => [of.crowd.heapPerElection / KB] },
+  { measure: "1,000 elections: CPU", unit: "% of a processor", samples: (of) => [of.crowd.cpuShare * 100] },
+  { measure: "1,000 elections: CPU of a request", unit: "ms", samples: (of) => [of.crowd.cpuMsPerRequest] },
+];
+
+/** `median [worst]`, and how often it did not come to pass. */
+export function cellOf(row: Row, report: Report): string {
+  const all = row.samples(report);
+  const known = knownOf(row, report);
+  const missing = all.length - known.length;
+  const told = missing === 0 ? [] : [missing === all.length ? (row.never ?? "") : `${row.never} ${missing} of ${all.length}`];
+  if (known.length === 0) return told.join();
+  const { median, max } = summarize(known);
+  return [max === median ? short(median) : `${short(median)} [${short(max)}]`, ...told].join(", ");
+}
+
+/** Those samples that came to pass. */
+export function knownOf({ samples }: Row, report: Report): number[] {
+  return samples(report).filter((sample) => sample !== undefined);
+}
+
+/** Longer than anything that was waited for, in seconds. */
+export const AWAY_S: number = (AWAY_LEASES * LEASE_MS) / 1_000;
+
+function mean(samples: readonly number[]): number {
+  return samples.reduce((sum, each) => sum + each, 0) / samples.length;
+}
