@@ -31,6 +31,12 @@ console.log(new EtcdLeaseStore({ endpoints: "http://127.0.0.1:2379" }).capabilit
   firestore: `import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { Firestore } from "@google-cloud/firestore";
 console.log(new FirestoreLeaseStore({ firestore: new Firestore({ projectId: "demo-x" }) }).capabilities);`,
+  quorum: `import { MemoryRecordStore } from "@leasehold/core/provider";
+import { Elector } from "@leasehold/core";
+import { QuorumLeaseStore } from "@leasehold/quorum";
+const members = { a: new MemoryRecordStore(), b: new MemoryRecordStore(), c: new MemoryRecordStore() };
+const store = new QuorumLeaseStore({ members });
+${LEADS}`,
   sql: `import { Elector } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 const store = new SqlLeaseStore({ sqlite: process.argv[2] });

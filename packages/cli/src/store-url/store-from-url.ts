@@ -3,6 +3,7 @@ import { azureBlob } from "./azure-blob.ts";
 import { dynamodb } from "./dynamodb.ts";
 import { etcd, etcds } from "./etcd.ts";
 import { firestore } from "./firestore.ts";
+import { quorumOf } from "./quorum.ts";
 import { mysql, postgres, sqlite } from "./sql.ts";
 import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
 import { parseStoreUrl, schemeOf, type StoreUrl } from "./store-url.ts";
@@ -18,6 +19,7 @@ const KINDS: Readonly<Record<string, StoreKind>> = {
   postgres,
   postgresql: postgres,
   mysql,
+  quorum: quorumOf((text, place) => openStoreUrl(checkStoreUrl(text), place)),
 };
 
 /** @internal A URL of each store, for the help. */
