@@ -23,7 +23,8 @@ describe("what cannot work is refused before any request", () => {
     "arn:aws:dynamodb:eu-central-1:123:table/leases",
   ])("the table name %j", (tableName, { world }) => {
     expect(() => world.store({ tableName } as never)).toThrow(ConfigurationError);
-    expect(() => world.store({ tableName } as never)).toThrow(/^tableName is .*3 to 255/);
+    const given = tableName === undefined ? "missing" : JSON.stringify(tableName);
+    expect(() => world.store({ tableName } as never)).toThrow(`tableName is ${given}; it must have 3 to 255`);
   });
 
   test("no options at all", () => {

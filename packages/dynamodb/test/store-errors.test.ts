@@ -105,7 +105,12 @@ const FAILURES: Readonly<Record<string, Failing>> = {
   "407 of a proxy": { fault: page(407, "Proxy authentication required"), code: "STORE_REJECTED", applied: true },
   "408 of a proxy": { fault: page(408, "Request timeout"), code: "STORE_TIMEOUT", applied: true },
   "429 of a proxy": { fault: page(429, "Too many requests"), code: "STORE_THROTTLED", applied: true },
-  "a connection that is closed": { fault: { kind: "cut", side: "before" }, code: "STORE_UNAVAILABLE", applied: true },
+  "a connection that is closed": {
+    fault: { kind: "cut", side: "before" },
+    code: "STORE_UNAVAILABLE",
+    applied: true,
+    says: /failed: ECONNRESET: /,
+  },
   "a connection that is closed after the write": {
     fault: { kind: "cut", side: "after" },
     code: "STORE_UNAVAILABLE",

@@ -1,20 +1,24 @@
-import { Elector, MemoryLeaseStore, oncePerOccurrence } from "@leasehold/core";
+import { Elector, MemoryLeaseStore, oncePerOccurrence, type Clock } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
+  type Histogram,
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from "@opentelemetry/sdk-logs";
 import { logs, metrics } from "@opentelemetry/api";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { observeElections, type Observation } from "@leasehold/opentelemetry";
 
 const LEASE_MS = 15_000;
+/** How long each request to a slow store takes. */
+const TRIP_MS = 300;
 
 let clock: VirtualClock;
-let store: MemoryLeaseStore;
+let store: RecordLeaseStore;
 let figures: InMemoryMetricExporter;
 let reader: PeriodicExportingMetricReader;
 let records: InMemoryLogRecordExporter;
@@ -37,14 +41,19 @@ afterEach(async () => {
   logs.disable();
 });
 
-/** Everything that is exported now, by the name of the metric: the attributes and the value, or how many were recorded. */
-async function exported(): Promise<Readonly<Record<string, ReadonlyArray<readonly [unknown, number]>>>> {
+type Metric = ReturnType<InMemoryMetricExporter["getMetrics"]>[number]["scopeMetrics"][number]["metrics"][number];
+
+async function metricsNow(): Promise<readonly Metric[]> {
   figures.reset();
   await reader.forceFlush();
   const [{ scopeMetrics } = { scopeMetrics: [] }] = figures.getMetrics();
-  const all = scopeMetrics.flatMap(({ metrics: ofScope }) => ofScope);
+  return scopeMetrics.flatMap(({ metrics: ofScope }) => ofScope);
+}
+
+/** Everything that is exported now, by the name of the metric: the attributes and the value, or how many were recorded. */
+async function exported(): Promise<Readonly<Record<string, ReadonlyArray<readonly [unknown, number]>>>> {
   return Object.fromEntries(
-    all.map(({ descriptor, dataPoints }) => [
+    (await metricsNow()).map(({ descriptor, dataPoints }) => [
       descriptor.name,
       dataPoints.map(({ attributes, value }) => [attributes, typeof value === "number" ? value : value.count] as const),
     ]),
@@ -53,6 +62,43 @@ async function exported(): Promise<Readonly<Record<string, ReadonlyArray<readonl
 
 function elector(candidateId: string, options: { readonly drainTimeoutMs?: number } = {}): Elector {
   return new Elector({ store, election: "nightly", candidateId, clock, logger: false, ...options });
+}
+
+/** On a store that takes its time, `a` is stopped while its task goes on and on, and `b` takes over. Returns what ends both. */
+async function everything(): Promise<() => Promise<void>> {
+  store = new RecordLeaseStore(new SlowRecords(clock), { clock });
+  const work = Promise.withResolvers<void>();
+  const a = elector("a", { drainTimeoutMs: 1_000 });
+  const running = a.run(() => work.promise).catch(() => undefined);
+  await clock.advance(6_000);
+  const leadership = elector("b").campaign();
+  await clock.advance(LEASE_MS);
+  void a.stop().catch(() => undefined);
+  await clock.advance(2 * LEASE_MS);
+  const successor = await leadership;
+  return async () => {
+    work.resolve();
+    await clock.runUntil(Promise.all([running, successor.release()]));
+  };
+}
+
+class SlowRecords extends MemoryRecordStore {
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    super(clock);
+    this.#clock = clock;
+  }
+
+  override async get(...args: Parameters<MemoryRecordStore["get"]>): ReturnType<MemoryRecordStore["get"]> {
+    await sleep(this.#clock, TRIP_MS);
+    return await super.get(...args);
+  }
+
+  override async put(...args: Parameters<MemoryRecordStore["put"]>): ReturnType<MemoryRecordStore["put"]> {
+    await sleep(this.#clock, TRIP_MS);
+    return await super.put(...args);
+  }
 }
 
 function eventNames(): Array<string | undefined> {
@@ -94,34 +140,50 @@ describe("metrics", () => {
   });
 
   test("count takeovers and overruns", async () => {
-    const a = elector("a", { drainTimeoutMs: 1_000 });
-    const work = Promise.withResolvers<void>();
-    const running = a.run(() => work.promise).catch(() => undefined);
-    await clock.advance(1_000);
-    const leadership = elector("b").campaign();
-    await clock.advance(LEASE_MS);
-    void a.stop().catch(() => undefined);
-    await clock.advance(2 * LEASE_MS);
-
+    const end = await everything();
     const { "leasehold.overruns": overruns, "leasehold.takeover.duration": takeovers } = await exported();
     expect(overruns).toEqual([[OF_THE_ELECTION, 1]]);
     expect(takeovers).toEqual([[OF_THE_ELECTION, 1]]);
-    work.resolve();
-    await running;
-    await (await leadership).release();
+    await end();
+  });
+
+  test("have units, and say what they are", async () => {
+    const end = await everything();
+    const shown = (await metricsNow()).map(({ descriptor }) => descriptor);
+    expect(Object.fromEntries(shown.map(({ name, unit }) => [name, unit]))).toEqual({
+      "leasehold.leader": "",
+      "leasehold.lease.remaining": "s",
+      "leasehold.transitions": "{transition}",
+      "leasehold.overruns": "{overrun}",
+      "leasehold.renewal.duration": "s",
+      "leasehold.takeover.duration": "s",
+      "leasehold.store.request.duration": "s",
+    });
+    for (const { description } of shown) expect(description).toMatch(/^\w.+\.$/);
+    await end();
   });
 
   test("have durations in seconds, with bounds that fit a store and a lease", async () => {
-    const leadership = elector("a").campaign();
-    await clock.advance(6_000);
-    await (await leadership).release();
-    figures.reset();
-    await reader.forceFlush();
+    const end = await everything();
+    const all = await metricsNow();
+    const durations = (name: string): ReadonlyArray<{ readonly boundaries: readonly number[]; readonly meanS: number }> =>
+      all
+        .filter(({ descriptor }) => descriptor.name === name)
+        .flatMap(({ dataPoints }) => dataPoints.map(({ value }) => value as Histogram))
+        .map(({ buckets, sum, count }) => ({ boundaries: buckets.boundaries, meanS: sum! / count }));
 
-    const [{ scopeMetrics } = { scopeMetrics: [] }] = figures.getMetrics();
-    const renewals = scopeMetrics[0]?.metrics.find(({ descriptor }) => descriptor.name === "leasehold.renewal.duration");
-    expect(renewals?.descriptor.unit).toBe("s");
-    expect(JSON.stringify(renewals?.dataPoints[0]?.value)).toContain("[0.005,0.01,0.025,");
+    const [renewal] = durations("leasehold.renewal.duration");
+    expect(renewal!.boundaries.slice(0, 3)).toEqual([0.005, 0.01, 0.025]);
+    expect(renewal!.meanS).toBeCloseTo(TRIP_MS / 1_000);
+    for (const { boundaries, meanS } of durations("leasehold.store.request.duration")) {
+      expect(boundaries).toEqual(renewal!.boundaries);
+      expect(meanS).toBeCloseTo(TRIP_MS / 1_000);
+    }
+    const [takeover] = durations("leasehold.takeover.duration");
+    expect(takeover!.boundaries.at(-1)).toBeGreaterThan(LEASE_MS / 1_000);
+    expect(takeover!.meanS).toBeGreaterThan(1);
+    expect(takeover!.meanS).toBeLessThan((2 * LEASE_MS) / 1_000);
+    await end();
   });
 
   test("count the occurrences of a schedule under its name", async () => {
@@ -186,6 +248,28 @@ describe("events", () => {
       severityNumber: 13,
       attributes: { "error.type": "LEASE_LOST", "leasehold.reason": "expired", "leasehold.term": 1 },
     });
+  });
+
+  test("make an error of an overrun, and tell how long the task has been asked to end", async () => {
+    const end = await everything();
+    const overrun = records.getFinishedLogRecords().find(({ eventName }) => eventName === "leasehold.overrun");
+    expect(overrun).toMatchObject({
+      severityNumber: 17,
+      attributes: { "leasehold.term": 1, "leasehold.since_signal": 1, "leasehold.candidate.id": "a" },
+    });
+    await end();
+  });
+
+  test("warn of a release that failed", async () => {
+    const leadership = elector("a").campaign();
+    await clock.advance(1_000);
+    vi.spyOn(store, "release").mockRejectedValue(new Error("away"));
+    const released = (await leadership).release();
+    await clock.advance(LEASE_MS);
+    await released;
+
+    const failed = records.getFinishedLogRecords().find(({ eventName }) => eventName === "leasehold.release_failed");
+    expect(failed).toMatchObject({ severityNumber: 13, attributes: { "error.type": "Error", "leasehold.term": 1 } });
   });
 
   test("do not repeat the words of an error that is not ours", async () => {

@@ -1,3 +1,4 @@
+import "reflect-metadata";
 import { MemoryLeaseStore, StoreError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import { RecordLeaseStore, MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
@@ -5,6 +6,9 @@ import * as viaCron from "@leasehold/schedulers/cron";
 import * as viaCroner from "@leasehold/schedulers/croner";
 import { OncePerTick } from "@leasehold/schedulers/nestjs";
 import * as viaNodeCron from "@leasehold/schedulers/node-cron";
+import { Injectable, Module } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import { ScheduleModule } from "@nestjs/schedule";
 import { CronJob, CronTime } from "cron";
 import { Cron } from "croner";
 import { createTask, type TaskContext } from "node-cron";
@@ -156,6 +160,36 @@ describe("with the system's time,", () => {
     await job.stop();
 
     expect(seen).toEqual(["2026-11-21T03:00:00.000Z", DUE]);
+  });
+
+  test("NestJS's method gets the leadership; its service is asked for the options once, and Nest hears what it throws", async () => {
+    const seen: string[] = [];
+    const heard: unknown[] = [];
+    class Books {
+      readonly store = new MemoryLeaseStore();
+      asked = 0;
+      close(leadership: ClaimedLeadership): void {
+        seen.push(`${scheduled(leadership)} of ${this.asked}`);
+        throw new Error("disk full");
+      }
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Books.prototype, "close")!;
+    const options = (service: Books): { store: LeaseStore } => {
+      service.asked += 1;
+      return { store: service.store };
+    };
+    OncePerTick("* * * * * *", { name: NAME, timeZone: "Etc/UTC" }, options)(Books.prototype as Books, "close", descriptor);
+    Object.defineProperty(Books.prototype, "close", descriptor);
+    Injectable()(Books);
+    class App {}
+    Module({ imports: [ScheduleModule.forRoot()], providers: [Books] })(App);
+    const logger = { log() {}, warn() {}, error: (error: unknown) => void heard.push(error) };
+    const app = await NestFactory.createApplicationContext(App, { logger });
+    await vi.advanceTimersByTimeAsync(2_500);
+    await app.close();
+
+    expect(seen).toEqual(["2026-11-22T02:59:51.000Z of 1", "2026-11-22T02:59:52.000Z of 1"]);
+    expect(heard).toEqual([new Error("disk full"), new Error("disk full")]);
   });
 
   test("a date as cron's schedule is when it was due", async () => {

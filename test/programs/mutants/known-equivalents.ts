@@ -17,12 +17,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "RETRY_MS is more than either.",
   },
   {
-    file: "packages/functions/src/attempt-in-time.ts",
-    from: 'signal?.addEventListener("abort", onAbort, { once: true });',
-    to: 'signal?.addEventListener("abort", onAbort, { once: false });',
-    why: "A signal aborts once, and the listener is taken away at the end.",
-  },
-  {
     file: "packages/functions/src/held-response.ts",
     from: "this.#response.write = this.#write;",
     to: ";",
@@ -45,12 +39,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     from: "leadership.checkpoint();",
     to: ";",
     why: "It feeds the stall watch, which a function's leadership has none of.",
-  },
-  {
-    file: "packages/functions/src/google-cloud.ts",
-    from: 'leadership.signal.addEventListener("abort", letGo, { once: true });',
-    to: 'leadership.signal.addEventListener("abort", letGo, { once: false });',
-    why: "A signal aborts once, and the listener is taken away at the end.",
   },
   {
     file: "packages/functions/src/option-checks.ts",
@@ -175,6 +163,18 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     from: "orphans.add(election, { leaseId: holding.leaseId, term: term - 1, termIds: [termId], untilMs });",
     to: "orphans.add(election, { leaseId: holding.leaseId, term: term - 0, termIds: [termId], untilMs });",
     why: "A blob that names this term names its termId, too, and none names an older one any more.",
+  },
+  {
+    file: "packages/dynamodb/src/dynamodb-errors.ts",
+    from: "const status = $metadata?.httpStatusCode ?? 0;",
+    to: "const status = ($metadata?.httpStatusCode);",
+    why: "It is compared and tested alone, in which 0 and undefined come to the same.",
+  },
+  {
+    file: "packages/dynamodb/src/dynamodb-lease-store.ts",
+    from: "await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName });",
+    to: "await waitUntilTableExists({ client, maxWaitTime: 240, minDelay: 1, maxDelay: 2 }, { TableName });",
+    why: "Any time will do that is longer than a table takes.",
   },
   {
     file: "packages/functions/src/time-budget.ts",

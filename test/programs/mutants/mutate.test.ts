@@ -36,6 +36,11 @@ describe("the mutants of a file", () => {
       ["async function f() { try { return (stop()); } catch {} }"],
     ],
     ["const names: Readonly<Record<Name, true>> = { a: true };", []],
+    ["const off = signal.addEventListener('abort', f, { once: true });", []],
+    [
+      "const off = server.addEventListener('close', f, { once: true });",
+      ["const off = server.addEventListener('close', f, { once: false });"],
+    ],
     ["const f = () => 'a';", ['const f = () => "";']],
     ["const o = { a: 'b' };", ['const o = { a: "" };']],
     ["log('a message');", [";"]],

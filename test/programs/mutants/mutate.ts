@@ -103,7 +103,7 @@ function changes(node: Node, above: readonly Node[], source: string): Change[] {
     case "UnaryExpression":
       return node["operator"] === "!" ? [all(` (${text(node["argument"])})`)] : [];
     case "Literal":
-      return isOnlyTyped(above, source) ? [] : literals(node, above).map(all);
+      return isOnlyTyped(above, source) || isOfAnAbort(above) ? [] : literals(node, above).map(all);
     case "ConditionalExpression":
     case "IfStatement":
     case "WhileStatement":
@@ -148,6 +148,14 @@ function literals(node: Node, above: readonly Node[]): string[] {
 function isOnlyTyped(above: readonly Node[], source: string): boolean {
   const declared = above.findLast(({ type }) => type === "VariableDeclarator");
   return declared !== undefined && / true>+ =/.test(source.slice(declared.start, (declared["init"] as Node | null)?.start));
+}
+
+/** Whether this is among the options of who listens for an abort: it comes once, whatever they say. */
+function isOfAnAbort(above: readonly Node[]): boolean {
+  const [call, options, property] = above.slice(-3);
+  if (call?.type !== "CallExpression" || options?.type !== "ObjectExpression" || property?.type !== "Property") return false;
+  const [event] = call["arguments"] as readonly Node[];
+  return event?.["value"] === "abort" && (property["key"] as Node)["name"] === "once";
 }
 
 function conditions(node: Node, source: string): Change[] {
