@@ -85,9 +85,9 @@ async function everything(): Promise<() => Promise<void>> {
 class SlowRecords extends MemoryRecordStore {
   readonly #clock: Clock;
 
-  constructor(clock: Clock) {
-    super(clock);
-    this.#clock = clock;
+  constructor(passing: Clock) {
+    super(passing);
+    this.#clock = passing;
   }
 
   override async get(...args: Parameters<MemoryRecordStore["get"]>): ReturnType<MemoryRecordStore["get"]> {

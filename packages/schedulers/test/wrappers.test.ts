@@ -181,7 +181,9 @@ describe("with the system's time,", () => {
     OncePerTick("* * * * * *", { name: NAME, timeZone: "Etc/UTC" }, options)(Books.prototype as Books, "close", descriptor);
     Object.defineProperty(Books.prototype, "close", descriptor);
     Injectable()(Books);
-    class App {}
+    class App {
+      readonly name = "app";
+    }
     Module({ imports: [ScheduleModule.forRoot()], providers: [Books] })(App);
     const logger = { log() {}, warn() {}, error: (error: unknown) => void heard.push(error) };
     const app = await NestFactory.createApplicationContext(App, { logger });

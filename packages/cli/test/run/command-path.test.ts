@@ -10,7 +10,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "leasehold-path-"));
   for (const name of ["first", "second"]) mkdirSync(join(folder, name));
   mkdirSync(join(folder, "first/tool"));
-  for (const name of ["first/plain", "second/tool", "second/plain", "second/other"]) writeFileSync(join(folder, name), "");
+  for (const name of ["first/plain", "first/other", "second/tool", "second/plain", "second/other"])
+    writeFileSync(join(folder, name), "");
   chmodSync(join(folder, "second/tool"), 0o755);
   chmodSync(join(folder, "second/plain"), 0o755);
 });
@@ -41,5 +42,6 @@ test("what is not there is 127, what cannot be executed 126", () => {
   expect(exitCodeFor("missing")).toBe(127);
   expect(exitCodeFor("")).toBe(127);
   expect(exitCodeFor("other")).toBe(126);
+  expect(() => commandPath("other", searched())).toThrow(`${folder}/first/other cannot be executed.`);
   expect(exitCodeFor(`${folder}/first`)).toBe(126);
 });

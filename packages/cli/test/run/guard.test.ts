@@ -3,12 +3,14 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { nodeArguments, nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 import { processState } from "@leasehold/test-kit/processes/process-state";
-import { signalAll } from "@leasehold/test-kit/processes/process-tree";
-import { expect, onTestFinished, test } from "vitest";
+import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
+import { GuardProcess } from "../../src/run/guard-process.ts";
 import { after, machineNow } from "../../src/run/machine-clock.ts";
 
 const GUARD = fileURLToPath(new URL("../../src/run/guard.ts", import.meta.url));
@@ -131,4 +133,36 @@ test("waits for a command that may be started yet, as long as the wrapper lives,
   guarded.guard.stdin?.end();
   expect(await guarded.guardEnd).toEqual([0, null]);
   expect(performance.now() - goneMs).toBeGreaterThan(900);
+});
+
+describe("the wrapper", () => {
+  const PATIENCE_MS = 5_000;
+  const order = (): Omit<GuardOrder, "seq"> => {
+    const instant = after(machineNow(), FAR_MS);
+    return { termId: "a-term-of-a-patient-wrapper", signal: "SIGTERM", graceMs: FAR_MS, termAt: instant, killAt: instant };
+  };
+  const guardPids = async (): Promise<readonly number[]> =>
+    (await childrenOf([process.pid])).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("run/guard.ts"));
+
+  test("takes a guard that leaves an order unanswered for one that is gone, and one that answers many at once for none", async () => {
+    const guard = new GuardProcess("a-term-of-a-patient-wrapper", PATIENCE_MS);
+    onTestFinished(() => guard.dismiss());
+    let why: string | undefined;
+    void guard.lost.then((reason) => (why = reason));
+    guard.order(order());
+    await guard.answered;
+    for (let count = 0; count < 10; count += 1) guard.order(order());
+    await delay(PATIENCE_MS + 500);
+    guard.order(order());
+    await delay(100);
+    expect(why).toBe(undefined);
+
+    const pids = await guardPids();
+    signalAll(pids, "SIGSTOP");
+    guard.order(order());
+    await delay(PATIENCE_MS + 500);
+    guard.order(order());
+    expect(await guard.lost).toBe("does not answer");
+    signalAll(pids, "SIGCONT");
+  });
 });

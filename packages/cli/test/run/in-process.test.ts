@@ -107,9 +107,11 @@ describe("the command", () => {
     expect(await ended).toBe(5);
   });
 
-  test("what it leaves behind is ended before the lease is released", async () => {
-    expect(await here.run("sleep 1000 & echo $! > $0/left; exit 4")).toBe(4);
-    expect(await processState(Number(here.read("left")))).toBe("gone");
+  test("what it leaves behind is ended before the lease is released, even what has left its session", async () => {
+    const escape = "setsid sh -c 'echo $$ > $0/escaped; exec sleep 1000' $0 &";
+    const script = `sleep 1000 & echo $! > $0/left; ${escape} while [ ! -s $0/escaped ]; do sleep 0.05; done; exit 4`;
+    expect(await here.run(script)).toBe(4);
+    for (const file of ["left", "escaped"]) expect(await processState(Number(here.read(file)))).toBe("gone");
     expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
   });
 
@@ -118,6 +120,8 @@ describe("the command", () => {
     const script = `echo $LEASEHOLD_TERM >> $0/terms; [ $LEASEHOLD_TERM -gt 1 ] && exit 4; ${resign}; exec sleep 1000`;
     expect(await here.run(script, { restart: "on-loss" })).toBe(4);
     expect(here.read("terms")).toBe("1\n2\n");
+    // The first term's guard has left by now, as it should.
+    expect(here.said.join("\n")).not.toContain("the guard");
   });
 
   test("is run again after its end, until somebody stops that", async () => {
