@@ -14,8 +14,11 @@ import { CHARGED_STORES, USAGES } from "./usage.ts";
 const SETTLED_MS = 17_000;
 const COUNTED_MS = 60_000;
 const IN_AN_HOUR = 60;
-/** Of a leader, which sends twelve in that time. A standby polls at random instants. */
-const TOLERATED = 1 / 8;
+/** One of the twelve that a leader sends in that time may come before or after it. */
+const MOST = 9 / 8;
+const LEAST = 7 / 8;
+/** What a standby is charged with is the most: it may poll less, as its phase and what it is told have it. */
+const LEAST_OF_STANDBY = 1 / 2;
 
 describe.concurrent.each(CHARGED_STORES)("an hour on %s", async (name) => {
   const missing = await isMissing((await testStore(name)).missing());
@@ -46,9 +49,11 @@ describe.concurrent.each(CHARGED_STORES)("an hour on %s", async (name) => {
 
     const { leader, standby } = USAGES[name];
     for (const kind of ["reads", "writes"] as const) {
-      const expected = leader[kind] + standby[kind];
-      expect.soft(Math.abs(alone[kind] - leader[kind]), `${kind} of a leader`).toBeLessThanOrEqual(TOLERATED * leader[kind]);
-      expect.soft(Math.abs(both[kind] - expected), `${kind} of both`).toBeLessThanOrEqual(TOLERATED * expected);
+      expect.soft(alone[kind], `${kind} of a leader`).toBeLessThanOrEqual(MOST * leader[kind]);
+      expect.soft(alone[kind], `${kind} of a leader`).toBeGreaterThanOrEqual(LEAST * leader[kind]);
+      expect.soft(both[kind], `${kind} of both`).toBeLessThanOrEqual(MOST * (leader[kind] + standby[kind]));
+      const least = LEAST * leader[kind] + LEAST_OF_STANDBY * standby[kind];
+      expect.soft(both[kind], `${kind} of both`).toBeGreaterThanOrEqual(least);
     }
   });
 });

@@ -50,8 +50,8 @@ function specOf(measured: Measured): TopLevelSpec {
     background: "white",
     spacing: 36,
     hconcat: [
-      panel(measured, TAKEOVERS, "seconds without a leader, after a …", true),
-      panel(measured, OVERLAPS, "seconds with two leaders, while one is …", false),
+      panel(measured, TAKEOVERS, "seconds without a leader", true),
+      panel(measured, OVERLAPS, "seconds with two leaders", false),
     ],
     resolve: { scale: { color: "independent", yOffset: "independent" } },
     config: {
@@ -103,7 +103,7 @@ function panel({ contenders }: Measured, series: readonly Series[], title: strin
         field: "fault",
         type: "nominal" as const,
         scale: { domain: faults, range: series.map(({ colour }) => colour) },
-        legend: { title: null, orient: "bottom" as const, direction: "horizontal" as const, labelLimit: 0 },
+        legend: { title: null, orient: "bottom" as const, direction: "horizontal" as const, labelLimit: 0, columns: 2 },
       },
       // A triangle: it did not come to pass for as long as anybody waited.
       shape: {
