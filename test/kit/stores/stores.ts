@@ -10,11 +10,12 @@ const STORES = {
   mysql: async () => (await import("./mysql.ts")).mysql,
   postgres: async () => (await import("./postgres.ts")).postgres,
   quorum: async () => (await import("./quorum.ts")).quorum,
+  voting: async () => (await import("./voting.ts")).voting,
 } satisfies Record<string, () => Promise<TestStore>>;
 
 export type StoreName = keyof typeof STORES;
 
-/** Every store that has a service which runs on one machine; `sqlite` needs none, and `quorum` brings its members. */
+/** Every store that has a service which runs on one machine; `sqlite` and `voting` need none, and `quorum` brings its members. */
 export const STORE_NAMES: readonly StoreName[] = Object.keys(STORES) as StoreName[];
 
 export async function testStore(name: StoreName): Promise<TestStore> {

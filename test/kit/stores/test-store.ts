@@ -10,8 +10,11 @@ export interface TestStore {
   readonly leaseDurationMs: number;
   /** Why its service cannot be started on this machine, and what to install; `undefined` if it can. */
   readonly missing: () => Promise<string | undefined>;
-  /** Starts its service, empty. It does not outlive this process. */
-  readonly start: () => Promise<StoreService>;
+  /**
+   * Starts its service, empty. It does not outlive this process.
+   * @param candidates how many processes compete at most, where each has a part of the service in it
+   */
+  readonly start: (candidates?: number) => Promise<StoreService>;
   /** Connects to a service that {@link TestStore.start} has started, in whatever process. */
   readonly open: (settings: StoreSettings) => Promise<OpenStore>;
 }
@@ -27,6 +30,15 @@ export interface StoreService extends AsyncDisposable {
   resume(): void;
   /** The services that it is made of; absent where it is one. */
   readonly members?: readonly MemberService[];
+  /** The places of candidates, where each needs one to itself: their processes are the service. Absent where anybody may compete. */
+  readonly seats?: readonly Seat[];
+}
+
+/** The place of one candidate's process, and of the next one when that has ended. */
+export interface Seat {
+  readonly settings: StoreSettings;
+  /** Every way between it and the others. */
+  readonly links: readonly TcpFaultProxy[];
 }
 
 /** One of several services that keep the leases together; the others go on, whatever becomes of it. */

@@ -18,8 +18,8 @@ export const SITUATIONS = [
 ] as const;
 export type Situation = (typeof SITUATIONS)[number];
 
-/** The stores on which functions run: those that can tell a process without a memory that a lease has expired. */
-export const FUNCTION_STORES: readonly StoreName[] = STORE_NAMES.filter((name) => name !== "quorum");
+/** The stores on which functions run: those that can tell a process without a memory that a lease has expired, and go on without it. */
+export const FUNCTION_STORES: readonly StoreName[] = STORE_NAMES.filter((name) => name !== "quorum" && name !== "voting");
 
 const PLATFORM_TIMEOUT_MS = 60_000;
 /** Above twice the tolerance of any store's clock. */

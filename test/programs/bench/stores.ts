@@ -5,6 +5,7 @@ import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/te
 import { RequestCounter } from "./request-counter.ts";
 import type { Result, Section } from "./section.ts";
 import { blockRatios, summarize } from "./statistics.ts";
+import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { win } from "@leasehold/test-kit/acquisitions";
 
 const LEASE_MS = 15_000;
@@ -24,7 +25,7 @@ export const stores: Section = {
   about: "requests and milliseconds of each step on every store whose service this machine has",
   meaning:
     "Every step is one request, but for an acquisition on a blob, which is two; and of a quorum one to each of three members, but " +
-    "for an acquisition, which is three. Milliseconds are those of emulators and of " +
+    "for an acquisition, which is three; and of servers that vote the same to each of two others, and a standby's look none. Milliseconds are those of emulators and of " +
     "databases on this machine, and compare nothing but steps of one store: hence the ratios to its own look.",
   takesS: 40,
   async measure() {
@@ -38,9 +39,14 @@ export const stores: Section = {
 
 async function measureStore(name: StoreName): Promise<Result[]> {
   await using service = await (await testStore(name)).start();
-  const [leader, standby] = await Promise.all([openStore(service.settings), openStore(service.settings)]);
+  const { settings, seats, members = seats } = service;
+  const opened = await Promise.all((seats ?? [{ settings }, { settings }]).map((seat) => openStore(seat.settings)));
+  const [leader, standby] = opened as [OpenStore, OpenStore];
   try {
-    const turns = await takeTurns(leader.store, standby.store, { lastMemberMs: service.members && LAST_MEMBER_MS });
+    const turns = await takeTurns(leader.store, standby.store, {
+      ...(members ? { lastMemberMs: LAST_MEMBER_MS } : {}),
+      countsItself: seats !== undefined,
+    });
     return STEPS.flatMap((step) => [
       { measure: `${name}: ${step}`, unit: "requests", ...summarize(turns[step].requests) },
       { measure: `${name}: ${step}`, unit: "ms", ...summarize(turns[step].ms) },
@@ -55,20 +61,22 @@ async function measureStore(name: StoreName): Promise<Result[]> {
           ]),
     ]);
   } finally {
-    await Promise.all([leader.close(), standby.close()]);
+    await Promise.all(opened.map((each) => each.close()));
   }
 }
 
 export interface TurnsOptions {
   /** What counts are the requests to its members. It answers before the last of them does, who needs so long at most. */
   readonly lastMemberMs?: number | undefined;
+  /** Its own requests are those to the members. */
+  readonly countsItself?: boolean;
   readonly warmUp?: number;
   readonly turns?: number;
 }
 
 /** One step after another, all of them in each turn. */
 export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options: TurnsOptions): Promise<Turns> {
-  const { lastMemberMs, warmUp = WARM_UP_TURNS, turns: count = TURNS } = options;
+  const { lastMemberMs, countsItself = false, warmUp = WARM_UP_TURNS, turns: count = TURNS } = options;
   const isMadeOfStores = lastMemberMs !== undefined;
   using counter = new RequestCounter();
   const turns: Turns = {
@@ -78,7 +86,7 @@ export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options
     release: { ms: [], requests: [] },
   };
   const election = `bench-${randomUUID()}`;
-  const ended = (): number => (isMadeOfStores ? counter.ofMembersOf(leader.name) : counter.of(leader.name));
+  const ended = (): number => (isMadeOfStores && !countsItself ? counter.ofMembersOf(leader.name) : counter.of(leader.name));
   const timed = async <T>(step: Step, take: () => Promise<T>): Promise<T> => {
     const sent = ended();
     const startMs = performance.now();

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { figuresOf, judge, problemsOf } from "./check.ts";
+import { CREW_SIZE } from "./crew.ts";
 import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 
@@ -22,7 +23,7 @@ for (const { stores, rounds } of LANES) {
     for (const name of stores) {
       const { missing, start } = await testStore(name);
       test.skipIf(await isMissing(missing()))(`on ${name}`, { timeout: TIMEOUT_MS, concurrent: false }, async () => {
-        await using service = await start();
+        await using service = await start(CREW_SIZE);
         const seed = Math.floor(Math.random() * 2 ** 32);
         const log = await playEpisode({ store: name, seed, rounds, service });
         const problems = problemsOf(judge(log));

@@ -1,8 +1,8 @@
-import { openLink, type Link } from "./link.ts";
+import { openLink, seatLink, type Link } from "./link.ts";
 import { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
 import { inTurn } from "@leasehold/test-kit/candidates/turns";
-import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+import type { StoreService } from "@leasehold/test-kit/stores/test-store";
 import type { WorkerLog } from "./episode-log.ts";
 import type { RegisterHabits } from "@leasehold/test-kit/candidates/keep-register";
 import { Leading } from "./leading.ts";
@@ -13,7 +13,7 @@ export const CREW_SIZE = 5;
 const START_MS = 30_000;
 
 export interface CrewSettings {
-  readonly service: StoreSettings;
+  readonly service: StoreService;
   readonly election: string;
   readonly elector: CandidateSettings["elector"];
   readonly habits: Omit<RegisterHabits, "worker" | "seed">;
@@ -55,7 +55,8 @@ export class Crew implements AsyncDisposable {
 
   /** Every worker competes when it resolves. */
   static async gather(settings: CrewSettings): Promise<Crew> {
-    const links = await Promise.all(Array.from({ length: CREW_SIZE }, () => openLink(settings.service)));
+    const { settings: store, seats } = settings.service;
+    const links = seats?.map(seatLink) ?? (await Promise.all(Array.from({ length: CREW_SIZE }, () => openLink(store))));
     const crew = new Crew(settings, links);
     try {
       await crew.fill();

@@ -48,7 +48,7 @@ export async function playEpisode({ store, seed, rounds, service, onRound, signa
     const boundMs = leaderBackMs(store, timing(durations, direct.store.capabilities));
     const dice = new SeededRandom(seed);
     await using crew = await Crew.gather({
-      service: service.settings,
+      service,
       election,
       elector: durations,
       habits: { everyMs: WRITE_EVERY_MS, patienceMs: leaseMs, stubbornMs: STUBBORN * leaseMs },

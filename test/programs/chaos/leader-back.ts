@@ -28,6 +28,8 @@ export function leaderBackMs(store: StoreName, timing: TimingReport): number {
     // A task that drains, under a lease that is still renewed.
     STUBBORN * leaseDurationMs +
     (store === "mysql" || store === "postgres" ? ABANDONED_TRANSACTION_MS : 0) +
+    // A server that was started again votes for nobody for as long as it may have taken a lease before.
+    (store === "voting" ? leaseDurationMs : 0) +
     crashFailoverMs +
     MACHINE_MS
   );

@@ -1,6 +1,6 @@
 import { startFaultProxy, type FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
-import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
+import type { Seat, StoreSettings } from "@leasehold/test-kit/stores/test-store";
 import type { LinkFault } from "./faults.ts";
 
 /** The only way on which one worker reaches the store. */
@@ -26,6 +26,15 @@ export async function openLink(service: StoreSettings): Promise<Link> {
     return new HttpLink(proxy, { ...service, url: proxy.url });
   }
   return await openTcpLink(service);
+}
+
+/** The ways between the server of one place and all others, as one. They end with the service. */
+export function seatLink({ settings, links }: Seat): Link {
+  const { [Symbol.asyncDispose]: _, ...link } = together(
+    settings,
+    links.map((proxy) => new TcpLink(proxy, settings)),
+  );
+  return { ...link, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
 async function openTcpLink(service: StoreSettings): Promise<Link> {
@@ -164,8 +173,13 @@ async function openMemberLinks(service: StoreSettings): Promise<Link> {
     openTcpLink({ store: "firestore", host: service["firestore"]! }),
   ]);
   const [dynamodb, firestore] = links.map(({ settings }) => settings);
+  return together({ ...service, dynamodb: dynamodb!["url"]!, firestore: firestore!["host"]! }, links);
+}
+
+/** What befalls one befalls them all. */
+function together(settings: StoreSettings, links: readonly Link[]): Link {
   return {
-    settings: { ...service, dynamodb: dynamodb!["url"]!, firestore: firestore!["host"]! },
+    settings,
     impose: (fault, ms) => links.forEach((link) => link.impose(fault, ms)),
     heal: () => links.forEach((link) => link.heal()),
     sever: () => links.forEach((link) => link.sever()),

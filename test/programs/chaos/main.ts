@@ -5,6 +5,7 @@ import { figuresOf, judge, problemsOf } from "./check.ts";
 import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { SeededRandom } from "@leasehold/core/testing";
+import { CREW_SIZE } from "./crew.ts";
 import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 import { Tally } from "./tally.ts";
@@ -58,7 +59,7 @@ interface PlayOptions {
 /** Election after election, until the time is up. Returns whether all was well. */
 async function play(tally: Tally, { minutes, seed: firstSeed, interrupted }: PlayOptions): Promise<boolean> {
   const { store } = tally;
-  const service = await (await testStore(store)).start();
+  const service = await (await testStore(store)).start(CREW_SIZE);
   await using _ = service;
   say(`\n${store}: ${service.place}`);
   const endMs = performance.now() + minutes * 60_000;

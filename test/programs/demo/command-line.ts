@@ -17,6 +17,8 @@ next one is frozen until it is deposed. Takes about a quarter of a minute; on az
 On quorum two workers compete, and the stores that keep the lease together are killed: one, and nothing happens; a second one,
 and the leader steps down; one comes back, and somebody leads; the other comes back empty, and is written anew. A minute.
 
+On voting the three workers are all there is: they elect one of themselves. In the end the leader is cut off from the others.
+
   --store <store>  ${STORE_NAMES.join(", ")}; default sqlite, which needs no server.
                    The others bring their own, and say what to install where that is missing
   --json           prints one JSON object per line: {"at","candidate","event","term",...}, with "at" in milliseconds

@@ -48,6 +48,9 @@ export interface EventDetails {
   readonly paused: object;
   /** SIGCONT was sent. */
   readonly resumed: object;
+  /** Nothing passes between the worker, which is a server, and the others any more; and it does again. */
+  readonly "cut-off": object;
+  readonly rejoined: object;
   /** SIGKILL was sent to a store of several. */
   readonly "member-killed": { readonly member: string };
   /** It answers again, with what it had; or it is empty. */

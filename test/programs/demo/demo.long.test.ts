@@ -49,6 +49,7 @@ for (const name of STORE_NAMES.filter((each) => each !== "sqlite" && each !== "q
     const picture = join(await freshFolder(), "timeline.svg");
     const events = await expectStory(title, start(["--json", "--store", name, "--out", picture]));
     expect(await readFile(picture, "utf8")).toContain(`s on ${title}`);
+    if (name === "voting") expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(["cut-off", "rejoined"]));
     await everyWorkerIsGone(events);
   });
 }

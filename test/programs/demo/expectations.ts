@@ -44,17 +44,20 @@ export function judgeWorkers(evidence: Evidence): Expectation[] {
     deposedKnows(evidence),
     lateWriteRefused(evidence),
     ...(evidence.fence === "after-seal" ? [sealedFirst(evidence)] : []),
+    ...(count(evidence.events, "cut-off") > 0 ? [inTime(evidence, "cut-off"), goesOn(evidence)] : []),
     ledgerWhole(evidence),
   ];
 }
 
 function oneLeaderEach({ events }: Evidence): Expectation {
-  const changes = 1 + count(events, "killed") + count(events, "terminated") + count(events, "paused");
+  const cuts = count(events, "cut-off");
+  const signals = count(events, "killed") + count(events, "terminated") + count(events, "paused");
+  const changes = 1 + signals + cuts;
   const starts = count(events, "started-leading");
   return {
     expected: "one leader each time",
-    held: changes === 4 && starts === changes,
-    found: `${starts} leaders, after an election and ${changes - 1} signals`,
+    held: signals === 3 && starts === changes,
+    found: `${starts} leaders, after an election${cuts > 0 ? "," : " and"} ${signals} signals${cuts > 0 ? " and a cut" : ""}`,
   };
 }
 
@@ -136,6 +139,17 @@ function lateWriteRefused({ events }: Evidence): Expectation {
     expected: "the store refuses the deposed leader's write",
     held: refused !== undefined && accepted === 0,
     found: accepted > 0 ? "it was accepted" : refused ? refused.error : "no such write was tried",
+  };
+}
+
+function goesOn({ events }: Evidence): Expectation {
+  const [rejoined] = all(events, "rejoined");
+  const starts = all(events, "started-leading").filter(({ at }) => rejoined !== undefined && at > rejoined.at);
+  const renewals = all(events, "renewed").filter(({ at }) => rejoined !== undefined && at > rejoined.at);
+  return {
+    expected: "the return of the server that was cut off costs the new leader nothing",
+    held: rejoined !== undefined && starts.length === 0 && renewals.length > 0,
+    found: `${renewals.length} renewals and ${starts.length} elections after it`,
   };
 }
 

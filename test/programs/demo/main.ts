@@ -16,7 +16,7 @@ import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
 import { takeoversOf } from "./takeover.ts";
 import { TerminalView } from "./terminal.ts";
-import { workerStory } from "./worker-story.ts";
+import { serverStory, workerStory } from "./worker-story.ts";
 import { Workers } from "./workers.ts";
 
 const ELECTION = "ledger-keeper";
@@ -75,8 +75,8 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   using view = json ? new JsonLines() : new TerminalView(log);
   log.listen((event) => view.show(event));
   const { retryPeriodMs } = lease;
-  const { place, members = [] } = service;
-  const story = members.length > 0 ? memberStory : workerStory;
+  const { place, members = [], seats } = service;
+  const story = members.length > 0 ? memberStory : seats ? serverStory : workerStory;
   log.note("demo", null, {
     leaseDurationMs,
     retryPeriodMs,
@@ -118,9 +118,10 @@ interface Performance {
 }
 
 async function perform(story: Story, { log, service, pace, stop }: Performance): Promise<void> {
-  const { settings: store, members = [] } = service;
+  const { settings: store, seats, members = [] } = service;
   await using workers = new Workers({
     log,
+    seats,
     settings: { store, election: ELECTION, ledgerName: LEDGER, ...pace },
     onCrash: (error) => stop.abort(error),
   });

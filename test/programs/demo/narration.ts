@@ -44,6 +44,10 @@ export class Narrator {
         return { text: `SIGSTOP: freezes, working on entry ${this.#nextEntry(who)}. ${this.#leaseLeft(event)}`, tone: "trouble" };
       case "resumed":
         return { text: `SIGCONT: goes on working on entry ${this.#nextEntry(who)}, as if nothing had happened`, tone: "trouble" };
+      case "cut-off":
+        return { text: `is cut off from all other servers, and writes on. ${this.#leaseLeft(event)}`, tone: "trouble" };
+      case "rejoined":
+        return { text: "is connected again", tone: "relief" };
       case "ending":
         return event.lost
           ? { text: "has its task's signal aborted:", quote: event.reason, tone: "plain" }

@@ -31,6 +31,8 @@ const MARKS = {
   terminated: { text: "SIGTERM", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
   paused: { text: "SIGSTOP", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
   resumed: { text: "SIGCONT", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
+  "cut-off": { text: "cut off", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
+  rejoined: { text: "connected again", align: "left", y: MARK, shape: "triangle-up", colour: INK },
   "member-killed": { text: "SIGKILL", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
   "member-started": { text: "back, with its data", align: "left", y: MARK, shape: "triangle-up", colour: INK },
   "member-healed": { text: "written anew", align: "left", y: SECOND_MARK, shape: "diamond", colour: INK },
@@ -65,8 +67,8 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
     y: lane(member),
   }));
   const workerBars = stretches.map(({ candidate, state, term, from, to }) => ({
-    what: state === "leading" ? `leading, term ${term}` : state === "frozen" ? "frozen" : "standing by",
-    label: state === "leading" ? `term ${term}` : state === "frozen" ? "frozen" : "",
+    what: state === "leading" ? `leading, term ${named(term)}` : state === "frozen" ? "frozen" : "standing by",
+    label: state === "leading" ? `term ${named(term)}` : state === "frozen" ? "frozen" : "",
     ink: state === "leading" ? "white" : INK,
     from: x(from),
     to: x(to),
@@ -85,7 +87,7 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
   }));
   const handovers = takeovers.map(({ from, to, at }) => ({ x: x(at), from: lane(from) + MEASURE, to: lane(to) }));
   const workerMarks = events
-    .filter((event) => isEvent(event, "killed", "terminated", "paused", "resumed", "fenced-write-refused"))
+    .filter((event) => isEvent(event, "killed", "terminated", "paused", "resumed", "cut-off", "rejoined", "fenced-write-refused"))
     .map(({ event, at, candidate }) => {
       const { text, y, shape, colour, align } = MARKS[event];
       return { text, x: x(at), y: lane(candidate) + y, shape, colour, align };
@@ -102,7 +104,7 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
   const kinds: Array<readonly [what: string, colour: string]> = [
     ["standing by", STANDBY_COLOUR],
     ["frozen", FROZEN_COLOUR],
-    ...terms.map((term, index) => [`leading, term ${term}`, TERM_COLOURS[index % TERM_COLOURS.length] ?? INK] as const),
+    ...terms.map((term, index) => [`leading, term ${named(term)}`, TERM_COLOURS[index % TERM_COLOURS.length] ?? INK] as const),
     ["store up", STORE_COLOUR],
     ["store empty", EMPTY_COLOUR],
   ];
@@ -243,6 +245,11 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
       title: { anchor: "start", fontSize: 17, color: INK, subtitleColor: FAINT, subtitleFontSize: 12, offset: 14 },
     },
   };
+}
+
+/** Of a term that a clock has given, the digits in which it differs from the others. */
+function named(term: number | null): string {
+  return term !== null && term >= 1_000_000 ? `…${String(term).slice(-3)}` : String(term);
 }
 
 function capitalized(text: string): string {

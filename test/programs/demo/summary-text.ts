@@ -34,6 +34,6 @@ function takeoverText({ cause, from, to, ms, leases, since, sinceSignalMs }: Tak
   const what = `${cause.padEnd(8)}  ${from} to ${to}`;
   const time = paint("bold", `${formatMs(ms).padStart(9)} = ${leases.toFixed(2)} leases`);
   const counted = since === "renewal" ? "after the last renewal" : "after the release";
-  const signal = { crash: "SIGKILL", handover: "SIGTERM", freeze: "SIGSTOP" }[cause];
+  const signal = { crash: "SIGKILL", handover: "SIGTERM", freeze: "SIGSTOP", "cut-off": "the cut" }[cause];
   return `${what}  ${time} ${counted}, ${seconds(sinceSignalMs)} after ${signal}`;
 }

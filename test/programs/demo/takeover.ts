@@ -3,7 +3,7 @@ import { inOrder, reignsOf } from "./timeline.ts";
 
 /** One change of leaders, and how long it took. */
 export interface Takeover {
-  readonly cause: "crash" | "handover" | "freeze";
+  readonly cause: "crash" | "handover" | "freeze" | "cut-off";
   readonly from: string;
   readonly to: string;
   readonly term: number;
@@ -19,7 +19,7 @@ export interface Takeover {
   readonly sinceSignalMs: number;
 }
 
-const CAUSES = { killed: "crash", terminated: "handover", paused: "freeze" } as const;
+const CAUSES = { killed: "crash", terminated: "handover", paused: "freeze", "cut-off": "cut-off" } as const;
 
 /**
  * The changes of leaders that the demo brought about.
@@ -31,7 +31,7 @@ export function takeoversOf(events: readonly DemoEvent[], leaseDurationMs: numbe
   const ordered = inOrder(events);
   const reigns = reignsOf(events);
   return ordered.flatMap((event): Takeover[] => {
-    if (!isEvent(event, "killed", "terminated", "paused")) return [];
+    if (!isEvent(event, "killed", "terminated", "paused", "cut-off")) return [];
     const old = reigns.findLast(({ candidate, from }) => candidate === event.candidate && from < event.at);
     const next = old && reigns.find(({ term }) => term > old.term);
     if (!next) return [];

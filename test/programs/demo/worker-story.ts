@@ -5,23 +5,35 @@ import type { Measure, Stage, Story } from "./story.ts";
 
 /** How many entries a leader adds after a renewal: the next one is then still to come. */
 const ENTRIES = 3;
+/** How many renewals show that a leader is left alone: more than a lease of them. */
+const RENEWALS = 4;
 /** How many the last leader may still add, so that the picture ends with it. */
 const LAST_ENTRIES = 1.5;
+
+/** Workers that are servers are cut off besides. */
+export const serverStory: Story = {
+  cast: "three worker processes and nothing else",
+  measured: "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
+  play: (stage) => play(stage, cutOff),
+  judge: judgeWorkers,
+  measures,
+};
 
 /** Workers are killed, told to end, and frozen. */
 export const workerStory: Story = {
   cast: "three worker processes",
   measured: "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
-  play,
+  play: (stage) => play(stage),
   judge: judgeWorkers,
   measures,
 };
 
-async function play(stage: Stage): Promise<void> {
+async function play(stage: Stage, andThen?: (stage: Stage, leader: string) => Promise<void>): Promise<void> {
   const first = await election(stage);
   const second = await crash(stage, first);
   const third = await handover(stage, second);
-  await freeze(stage, third);
+  const fourth = await freeze(stage, third);
+  await andThen?.(stage, fourth);
   await delay(LAST_ENTRIES * stage.unitOfWorkMs, undefined, { signal: stage.signal });
 }
 
@@ -62,7 +74,7 @@ async function handover({ log, workers }: Stage, leader: string): Promise<string
   return next;
 }
 
-async function freeze({ log, workers }: Stage, leader: string): Promise<void> {
+async function freeze({ log, workers }: Stage, leader: string): Promise<string> {
   await someWork(log, leader);
   log.note("phase", null, {
     title: "Freeze",
@@ -87,6 +99,24 @@ async function freeze({ log, workers }: Stage, leader: string): Promise<void> {
   });
   await log.next({ what: "the old leader to stand by", event: "standby", of: leader, from: woken });
   await log.next({ what: "the new leader's next entry", event: "wrote", of: next });
+  return next;
+}
+
+async function cutOff({ log, workers }: Stage, leader: string): Promise<void> {
+  await someWork(log, leader);
+  log.note("phase", null, {
+    title: "Cut off",
+    explanation: "Nothing passes between the leader and the two others: it is no majority, and steps down before they elect one.",
+  });
+  const from = log.length;
+  workers.cutOff(leader);
+  const next = await successor(log, leader, from, "the cut-off leader's lease to run out");
+  log.note("phase", null, {
+    title: "Healed",
+    explanation: "The old leader hears of the others again, and stands by: its return deposes nobody.",
+  });
+  workers.rejoin(leader);
+  for (let times = 0; times < RENEWALS; times += 1) await log.next({ what: `${next} to renew`, event: "renewed", of: next });
 }
 
 /** Lets `leader` work until it has renewed its lease and added some entries since. */

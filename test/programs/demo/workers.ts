@@ -1,9 +1,12 @@
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
 import type { DemoEvent } from "./demo-event.ts";
+import type { Seat } from "@leasehold/test-kit/stores/test-store";
 import type { EventLog } from "./event-log.ts";
 import { STAND_STILL, type WorkerSettings } from "./worker-settings.ts";
 
 interface Running {
+  /** The place that it has, where each needs one; until it is killed. */
+  seat: Seat | undefined;
   readonly process: LineProcess<DemoEvent>;
   /** The demo has asked for its end. */
   doomed: boolean;
@@ -12,6 +15,8 @@ interface Running {
 export interface WorkersOptions {
   readonly log: EventLog;
   readonly settings: Omit<WorkerSettings, "candidateId" | "originMs">;
+  /** Where each worker needs a place to itself. */
+  readonly seats?: readonly Seat[] | undefined;
   /** Called when a worker ends that nobody asked to. */
   readonly onCrash: (error: Error) => void;
 }
@@ -28,12 +33,20 @@ export class Workers implements AsyncDisposable {
 
   /** Starts one more worker, as an orchestrator would; returns its candidate id. */
   start(): string {
-    const { log, settings } = this.#options;
+    const { log, settings, seats } = this.#options;
     this.#started += 1;
     const candidateId = `worker-${this.#started}`;
+    const taken = new Set([...this.#running.values()].map((each) => each.seat));
+    const seat = seats?.find((each) => !taken.has(each));
+    if (seats && !seat) throw new Error("Every place is taken.");
     const process = new LineProcess<DemoEvent>({
       program: new URL("./worker.ts", import.meta.url),
-      settings: { ...settings, candidateId, originMs: log.originMs } satisfies WorkerSettings,
+      settings: {
+        ...settings,
+        store: seat?.settings ?? settings.store,
+        candidateId,
+        originMs: log.originMs,
+      } satisfies WorkerSettings,
       onLine: (event) => log.add(event),
       onEnd: ({ code, signal }) => {
         this.#running.delete(candidateId);
@@ -44,7 +57,7 @@ export class Workers implements AsyncDisposable {
         this.#options.onCrash(new Error(`${candidateId} ended by itself (${how}).`, { cause: process.stderr.slice(-4_000) }));
       },
     });
-    const running: Running = { process, doomed: false };
+    const running: Running = { seat, process, doomed: false };
     this.#running.set(candidateId, running);
     log.note("spawned", candidateId, { pid: process.pid });
     return candidateId;
@@ -62,6 +75,7 @@ export class Workers implements AsyncDisposable {
   kill(candidateId: string): void {
     const running = this.#get(candidateId);
     running.doomed = true;
+    running.seat = undefined;
     this.#note("killed", candidateId);
     running.process.signal("SIGKILL");
   }
@@ -87,6 +101,20 @@ export class Workers implements AsyncDisposable {
     process.thaw();
   }
 
+  /** Nothing passes between it and the others any more. */
+  cutOff(candidateId: string): void {
+    this.#note("cut-off", candidateId);
+    for (const link of this.#linksOf(candidateId)) {
+      link.loseRequests();
+      link.loseReplies();
+    }
+  }
+
+  rejoin(candidateId: string): void {
+    this.#note("rejoined", candidateId);
+    for (const link of this.#linksOf(candidateId)) link.heal();
+  }
+
   /** Kills them all, the frozen too, and waits until the system says that they have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(
@@ -97,7 +125,11 @@ export class Workers implements AsyncDisposable {
     );
   }
 
-  #note(event: "killed" | "terminated" | "paused" | "resumed", candidateId: string): void {
+  #linksOf(candidateId: string): Seat["links"] {
+    return this.#get(candidateId).seat?.links ?? [];
+  }
+
+  #note(event: "killed" | "terminated" | "paused" | "resumed" | "cut-off" | "rejoined", candidateId: string): void {
     const { log } = this.#options;
     log.note(event, candidateId, {}, log.termOf(candidateId));
   }

@@ -42,8 +42,8 @@ const QUIET = requests(0, 0);
 const RENEWED = requests(0, 720);
 const FOUND_DONE = requests(1, 0);
 
-/** A quorum costs what its members do. */
-export type ChargedStore = Exclude<StoreName, "quorum">;
+/** A quorum costs what its members do, and servers that vote their processes. */
+export type ChargedStore = Exclude<StoreName, "quorum" | "voting">;
 
 export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
   dynamodb: {

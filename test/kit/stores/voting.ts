@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@leasehold/core";
+import { VotingLeaseStore } from "@leasehold/voting";
+import { Server } from "@leasehold/voting/simulation";
+import { freePort } from "../backends/free-port.ts";
+import { startTcpFaultProxy } from "../faults/tcp-fault-proxy.ts";
+import { makeTermGuarded, openTermGuarded } from "./term-guarded.ts";
+import type { Seat, StoreSettings, TestStore } from "./test-store.ts";
+
+const SECRET = "what servers of tests sign by";
+
+/** Servers that elect one of themselves: each candidate's process has one of them in it. */
+export const voting: TestStore = {
+  title: "servers that elect one of themselves",
+  leaseDurationMs: 3_000,
+
+  missing: () => Promise.resolve(undefined),
+
+  async start(candidates = 3) {
+    const folder = await mkdtemp(join(tmpdir(), "leasehold-voting-"));
+    const documents = join(folder, "documents.db");
+    makeTermGuarded(documents);
+    const common = { store: "voting", folder, documents } as const;
+    const names = Array.from({ length: candidates }, (_, at) => String.fromCharCode("a".charCodeAt(0) + at));
+    const seats = await seatsOf(names, common);
+    const links = seats.flatMap((seat) => seat.links);
+    return {
+      settings: common,
+      place: `${names.length} servers, in the workers themselves`,
+      seats,
+      pause: () => Promise.resolve(links.forEach((link) => void link.holdRequests())),
+      resume: () => links.forEach((link) => link.heal()),
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all(links.map((link) => link.stop()));
+        await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+      },
+    };
+  },
+
+  async open({ server, servers = "{}", folder = "", documents = "" }) {
+    const { close, ...guarded } = openTermGuarded(documents);
+    const store = server === undefined ? bystander() : await openServer(server, servers, folder);
+    return { store, ...guarded, close: async () => void (await Promise.all([close(), store.close()])) };
+  },
+};
+
+async function openServer(server: string, servers: string, folder: string): Promise<VotingLeaseStore> {
+  const addresses = JSON.parse(servers) as Record<string, string>;
+  return await VotingLeaseStore.open({ server, servers: addresses, secret: SECRET, stateDirectory: join(folder, server) });
+}
+
+/** Who is no server has nobody to ask: this one only tells what such a store can do. */
+function bystander(): VotingLeaseStore {
+  const transport = {
+    send: () => Promise.reject(new Error("This process has no server.")),
+    listen: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+  const disk = { read: () => Promise.resolve(undefined), write: () => Promise.resolve() };
+  return new VotingLeaseStore(
+    new Server({ name: "none", names: ["none"], cluster: "none", clock: systemClock, disk, transport }),
+  );
+}
+
+/** Each with a way in, and a way out to each other one's: all that goes between two passes one of either. */
+async function seatsOf(names: readonly string[], common: StoreSettings): Promise<Seat[]> {
+  const ways = await Promise.all(
+    names.map(async (name) => {
+      const port = await freePort();
+      return { name, address: `http://127.0.0.1:${port}`, wayIn: await startTcpFaultProxy(port) };
+    }),
+  );
+  return await Promise.all(
+    ways.map(async ({ name, address, wayIn }) => {
+      const others = ways.filter((other) => other.name !== name);
+      const waysOut = await Promise.all(others.map((other) => startTcpFaultProxy(other.wayIn.port)));
+      const outward = others.map((other, at) => [other.name, `http://${waysOut[at]!.host}`] as const);
+      const addresses = new Map<string, string>([[name, address], ...outward]);
+      // In the order of the list, in which they are preferred.
+      const servers = Object.fromEntries(names.map((each) => [each, addresses.get(each)]));
+      return { settings: { ...common, server: name, servers: JSON.stringify(servers) }, links: [wayIn, ...waysOut] };
+    }),
+  );
+}
