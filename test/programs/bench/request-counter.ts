@@ -28,9 +28,13 @@ export class RequestCounter implements Disposable {
     return reads + writes;
   }
 
-  /** The same, reads and writes. */
-  by(store: string): Requests {
-    return this.#byStore.get(store) ?? { reads: 0, writes: 0 };
+  /** The same of one store or several together, reads and writes. */
+  by(...stores: readonly string[]): Requests {
+    const sent = stores.flatMap((store) => this.#byStore.get(store) ?? []);
+    return {
+      reads: sent.reduce((sum, { reads }) => sum + reads, 0),
+      writes: sent.reduce((sum, { writes }) => sum + writes, 0),
+    };
   }
 
   /** How many those have ended that a store is made of, which has counted itself as well. */

@@ -5,6 +5,7 @@ import { testStore } from "@leasehold/test-kit/stores/stores";
 import { describe, expect, test } from "vitest";
 import { functionRequests } from "../../programs/bench/function-requests.ts";
 import { costsPage } from "./page.ts";
+import { CHOICES, costsAt, type QuorumWho } from "./quorums.ts";
 import { CHARGED_STORES, costsOf, USAGES, WHO } from "./usage.ts";
 
 const page = new URL("../../../docs/costs.md", import.meta.url);
@@ -21,6 +22,20 @@ test("a month's costs are the requests of its hours or ticks at their prices", (
   expect(usd[2]).toBeCloseTo((43_800 * (3 * 0.625 + 3 * 0.125)) / 1e6, 9);
   expect(sum(costsOf(USAGES.firestore, "standby"))).toBeCloseTo((720 * 730 * 0.03) / 1e5, 9);
   expect(costsOf(USAGES.postgres, "leader").map(amount)).toEqual([]);
+});
+
+test("a quorum costs what its members are asked, each at its own price", () => {
+  const monthly = (title: string, who: QuorumWho): number =>
+    sum(CHOICES.find((choice) => choice.title.startsWith(title))!.members.flatMap((member) => costsAt(member, who)));
+  const dynamodb = (720 * 2 * 730 * 0.625) / 1e6;
+  const firestore = (720 * 730 * 0.09) / 1e5;
+  expect(monthly("DynamoDB in three", "leader")).toBeCloseTo(3 * dynamodb, 9);
+  expect(monthly("DynamoDB, Firestore", "leader")).toBeCloseTo(dynamodb + firestore, 9);
+  expect(monthly("DynamoDB, Firestore", "standby")).toBeCloseTo(
+    (2_300 * 730 * 0.5 * 0.125) / 1e6 + (2_300 * 730 * 0.03) / 1e5,
+    9,
+  );
+  expect(monthly("three databases", "leader")).toBe(0);
 });
 
 describe.each(CHARGED_STORES)("a function's tick on %s", async (name) => {

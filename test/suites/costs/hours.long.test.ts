@@ -8,6 +8,7 @@ import { openStore, testStore } from "@leasehold/test-kit/stores/stores";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { describe, test } from "vitest";
 import { RequestCounter, type Requests } from "../../programs/bench/request-counter.ts";
+import { OF_A_MEMBER } from "./quorums.ts";
 import { CHARGED_STORES, USAGES } from "./usage.ts";
 
 /** What was sent before all is as it stays. */
@@ -20,7 +21,10 @@ const LEAST = 7 / 8;
 /** What a standby is charged with is the most: it may poll less, as its phase and what it is told have it. */
 const LEAST_OF_STANDBY = 1 / 2;
 
-describe.concurrent.each(CHARGED_STORES)("an hour on %s", async (name) => {
+/** The names under which the members of the kit's quorum send. */
+const MEMBERS = ["sqlite", "dynamodb", "firestore"].map((name) => `${name} (${name})`);
+
+describe.concurrent.each([...CHARGED_STORES, "quorum"] as const)("an hour on %s", async (name) => {
   const missing = await isMissing((await testStore(name)).missing());
 
   test.skipIf(missing)("has the requests that it is charged with", { timeout: 300_000 }, async ({ expect }) => {
@@ -37,17 +41,18 @@ describe.concurrent.each(CHARGED_STORES)("an hour on %s", async (name) => {
         await elector.stop();
         await run;
       });
+      const senders = name === "quorum" ? MEMBERS : [open.store.name];
       await delay(SETTLED_MS);
-      const before = counter.by(open.store.name);
+      const before = counter.by(...senders);
       await delay(COUNTED_MS);
-      const after = counter.by(open.store.name);
+      const after = counter.by(...senders);
       return { reads: (after.reads - before.reads) * IN_AN_HOUR, writes: (after.writes - before.writes) * IN_AN_HOUR };
     };
 
     const alone = await counted();
     const both = await counted();
 
-    const { leader, standby } = USAGES[name];
+    const { leader, standby } = name === "quorum" ? ofAll(OF_A_MEMBER) : USAGES[name];
     for (const kind of ["reads", "writes"] as const) {
       expect.soft(alone[kind], `${kind} of a leader`).toBeLessThanOrEqual(MOST * leader[kind]);
       expect.soft(alone[kind], `${kind} of a leader`).toBeGreaterThanOrEqual(LEAST * leader[kind]);
@@ -57,3 +62,11 @@ describe.concurrent.each(CHARGED_STORES)("an hour on %s", async (name) => {
     }
   });
 });
+
+function ofAll({ leader, standby }: typeof OF_A_MEMBER): typeof OF_A_MEMBER {
+  const times = MEMBERS.length;
+  return {
+    leader: { reads: times * leader.reads, writes: times * leader.writes },
+    standby: { reads: times * standby.reads, writes: times * standby.writes },
+  };
+}

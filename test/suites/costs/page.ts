@@ -1,5 +1,6 @@
 import { amount, arithmetic, decimal, dollars, sum, type Price } from "@leasehold/test-kit/costs/cost";
 import { markdownTable } from "@leasehold/test-kit/markdown-table";
+import { CHOICES, costsAt, OF_A_MEMBER, type QuorumWho } from "./quorums.ts";
 import { costsOf, USAGES, WHO, type Usage, type Who } from "./usage.ts";
 
 /** When the prices were last looked up, and where. */
@@ -13,12 +14,18 @@ const TITLES: Readonly<Record<Who, string>> = {
   idleTick: "a tick each minute, found done",
 };
 
+const QUORUM_WHO: readonly QuorumWho[] = ["leader", "standby"];
+
 /** docs/costs.md, as the formatter leaves it. */
 export function costsPage(): string {
   const usages = Object.values(USAGES);
   const priced = usages.filter(({ prices }) => prices !== undefined);
   const rows = usages.flatMap((usage) => WHO.map((who) => ({ usage, who, costs: costsOf(usage, who) })));
   const paid = rows.flatMap(({ usage, who, costs }) => costs.map((each) => ({ usage, who, each })));
+  const members = [...new Set(CHOICES.flatMap((choice) => choice.members))];
+  const paidAt = members.flatMap((member) =>
+    QUORUM_WHO.flatMap((who) => costsAt(member, who).map((each) => ({ member, who, each }))),
+  );
   const prices = new Set<Price>(paid.map(({ each }) => each.price));
   return `${[
     "# What elections cost",
@@ -32,6 +39,20 @@ export function costsPage(): string {
     `List prices; free allowances, taxes, storage and traffic are not counted. ${SEEN}
 A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
     AND_ELSE,
+    "## A quorum",
+    `A leader has ${decimal(OF_A_MEMBER.leader.writes)} writes an hour at each member, and a standby ${decimal(OF_A_MEMBER.standby.reads)} reads at each. [Choosing members](quorum.md) says what
+each choice survives.`,
+    markdownTable(
+      ["members", ...QUORUM_WHO.map((who) => TITLES[who])],
+      CHOICES.map((choice) => [
+        choice.title,
+        ...QUORUM_WHO.map((who) => dollars(sum(choice.members.flatMap((member) => costsAt(member, who))))),
+      ]),
+    ),
+    markdownTable(
+      ["member", "who", "arithmetic", "USD a month"],
+      paidAt.map(({ member, who, each }) => [USAGES[member].title, TITLES[who], arithmetic(each), dollars(amount(each))]),
+    ),
     "## Requests",
     "Those of a leader and of a standby in an hour; of a function, for each tick. `r` reads, `w` is to change something.",
     markdownTable(
@@ -54,7 +75,6 @@ const AND_ELSE = [
   "- **SQL** (PostgreSQL, MySQL, MariaDB, SQLite): nothing for requests, but the server or the disk that you have. The load is a write",
   "  each 5 s, and the reads of the table below.",
   "- **etcd, and servers that vote**: nothing for requests, but the servers: three, to outlive one.",
-  "- **A quorum**: what its members cost, and [what it asks of each](../packages/quorum/README.md#what-it-costs).",
   "- **What else a cloud charges** for alarms, logs and compute is in [infrastructure.md](infrastructure.md).",
 ].join("\n");
 

@@ -109,6 +109,6 @@ export function costsOf({ prices, told = 0, ...usage }: Usage, who: Who): readon
   ];
 }
 
-function many(count: number, what: string): Factor {
+export function many(count: number, what: string): Factor {
   return [count, count === 1 ? what : `${what}s`];
 }

@@ -14,8 +14,8 @@ const root = new URL("../../../", import.meta.url);
 const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
-  ...["recipes", "timing", "options"].map((name) => `docs/${name}.md`),
-  ...["core", "azure-blob", "cli", "etcd", "functions", "opentelemetry", "schedulers"].map(
+  ...["recipes", "timing", "options", "quorum"].map((name) => `docs/${name}.md`),
+  ...["core", "azure-blob", "cli", "etcd", "functions", "opentelemetry", "quorum", "schedulers"].map(
     (name) => `packages/${name}/README.md`,
   ),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
