@@ -132,13 +132,17 @@ describe("probes", () => {
     expect(await world.b.statuses("/livez", "/readyz")).toEqual([200, 200]);
   });
 
-  test("say that a campaign is dead whose looks neither end nor fail", async () => {
+  // A store that pushes may be silent for a lease.
+  test.each([
+    [15_000, 10_000, 20_000],
+    [60_000, 62_000, 85_000],
+  ])("say of a lease of %i ms that a campaign is dead whose looks neither end nor fail", async (leaseDurationMs, alive, dead) => {
     const hanging = new Connection(new MemoryRecordStore(clock)).store(clock);
     hanging.read = () => new Promise(() => {});
-    const a = await new Sidecar("a", hanging, clock).start();
-    await clock.advance(10_000);
+    const a = await new Sidecar("a", hanging, clock, [ELECTION], { leaseDurationMs }).start();
+    await clock.advance(alive);
     expect(await a.statuses("/livez")).toEqual([200]);
-    await clock.advance(10_000);
+    await clock.advance(dead - alive);
     expect(await a.statuses("/livez", "/readyz")).toEqual([503, 503]);
   });
 

@@ -1,4 +1,4 @@
-import { cases, conformance, renderTable, type Need, type Subject } from "@leasehold/conformance";
+import { cases, conformance, renderTable, type CaseResult, type Need, type Subject } from "@leasehold/conformance";
 import { describe, expect, it } from "vitest";
 import { runAlone } from "./own-runner.ts";
 import type { RecordServiceOptions } from "./record-place.ts";
@@ -35,9 +35,11 @@ describe("the suite", () => {
       it: (_: string, body: () => Promise<void>, timeoutMs: number) => void given.push({ body, timeoutMs }),
     };
     const subject: Subject = { ...recordSubject("broken", {}), open: () => Promise.reject(new Error("no service")) };
-    conformance(runner, subject);
+    const results: CaseResult[] = [];
+    conformance(runner, subject, (result) => results.push(result));
 
     await expect(given[0]?.body()).rejects.toThrow("no service");
+    expect(results.at(-1)).toEqual({ subject: "broken", id: cases[0]!.id, outcome: "failed", reason: "no service" });
     expect(given[0]?.timeoutMs).toBe(60_000 + 60 * 15_000);
   });
 
@@ -82,6 +84,15 @@ describe("the suite", () => {
     const [upper, lower] = renderTable(results, { width }).split("\n\n") as [string, string];
     expect(upper.split("\n")[0]).toMatch(/^case +a +b$/);
     expect(lower.split("\n")[0]).toMatch(/^case +c$/);
+    // However narrow it has to be, each has a column beside the cases.
+    const narrow = renderTable(results, { width: 1 })
+      .split("\n")
+      .filter((line) => line.startsWith("case"));
+    expect(narrow.map((line) => line.split(/ +/))).toEqual([
+      ["case", "a"],
+      ["case", "b"],
+      ["case", "c"],
+    ]);
     for (const table of [upper, lower]) {
       expect(table.split("\n")).toHaveLength(cases.length + 2);
       for (const line of table.split("\n")) expect(line.length).toBeLessThanOrEqual(width);

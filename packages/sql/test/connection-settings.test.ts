@@ -231,6 +231,21 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   if (kind === "mysql") return;
 
+  test("a pg before 8.21, which keeps to itself whether a write was committed, is heard", async ({ world }) => {
+    class Older extends Client {
+      declare getTransactionStatus: () => never;
+    }
+    Object.defineProperty(Older.prototype, "getTransactionStatus", { value: undefined });
+    const pool = new Pool({ connectionString: world.place, max: 1, Client: Older } as PoolConfig);
+    world.onEnd(() => pool.end());
+    await roundTrip(world, pool);
+    await pool.query("BEGIN");
+    const row = { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal };
+    await expect(failureOf(world.rows(pool).put(`${world.election}-2`, recordOf(), row))).resolves.toMatchObject({
+      code: "STORE_REJECTED",
+    });
+  });
+
   test("a client that does not tell whether a write was committed is refused by its name", async ({ world }) => {
     // As pg-native's: it has the method, and gives null.
     class Mute extends Client {

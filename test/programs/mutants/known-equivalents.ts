@@ -117,6 +117,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Any period will do that is short beside a lease.",
   })),
   {
+    file: "packages/conformance/src/contest.ts",
+    from: "for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {",
+    to: "for (let leftMs = ms; leftMs >= 0; leftMs -= stepMs) {",
+    why: "A step of no time, after the last one, shows what that one showed.",
+  },
+  {
     file: "packages/core/src/records/acquisitions.ts",
     from: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);",
     to: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 0);",
