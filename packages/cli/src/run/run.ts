@@ -3,15 +3,12 @@ import { sleep } from "@leasehold/core/provider";
 import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./plan.ts";
+import { RestartWait } from "./restart-wait.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { runTerm } from "./term.ts";
 import { exitCodeOfStop, isLossOf, tellHowItWent } from "./term-outcome.ts";
 import { TimeUp } from "./time-up.ts";
-
-/** The wait after a command that ended soon after its start; it doubles with each such end in a row. */
-const FIRST_BACKOFF_MS = 500;
-const MAX_BACKOFF_MS = 30_000;
 
 /**
  * Runs a command only while this candidate leads, and returns the exit code.
@@ -27,7 +24,8 @@ export async function run(options: RunOptions): Promise<number> {
   const path = commandPath(options.command[0]);
   using signals = new StopSignals();
   await using _server = await options.serve?.(elector, signals.stopped);
-  for (let failures = 0; ;) {
+  const restartWait = new RestartWait();
+  for (;;) {
     const leadership = await elected(elector, options, signals.stopped);
     if (!leadership) {
       if (signals.stopped.aborted) return exitCodeOfStop(signals.stopped);
@@ -41,9 +39,8 @@ export async function run(options: RunOptions): Promise<number> {
     await leadership.release();
     const isOver = signals.stopped.aborted || outcome.exit?.failure !== undefined;
     if (isOver || restart === "never" || (restart === "on-loss" && !isLossOf(outcome))) return exitCode;
-    failures = clock.monotonicMs() - startedMs < elector.timing.leaseDurationMs ? failures + 1 : 0;
-    const backoffMs = failures === 0 ? 0 : Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), MAX_BACKOFF_MS);
-    await sleep(clock, backoffMs, signals.stopped).catch(() => undefined);
+    const waitMs = restartWait.after(clock.monotonicMs() - startedMs, elector.timing.leaseDurationMs);
+    await sleep(clock, waitMs, signals.stopped).catch(() => undefined);
     if (signals.stopped.aborted) return exitCode;
   }
 }
