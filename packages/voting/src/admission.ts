@@ -1,4 +1,5 @@
 import type { Ballot, KeptBallots } from "./ballots.ts";
+import type { Forgetfulness } from "./forgetfulness.ts";
 import type { Told } from "./messages.ts";
 
 /** What another server has told since this one was started. */
@@ -23,13 +24,23 @@ export interface Beginning {
  */
 export class Admission {
   readonly #servers: number;
+  readonly #forgetfulness: Forgetfulness | undefined;
   #sinceMs: number;
   readonly #told = new Map<string, Heard>();
   #forgot: boolean;
 
-  /** @param servers how many there are, this one included. */
-  constructor(options: { readonly servers: number; readonly startMs: number; readonly forgot: boolean }) {
+  /**
+   * @param servers how many there are, this one included.
+   * @param forgetfulness where no server keeps anything.
+   */
+  constructor(options: {
+    readonly servers: number;
+    readonly startMs: number;
+    readonly forgot: boolean;
+    readonly forgetfulness?: Forgetfulness | undefined;
+  }) {
     this.#servers = options.servers;
+    this.#forgetfulness = options.forgetfulness;
     this.#sinceMs = options.startMs;
     this.#forgot = options.forgot;
   }
@@ -72,17 +83,21 @@ export class Admission {
     // Beside one that has voted, another that has not begun has lost its file as well: it is none that could tell.
     const telling = isFirstStart ? told : told.filter(({ forgot }) => !forgot);
     if (telling.length < this.#needed) return undefined;
-    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
+    const longestMs = Math.max(this.#forgetfulness?.longestLeaseMs ?? 0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;
+    // It has never voted for a term that it would refuse; and whoever has, knows of it.
+    const isPossible = (term: number): boolean => term <= (this.#forgetfulness?.highestTerm ?? Infinity);
     const ballots = new Map<string, Ballot>();
     for (const { terms } of told) {
       for (const [name, term] of Object.entries(terms)) {
         // Every lease that it may have acknowledged is over by now.
-        if (term > (ballots.get(name)?.term ?? -1)) ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
+        const isNews = isPossible(term) && term > (ballots.get(name)?.term ?? -1);
+        if (isNews) ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
       }
     }
-    const floor = Math.max(0, ...told.map((each) => each.floor));
-    const clockFloor = Math.max(isFirstStart ? Math.floor(wallMs / 1_000) : 0, ...told.map((each) => each.clockFloor));
+    const floor = Math.max(0, ...told.map((each) => each.floor).filter(isPossible));
+    const byClock = isFirstStart || this.#forgetfulness ? Math.floor(wallMs / 1_000) : 0;
+    const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor).filter(isPossible));
     const elections = Object.fromEntries(ballots);
     return {
       ballots: { floor, clockFloor, isFresh: isFirstStart, elections },

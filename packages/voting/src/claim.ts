@@ -43,7 +43,9 @@ export async function claim(server: Server, request: AcquireRequest, hasFailed: 
   if (trial.outcome === "no") return { won: false, hasFailed, votes: trial.answers };
   if (trial.outcome === "open") throw unanswered(election, "a trial", trial, false);
 
-  const term = Math.max(request.minTerm ?? 1, ...[...trial.answers.values()].map((vote) => vote.term + 1));
+  // One that has a term which nobody else could vote for is left out.
+  const terms = [...trial.answers].filter(([name, vote]) => name === server.name || vote.term < server.highestTerm);
+  const term = Math.max(request.minTerm ?? 1, ...terms.map(([, vote]) => vote.term + 1));
   const { aboveTerm = 0 } = request;
   if (term <= aboveTerm) throw new TermRegressedError(election, term, aboveTerm);
   const claimed: Elect = { ...elect, trial: false, term };

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
+import type { Disk } from "./disk.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { resolveOptions, type VotingLeaseStoreOptions } from "./options.ts";
@@ -12,6 +13,8 @@ import { Troubles } from "./troubles.ts";
 export interface OpenServer {
   readonly server: Server;
   readonly troubles: Troubles;
+  /** Where nothing is kept: no lease may be longer. */
+  readonly longestLeaseMs: number | undefined;
   /** Ends it, and lets go of its directory. */
   readonly close: () => Promise<void>;
 }
@@ -22,36 +25,64 @@ export interface OpenServer {
  * @throws {ConfigurationError} for what a person has to mend. Nothing is left open then.
  */
 export async function openServer(options: VotingLeaseStoreOptions): Promise<OpenServer> {
-  const { server: name, servers, secret, stateDirectory, listen, ca, clock } = resolveOptions(options);
+  const { server: name, servers, secret, listen, ca, clock, longestLeaseMs, stateDirectory } = resolveOptions(options);
   const names = Object.keys(servers);
-  const directory = resolve(stateDirectory);
   const troubles = new Troubles(clock, name);
-  const unlock = await ownDirectory(directory);
+  const kept = stateDirectory === undefined ? NOTHING_KEPT : await openDirectory(resolve(stateDirectory), name, names, troubles);
   try {
-    const disk = new StateFile(directory, (message) => troubles.tell(message));
-    const kept = (await disk.load())?.roster;
-    if (kept) checkChange(kept, { server: name, names }, directory);
-    const isSame = kept !== undefined && clusterOf(kept.names) === clusterOf(names);
-    const met = new Set(isSame ? kept.met : []);
-    await disk.setRoster({ server: name, names, met: [...met] });
+    const { disk, onMet } = kept;
+    const transport = new HttpTransport({ server: name, servers, secret, listen, ca, clock, troubles, onMet });
+    const server = new Server({ name, names, cluster: clusterOf(names), clock, disk, transport, longestLeaseMs });
+    await server.start();
+    const end = async (): Promise<void> => {
+      await server.close();
+      await kept.close();
+    };
+    let ended: Promise<void> | undefined;
+    return { server, troubles, longestLeaseMs, close: () => (ended ??= end()) };
+  } catch (error) {
+    await kept.close();
+    throw error;
+  }
+}
+
+/** What a server has of its disk. */
+interface Kept {
+  readonly disk: Disk;
+  /** Another server with the same list was met. */
+  readonly onMet: (name: string) => void;
+  readonly close: () => Promise<void>;
+}
+
+const NOTHING_KEPT: Kept = {
+  disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
+  onMet: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+async function openDirectory(directory: string, server: string, names: readonly string[], troubles: Troubles): Promise<Kept> {
+  const unlock = await ownDirectory(directory);
+  const disk = new StateFile(directory, (message) => troubles.tell(message));
+  const close = async (): Promise<void> => {
+    await disk.close();
+    unlock();
+  };
+  try {
+    const before = (await disk.load())?.roster;
+    if (before) checkChange(before, { server, names }, directory);
+    const isSame = before !== undefined && clusterOf(before.names) === clusterOf(names);
+    const met = new Set(isSame ? before.met : []);
+    const keep = async (): Promise<void> => await disk.setRoster({ server, names, met: [...met] });
+    await keep();
     const onMet = (other: string): void => {
       if (met.has(other)) return;
       met.add(other);
       // Where this fails, so does the next vote, which says so.
-      disk.setRoster({ server: name, names, met: [...met] }).catch(() => undefined);
+      keep().catch(() => undefined);
     };
-    const transport = new HttpTransport({ server: name, servers, secret, listen, ca, clock, troubles, onMet });
-    const server = new Server({ name, names, cluster: clusterOf(names), clock, disk, transport });
-    await server.start();
-    const end = async (): Promise<void> => {
-      await server.close();
-      await disk.close();
-      unlock();
-    };
-    let ended: Promise<void> | undefined;
-    return { server, troubles, close: () => (ended ??= end()) };
+    return { disk, onMet, close };
   } catch (error) {
-    unlock();
+    await close();
     throw error;
   }
 }

@@ -3,8 +3,9 @@ import { sleep } from "@leasehold/core/provider";
 import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
+import { Forgetfulness } from "./forgetfulness.ts";
 import { keptOf, textOf } from "./memory-on-disk.ts";
-import type { Acknowledgement, Answer, Break, Envelope, Lead, Release, Request, Told } from "./messages.ts";
+import type { Acknowledgement, Answer, Break, Elect, Envelope, Lead, Release, Request, Told } from "./messages.ts";
 import type { Transport } from "./transport.ts";
 import { Trials } from "./trials.ts";
 
@@ -22,6 +23,8 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly disk: Disk;
   readonly transport: Transport;
+  /** Where its disk keeps nothing: the longest lease that anybody may have; see {@link Forgetfulness}. */
+  readonly longestLeaseMs?: number | undefined;
 }
 
 /** One server: votes by the rules of {@link Ballots}, once what it has to keep is on its disk, and asks the others. */
@@ -39,6 +42,7 @@ export class Server {
   readonly #watchers = new Set<(election: string) => void>();
   readonly #closed = new AbortController();
   readonly #trials: Trials;
+  readonly #forgetfulness: Forgetfulness | undefined;
   #ballots: Ballots;
   #admission: Admission;
   /** It was found that it may take part; see {@link Admission}. */
@@ -59,6 +63,8 @@ export class Server {
     this.majority = majorityOf(names.length);
     this.clock = clock;
     this.#start = clock.randomUuid();
+    const { longestLeaseMs } = options;
+    this.#forgetfulness = longestLeaseMs === undefined ? undefined : new Forgetfulness(clock, longestLeaseMs);
     this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
     this.#admission = this.#admit(true);
     this.#trials = new Trials(clock, names);
@@ -83,6 +89,11 @@ export class Server {
 
   get takesPart(): boolean {
     return this.#takesPart && !this.#isBroken;
+  }
+
+  /** The highest term that it could vote for. */
+  get highestTerm(): number {
+    return this.#forgetfulness?.highestTerm ?? Infinity;
   }
 
   get ballots(): Ballots {
@@ -180,6 +191,7 @@ export class Server {
     const nowMs = this.clock.monotonicMs();
     const { election } = request;
     if (request.kind === "READ") return { kind: "READ", sign: this.#ballots.sign(election, nowMs) };
+    if (this.#forgetfulness?.forbids(request)) return this.#refusal(request, nowMs);
     if (request.kind === "ELECT") {
       const vote = this.#ballots.elect(request, nowMs);
       if (!request.trial || !vote.granted) return vote;
@@ -198,6 +210,11 @@ export class Server {
     if (request.kind === "LEAD") return this.#ballots.lead(request, from, nowMs);
     if (request.kind === "RELEASE") return this.#ballots.release(request, from, nowMs);
     return this.#ballots.break(request, nowMs);
+  }
+
+  #refusal({ kind, election }: Elect | Lead, nowMs: number): Answer {
+    if (kind === "ELECT") return this.#ballots.vote(election, false, nowMs);
+    return { kind, taken: false, term: this.#ballots.termOf(election) };
   }
 
   #told(): Told {
@@ -242,7 +259,8 @@ export class Server {
   }
 
   #admit(forgot: boolean): Admission {
-    return new Admission({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot });
+    const forgetfulness = this.#forgetfulness;
+    return new Admission({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, forgetfulness });
   }
 
   async #beTold(other: string): Promise<void> {

@@ -34,7 +34,7 @@ import { administrationOf } from "./administration.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
-import type { VotingLeaseStoreOptions } from "./options.ts";
+import { LONGEST_LEASE_MS, type VotingLeaseStoreOptions } from "./options.ts";
 import { poll } from "./poll.ts";
 import type { Reign } from "./reign.ts";
 import type { Server } from "./server.ts";
@@ -44,7 +44,16 @@ import type { DropReason, Troubles } from "./troubles.ts";
 const NAME = "voting";
 /** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
 const MAX_VALUE_BYTES = 4_096;
-const LONGEST_LEASE_MS = 3_600_000;
+const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {
+  expiry: "native",
+  watch: "push",
+  minLeaseMs: 100,
+  leaseGranularityMs: 1,
+  maxValueBytes: MAX_VALUE_BYTES,
+  fence: "none",
+  transfer: undefined,
+  storeClock: undefined,
+};
 /** What became of more last claims is forgotten: it only tells when to claim again, and who is preferred. */
 const MOST_CLAIMS = 1_000;
 /** Who has lost waits for so many times what its claim took, and for as much again at random. */
@@ -54,17 +63,7 @@ const NOTHING = { term: 0, number: 0 };
 /** A lease store whose service is the servers themselves: each listens, votes, and may compete in any number of elections. */
 export class VotingLeaseStore implements LeaseStore {
   readonly name: string = NAME;
-  readonly capabilities: LeaseStoreCapabilities = {
-    expiry: "native",
-    watch: "push",
-    minLeaseMs: 100,
-    maxLeaseMs: LONGEST_LEASE_MS,
-    leaseGranularityMs: 1,
-    maxValueBytes: MAX_VALUE_BYTES,
-    fence: "none",
-    transfer: undefined,
-    storeClock: undefined,
-  };
+  readonly capabilities: LeaseStoreCapabilities;
   readonly clock: Clock;
   readonly #server: Server;
   readonly #sightings: Sightings;
@@ -99,15 +98,16 @@ export class VotingLeaseStore implements LeaseStore {
    * ```
    */
   static async open(options: VotingLeaseStoreOptions): Promise<VotingLeaseStore> {
-    const { server, troubles, close } = await openServer(options);
-    const store = new VotingLeaseStore(server);
+    const { server, troubles, longestLeaseMs, close } = await openServer(options);
+    const store = new VotingLeaseStore(server, longestLeaseMs);
     store.#troubles = troubles;
     store.#close = close;
     return store;
   }
 
   /** For who has made a server of his own: everyone else calls `open`. */
-  constructor(server: Server) {
+  constructor(server: Server, maxLeaseMs: number = LONGEST_LEASE_MS) {
+    this.capabilities = { ...CAPABILITIES, maxLeaseMs };
     this.#server = server;
     this.clock = server.clock;
     this.#sightings = new Sightings(server.clock);

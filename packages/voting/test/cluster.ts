@@ -1,7 +1,15 @@
 import type { Clock } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
-import { Server, type Answer, type Disk, type Envelope, type Request, type Transport } from "@leasehold/voting/simulation";
+import {
+  Server,
+  type Answer,
+  type Disk,
+  type Envelope,
+  type Request,
+  type ServerOptions,
+  type Transport,
+} from "@leasehold/voting/simulation";
 
 /** Servers in virtual time, whose messages take a millisecond each way at first, and whose disks are there. */
 export class Cluster {
@@ -14,6 +22,8 @@ export class Cluster {
   readonly hanging = new Set<string>();
   readonly away = new Set<string>();
   readonly deaf = new Set<string>();
+  /** What else a server is given when it starts. */
+  others: (name: string) => Partial<ServerOptions> = () => ({});
   /** What a message takes, either way. */
   latencyMs = 1;
   /** Everything that was sent from one server to another. */
@@ -49,7 +59,7 @@ export class Cluster {
       },
       close: () => Promise.resolve(void this.#receivers.delete(name)),
     };
-    const server = new Server({ name, names, cluster: "tested", clock, disk, transport });
+    const server = new Server({ name, names, cluster: "tested", clock, disk, transport, ...this.others(name) });
     this.servers.set(name, server);
     void server.start();
     return server;

@@ -27,6 +27,15 @@ test("three servers elect one of themselves, and again after all were restarted,
   expect(next.term).toBe(lease.term + 1);
 });
 
+test("servers that keep nothing elect once the longest lease is over, and take no longer one", async () => {
+  const servers = await Servers.of(["a", "b", "c"]);
+  const stores = await servers.openAll({ stateDirectory: "none", longestLeaseMs: 2_000 });
+  const openedMs = performance.now();
+  expect(stores[0]?.capabilities.maxLeaseMs).toBe(2_000);
+  await elected(stores[0] as VotingLeaseStore, { ...REQUEST, leaseDurationMs: 2_000 });
+  expect(performance.now() - openedMs).toBeGreaterThan(1_900);
+});
+
 test("one server alone, and two, elect as well", async () => {
   for (const names of [["a"], ["a", "b"]]) {
     const stores = await (await Servers.of(names)).openAll();

@@ -34,6 +34,9 @@ test.each([
   ["no certificate", { servers: { a: "https://127.0.0.1:1" }, tls: { key: "k", cert: "c" } }, "tls cannot be used"],
   ["a host that is none", { host: "http://10.0.0.1" }, "host must be an address of this machine"],
   ["no host, and an address that is not loopback", { server: "b" }, "set host to 10.0.0.2, or to 0.0.0.0"],
+  ["the longest lease, where votes are kept", { longestLeaseMs: 10_000 }, "goes with stateDirectory: 'none'"],
+  ["a lease that is too short for the clock", { stateDirectory: "none", longestLeaseMs: 1_000 }, "it must be from 2000"],
+  ["a lease of a day", { stateDirectory: "none", longestLeaseMs: 86_400_000 }, "it may be 3600000 (an hour) at most"],
   ["a mistyped option", { stateDir: "/x" } as never, "has no option 'stateDir'. Was 'stateDirectory' meant?"],
 ] satisfies ReadonlyArray<readonly [string, Partial<VotingLeaseStoreOptions>, string]>)("%s", async (_, wrong, message) => {
   const opened = VotingLeaseStore.open({ ...RIGHT, ...wrong });

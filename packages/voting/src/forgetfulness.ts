@@ -1,0 +1,28 @@
+import type { Clock } from "@leasehold/core";
+import { SAFETY_MARGIN } from "@leasehold/core/provider";
+import type { Elect, Lead, Request } from "./messages.ts";
+
+/**
+ * What a server may not do whose disk keeps nothing, so that it can begin again by its clock once the longest lease is over: all
+ * leases that it has taken have ended by then, and no term that it has voted for is above its clock.
+ */
+export class Forgetfulness {
+  readonly #clock: Clock;
+  readonly longestLeaseMs: number;
+
+  constructor(clock: Clock, longestLeaseMs: number) {
+    this.#clock = clock;
+    this.longestLeaseMs = longestLeaseMs;
+  }
+
+  forbids(request: Request): request is Elect | Lead {
+    if (request.kind !== "ELECT" && request.kind !== "LEAD") return false;
+    if (request.leaseDurationMs > this.longestLeaseMs) return true;
+    return request.kind === "ELECT" && !request.trial && request.term > this.highestTerm;
+  }
+
+  /** The highest that it may vote for. The clock gives a term each second. It and the one that times the wait may differ as much as any two. */
+  get highestTerm(): number {
+    return Math.floor((this.#clock.wallMs() + this.longestLeaseMs * (1 - SAFETY_MARGIN)) / 1_000);
+  }
+}
