@@ -9,6 +9,8 @@ export const SIGNATURE = "x-leasehold-signature";
 export const STATUS = { ok: 200, malformed: 400, signature: 401, elsewhere: 404, oversized: 413 } as const;
 
 const MOST_CONNECTIONS = 1_024;
+/** The most of packets that have not come in whole, all together: nobody knows yet who has sent them. */
+const MOST_PENDING_BYTES = 8 * MAX_PACKET_BYTES;
 /** A packet that has not come in whole by then is dropped. */
 const PACKET_TIMEOUT_MS = 10_000;
 
@@ -32,8 +34,9 @@ export async function listen(
   { host, port, tls }: ListenOptions,
   answer: (posted: Posted | "oversized" | "elsewhere") => Promise<Response>,
 ): Promise<Server> {
+  const pending = { bytes: 0 };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    respond(request, answer).then(
+    respond(request, pending, answer).then(
       (given) => send(response, given),
       // The other side has hung up.
       () => response.destroy(),
@@ -49,9 +52,13 @@ export async function listen(
   return server;
 }
 
-async function respond(request: IncomingMessage, answer: (posted: Posted | "oversized" | "elsewhere") => Promise<Response>) {
+async function respond(
+  request: IncomingMessage,
+  pending: Pending,
+  answer: (posted: Posted | "oversized" | "elsewhere") => Promise<Response>,
+): Promise<Response> {
   if (request.method !== "POST" || request.url !== PATH) return await answer("elsewhere");
-  const body = await bodyOf(request);
+  const body = await bodyOf(request, pending);
   return await answer(body ? { body, signature: request.headers[SIGNATURE] } : "oversized");
 }
 
@@ -70,17 +77,27 @@ function send(response: ServerResponse, given: Response): void {
   response.end(body);
 }
 
-/** Reads all of a message; undefined where that is too long. */
-export async function bodyOf(message: IncomingMessage): Promise<Buffer | undefined> {
+/** What is being read at present, of all connections together. */
+interface Pending {
+  bytes: number;
+}
+
+/** Reads all of a message; undefined where that is too long, or too much comes at once. */
+export async function bodyOf(message: IncomingMessage, pending: Pending = { bytes: 0 }): Promise<Buffer | undefined> {
   if (Number(message.headers["content-length"] ?? 0) > MAX_PACKET_BYTES) return undefined;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_PACKET_BYTES) return undefined;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of message as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      pending.bytes += chunk.length;
+      if (bytes > MAX_PACKET_BYTES || pending.bytes > MOST_PENDING_BYTES) return undefined;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    pending.bytes -= bytes;
   }
-  return Buffer.concat(chunks);
 }
 
 function notListening(error: NodeJS.ErrnoException, host: string, port: number): Error {

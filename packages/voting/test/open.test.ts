@@ -1,7 +1,7 @@
 /** Servers over HTTP, as users open them, and what goes wrong when they are set up. */
 import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -96,6 +96,17 @@ async function post(servers: Servers, to: string, body: string, signature?: stri
   return { status: response.status, text: await response.text() };
 }
 
+/** Sends all of a packet but its end. */
+async function slowly(servers: Servers, to: string, bytes: number): Promise<Socket> {
+  const { port, hostname } = new URL(servers.addresses[to] ?? "");
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  socket.write(`POST /leasehold/voting HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes + 1}\r\n\r\n`);
+  socket.write(Buffer.alloc(bytes));
+  return socket;
+}
+
 test("what is forged, malformed, oversized or for another path is dropped, counted and published", async () => {
   const servers = await Servers.of(["a"]);
   const store = await servers.open("a");
@@ -111,7 +122,18 @@ test("what is forged, malformed, oversized or for another path is dropped, count
   expect(await post(servers, "a", "x".repeat(9 * 1024 * 1024)).catch(() => ({ status: 413 }))).toMatchObject({ status: 413 });
   expect((await fetch(`${servers.addresses["a"]}/other`)).status).toBe(404);
   expect(store.dropped).toEqual({ signature: 2, malformed: 2, oversized: 1 });
-  expect(published.map(({ reason }) => reason)).toEqual(["signature", "signature", "malformed", "malformed", "oversized"]);
+
+  // All that has not come in whole yet is bounded as well, whoever sends it.
+  const sockets = await Promise.all(Array.from({ length: 10 }, () => slowly(servers, "a", 7 * 1024 * 1024)));
+  await vi.waitFor(() => expect(store.dropped.oversized).toBeGreaterThan(1), eventually);
+  for (const socket of sockets) socket.destroy();
+  expect(published.slice(0, 5).map(({ reason }) => reason)).toEqual([
+    "signature",
+    "signature",
+    "malformed",
+    "malformed",
+    "oversized",
+  ]);
   expect(published.every(({ server }) => server === "a")).toBe(true);
 });
 
@@ -171,6 +193,26 @@ test("a server whose list is further from that of another one stops, and says wh
   }, eventually);
   expect(await stores[0]?.read("e")).toMatchObject({ state: "held" });
   expect(heard.join("\n")).toContain("the list of servers of d has d and lacks a");
+});
+
+test("of two that go on with the old list and two with the new, those alone elect that are a majority of theirs", async () => {
+  const servers = await Servers.of(["a", "b", "c", "d"]);
+  const { a = "", b = "", c = "", d = "" } = servers.addresses;
+  const old = { servers: { a, b, c } };
+  const [first, second, third] = await Promise.all(["a", "b", "c"].map((name) => servers.open(name, old)));
+  const lease = await elected(first as VotingLeaseStore);
+  await second?.close();
+  await expect(servers.open("b", { servers: { b, c, d } })).rejects.toThrow("the list has d and lacks a now");
+  const astray = await Promise.all(["b", "d"].map((name) => servers.open(name)));
+  await vi.waitFor(async () => {
+    // Its own vote and one more are half of four.
+    for (const store of astray) {
+      await expect(store.acquire({ ...REQUEST, election: "new", timeoutMs: 500 })).rejects.toThrow("No majority");
+    }
+    expect(Object.keys(third?.dropped ?? {})).toContain("lists");
+  }, eventually);
+  expect(await first?.renew(lease, REQUEST)).toMatchObject({ held: true });
+  await elected(third as VotingLeaseStore, { ...REQUEST, election: "other" });
 });
 
 test("a server that was started with a list two servers away is refused at its start", async () => {

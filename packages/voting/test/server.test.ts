@@ -1,6 +1,6 @@
 /** Servers that start, stop, lose their disks and meet one another. */
 import { expect, test } from "vitest";
-import { StoreError } from "@leasehold/core";
+import { StoreError, type Clock } from "@leasehold/core";
 import { VotingLeaseStore } from "@leasehold/voting/simulation";
 import { Admission } from "../src/admission.ts";
 import type { Told } from "../src/messages.ts";
@@ -187,6 +187,39 @@ test("servers that have begun and not voted tell as others do, and begin a first
   among.hears("c", told("fresh"), 0);
   expect(among.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: true, clockFloor: 9_000 } });
 });
+
+test("terms rise whatever the clocks say, where votes are kept: after one that was in 2099, and one that was set back", async () => {
+  const cluster = new Cluster();
+  const { clock } = cluster;
+  let offMs = 73 * 365 * 86_400_000;
+  const wallMs = (name: string): number => clock.wallMs() + (name === "c" ? offMs : 0);
+  cluster.others = (name) => ({ clock: { ...methodsOf(clock), wallMs: () => wallMs(name) } });
+  await cluster.start();
+  const terms: number[] = [];
+  for (const name of ["a", "b", "c"]) {
+    const store = new VotingLeaseStore(cluster.server(name));
+    const outcome = await clock.runUntil(store.acquire(REQUEST));
+    if (!outcome.acquired) expect.fail(`${name} was not elected.`);
+    terms.push(outcome.lease.term);
+    await Promise.all(cluster.names.map((each) => cluster.server(each).close()));
+    offMs = -offMs;
+    await cluster.start();
+    await clock.advance(4_000);
+  }
+  expect(terms).toEqual(terms.toSorted((one, other) => one - other));
+  expect(new Set(terms).size).toBe(3);
+});
+
+/** A clock's methods, of which some may be replaced. */
+function methodsOf(clock: Clock): Clock {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    random: () => clock.random(),
+    randomUuid: () => clock.randomUuid(),
+  };
+}
 
 test("an even number of servers, and one alone, elect as well", async () => {
   for (const count of [1, 2, 4]) {
