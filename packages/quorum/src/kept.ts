@@ -10,6 +10,8 @@ export interface Proposal {
   /** The write that it replaces, which had been chosen; null where there was none. */
   readonly base: string | null;
   readonly record: LeaseRecord;
+  /** The writer's wall clock when it sent the nonce. Until it is accepted, absent where the nonce is that of what it replaces. */
+  readonly wallMs?: number | undefined;
 }
 
 /** The state that a member keeps of one election. */
@@ -31,6 +33,8 @@ export interface Kept extends State {
   readonly roster: number;
   /** What that roster said of this member. */
   readonly incarnation: string | undefined;
+  /** Bounds of the age of its nonce by the member's own clock, where it was read. */
+  readonly ageMs?: readonly [min: number, max: number] | undefined;
 }
 
 export const NOTHING: Kept = {
@@ -53,6 +57,7 @@ interface Note {
   readonly accepted: Ballot | null;
   readonly write: string | null;
   readonly base: string | null;
+  readonly wallMs: number | null;
   readonly seen: Readonly<Record<string, Ballot>>;
 }
 
@@ -77,6 +82,7 @@ export function recordOf(state: State, { number, incarnations }: Roster): LeaseR
     accepted,
     write: proposal?.write ?? null,
     base: proposal?.base ?? null,
+    wallMs: proposal?.wallMs ?? null,
     seen,
   };
   return { ...(proposal?.record ?? UNACCEPTED), schema: 2, quorum: JSON.stringify(note) };
@@ -96,7 +102,7 @@ export interface Place {
  */
 export function keptOf(election: string, { name, place, names }: Place, stored: StoredRecord | undefined): Kept {
   if (!stored) return NOTHING;
-  const { data, version } = stored;
+  const { data, version, nonceAgeMs: ageMs } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
   if (record.schema !== 2) {
     const problem = record.schema === 1 ? "a store has written it that is used by itself" : "no quorum has written it";
@@ -112,14 +118,16 @@ export function keptOf(election: string, { name, place, names }: Place, stored: 
     );
   }
   const { schema: _, quorum: __, ...kept } = record;
-  const { roster, members, promised, accepted, write, base, seen } = note;
+  const { roster, members, promised, accepted, write, base, wallMs, seen } = note;
   return {
     version,
     roster,
     incarnation: members[name],
+    ageMs,
     promised: promised ?? undefined,
     accepted: accepted ?? undefined,
-    proposal: write === null ? undefined : { write, base, record: { ...kept, schema: 1 } as LeaseRecord },
+    proposal:
+      write === null ? undefined : { write, base, record: { ...kept, schema: 1 } as LeaseRecord, wallMs: wallMs ?? undefined },
     seen,
   };
 }
@@ -133,7 +141,7 @@ function noteOf(text: unknown): Note | undefined {
     return undefined;
   }
   if (typeof note !== "object" || note === null) return undefined;
-  const { roster, members, promised, accepted, write, base, seen } = note;
+  const { roster, members, promised, accepted, write, base, wallMs, seen } = note;
   const isSound =
     Number.isSafeInteger(roster) &&
     typeof members === "object" &&
@@ -142,6 +150,7 @@ function noteOf(text: unknown): Note | undefined {
     isBallot(accepted) &&
     isText(write) &&
     isText(base) &&
+    (wallMs === null || typeof wallMs === "number") &&
     (accepted === null) === (write === null) &&
     typeof seen === "object" &&
     seen !== null &&

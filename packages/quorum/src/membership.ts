@@ -53,14 +53,15 @@ export class Membership implements Admission {
     }
   }
 
-  async identify(name: string, { version }: Kept, limits: MemberLimits): Promise<void> {
+  async meet(name: string, answer: Promise<Kept>, limits: MemberLimits): Promise<Kept> {
+    const kept = await answer;
     // A store that has been emptied has no marker either, unless it has another one.
-    if (version !== undefined && this.#isIn(name)) return;
-    await this.#lookAt(name, limits);
+    if (kept.version === undefined || !this.#isIn(name)) await this.#lookAt(name, limits);
+    return kept;
   }
 
-  async follow(number: number, { timeoutMs, signal = new AbortController().signal }: MemberLimits): Promise<void> {
-    if (number > this.roster.number) await this.#read(true, callLimits(this.#clock, signal, timeoutMs));
+  async follow(number: number, limits: CallLimits): Promise<void> {
+    if (number > this.roster.number) await this.#read(true, limits);
   }
 
   /**
@@ -152,8 +153,8 @@ export class Membership implements Admission {
 
   async #read(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
     const found = await this.#register.get(consistent, limits);
-    if (found) this.#take(rosterOf(found));
-    return found;
+    if (found) this.#take(rosterOf(found.proposal));
+    return found?.proposal;
   }
 
   async #propose(roster: Roster, base: string | null, limits: CallLimits): Promise<void> {
@@ -170,7 +171,7 @@ export class Membership implements Admission {
   #ofRosters(): Admission {
     return {
       roster: this.#nobody,
-      identify: async (name, _kept, limits) => void (await this.#lookAt(name, limits)),
+      meet: async (name, answer, limits) => (await Promise.all([answer, this.#lookAt(name, limits)]))[0],
       follow: () => Promise.resolve(),
       counting: (answers) => {
         const rosters = [...answers.values()].flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));

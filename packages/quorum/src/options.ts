@@ -34,7 +34,7 @@ export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Reado
   return Object.fromEntries(records);
 }
 
-function recordsOf(name: string, member: QuorumMember): RecordStore {
+export function recordsOf(name: string, member: unknown): RecordStore {
   const candidate = (member ?? {}) as Partial<RecordStore> & { readonly records?: unknown };
   const records = (candidate.records ?? candidate) as Partial<RecordStore>;
   if (typeof records.get === "function" && typeof records.put === "function" && typeof records.capabilities === "object") {

@@ -1,7 +1,9 @@
-import { systemClock } from "@leasehold/core";
-import { checkOptions, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
-import { checkMembers, OPTIONS, type QuorumLeaseStoreOptions } from "./options.ts";
+import { systemClock, type LeaseStore, type OccurrenceOptions } from "@leasehold/core";
+import { checkOptions, RecordLeaseStore, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import { checkMembers, OPTIONS, recordsOf, type QuorumLeaseStoreOptions, type QuorumMember } from "./options.ts";
 import { QuorumRecordStore, type SealOptions } from "./quorum-record-store.ts";
+
+type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
 
 /**
  * Leases on a majority of three or five independent stores, each of any kind that keeps records: none of them is a single
@@ -10,9 +12,10 @@ import { QuorumRecordStore, type SealOptions } from "./quorum-record-store.ts";
  * Guarantees: as {@link RecordLeaseStore}, while a majority answers and no more than one member at a time is down, slow or
  * has lost what it acknowledged. Terms rise across all of that. Without a majority nobody leads.
  *
- * It offers no expiry by a store's clock, no occurrences and no watch.
+ * It tells ages by the clocks of its members where each has one, keeps occurrences where each does, and has no watch.
  */
 export class QuorumLeaseStore extends RecordLeaseStore {
+  readonly occurrences?: (election: string, options: OccurrenceOptions) => RecordOccurrenceStore;
   readonly #quorum: QuorumRecordStore;
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
@@ -22,6 +25,13 @@ export class QuorumLeaseStore extends RecordLeaseStore {
     const quorum = new QuorumRecordStore(checkMembers(members), clock);
     super(quorum, { clock });
     this.#quorum = quorum;
+    if (Object.values(members).every(keepsOccurrences)) {
+      this.occurrences = (election, kept) => {
+        const stores = Object.entries(members as Readonly<Record<string, KeepsOccurrences>>);
+        const records = stores.map(([name, member]) => [name, recordsOf(name, member.occurrences(election, kept))] as const);
+        return new RecordOccurrenceStore(quorum.beside(Object.fromEntries(records)), { clock });
+      };
+    }
   }
 
   /**
@@ -35,4 +45,8 @@ export class QuorumLeaseStore extends RecordLeaseStore {
   async seal(leadership: Fenced, member: string, options?: SealOptions): Promise<void> {
     await this.#quorum.seal(leadership, member, options);
   }
+}
+
+function keepsOccurrences(member: QuorumMember): boolean {
+  return typeof (member as Partial<KeepsOccurrences>).occurrences === "function";
 }

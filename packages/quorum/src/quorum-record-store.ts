@@ -1,4 +1,4 @@
-import { ConfigurationError, FencedError, UnsupportedError, type Clock } from "@leasehold/core";
+import { ConfigurationError, FencedError, UnsupportedError, type Clock, type StoreClock } from "@leasehold/core";
 import {
   checkSignal,
   DEFAULT_REQUEST_TIMEOUT_MS,
@@ -47,21 +47,29 @@ export class QuorumRecordStore implements RecordStore {
   readonly #membership: Membership;
   readonly #registers: Recent<Register>;
 
-  /** @param members by name, checked by {@link checkMembers}. */
-  constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock) {
+  /**
+   * @param members by name, checked by {@link checkMembers}.
+   * @param membership who their stores are, where that is kept elsewhere in these.
+   */
+  constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock, membership?: Membership) {
     const names = Object.keys(members).toSorted();
     this.#members = names.map((name) => new Member(name, members[name] as RecordStore, names, clock));
     this.#clock = clock;
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
-    this.#membership = new Membership(this.#members, this.#proposer, clock);
+    this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock);
     this.#registers = new Recent(clock);
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
       // A member's own fence says nothing of a term that the others have chosen, until that is shown there.
       fence: this.#members.some(isFenced) ? "after-seal" : "none",
-      storeClock: undefined,
+      storeClock: storeClockOf(this.#members),
     };
+  }
+
+  /** Returns a quorum of other records in the same stores. */
+  beside(members: Readonly<Record<string, RecordStore>>): QuorumRecordStore {
+    return new QuorumRecordStore(members, this.#clock, this.#membership);
   }
 
   async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
@@ -71,7 +79,11 @@ export class QuorumRecordStore implements RecordStore {
     const isFounded = await this.#membership.load(limits);
     // What strangers have written is found before the first write of all.
     const found = await register.get(consistent, limits);
-    return isFounded ? storedOf(found) : undefined;
+    if (!isFounded || !found) return undefined;
+    const { storeClock } = this.capabilities;
+    if (!storeClock) return storedOf(found.proposal);
+    const nonceWallMs = storeClock.exact ? undefined : found.proposal.wallMs;
+    return { ...storedOf(found.proposal), nonceAgeMs: found.ageMs, nonceWallMs };
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
@@ -84,11 +96,13 @@ export class QuorumRecordStore implements RecordStore {
       return { stored: false };
     }
     await this.#membership.found(limits);
-    const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record };
+    // Rounded up: a greater age is the less safe one.
+    const wallMs = keepsNonce ? undefined : Math.ceil(this.#clock.wallMs());
+    const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record, wallMs };
     const outcome = await register.put(proposal, !keepsNonce, limits);
     this.#membership.heal(timeoutMs);
     if (outcome.stored) return { stored: true, version: proposal.write };
-    return { stored: false, current: storedOf(outcome.current) };
+    return { stored: false, current: outcome.current && storedOf(outcome.current) };
   }
 
   /** Has a member show this very leadership, and so its fence. See {@link QuorumLeaseStore.seal}. */
@@ -128,6 +142,19 @@ function isFenced({ records }: Member): boolean {
   return records.capabilities.fence !== "none";
 }
 
-function storedOf(proposal: Proposal | undefined): StoredRecord | undefined {
-  return proposal && { data: proposal.record, version: proposal.write };
+function storedOf({ record, write }: Proposal): StoredRecord {
+  return { data: record, version: write };
+}
+
+/**
+ * How far ages are trusted that a majority of the members show: as far as those of the best majority, where each tells ages. Where
+ * one's clock may step, the wall clocks have to agree, as they do for that one.
+ */
+function storeClockOf(members: readonly Member[]): StoreClock | undefined {
+  const clocks = members.flatMap(({ records }) => records.capabilities.storeClock ?? []);
+  if (clocks.length < members.length) return undefined;
+  const stepping = clocks.filter(({ mayStep }) => mayStep).map(({ toleranceMs }) => toleranceMs);
+  const tolerances = clocks.map(({ toleranceMs }) => toleranceMs).toSorted((one, other) => one - other);
+  const toleranceMs = stepping.length > 0 ? Math.max(...stepping) : (tolerances[(members.length - 1) / 2] as number);
+  return { toleranceMs, exact: clocks.every(({ exact }) => exact), mayStep: stepping.length > 0 };
 }

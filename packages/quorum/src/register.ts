@@ -2,10 +2,11 @@ import { ConfigurationError, type Clock } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
+import { topOf, type Chosen } from "./chosen.ts";
 import type { Proposal } from "./kept.ts";
 import type { Member } from "./member.ts";
 import type { Admission } from "./roster.ts";
-import { Rounds, topOf, type Proposer, type Reading } from "./rounds.ts";
+import { Rounds, type Proposer, type Reading } from "./rounds.ts";
 
 /** The longest wait before a rival's promise is gone above, or a split is looked at again; the time drawn is random. */
 const LONGEST_PAUSE_MS = 100;
@@ -33,22 +34,24 @@ export class Register {
    * look is answered what the newest write was to replace, and a consistent get completes that write. So does a look where
    * no member has what was replaced, and is who may not write.
    */
-  async get(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
+  async get(consistent: boolean, limits: CallLimits): Promise<Chosen | undefined> {
     let before: Ballot | undefined;
     for (let times = 0; ; times += 1) {
       // Of those that a decision depends on, every member is asked that answers: one that has forgotten may be among them.
       const reading = await this.#rounds.read(limits, consistent, (kept) => !consistent && this.#rounds.isChosen(kept));
       this.#rounds.demandMajority(reading, false);
       const top = topOf(reading.kept);
-      if (this.#rounds.isChosen(reading.kept)) return top?.proposal;
+      if (this.#rounds.isChosen(reading.kept)) return this.#rounds.chosen(reading.kept);
       if (before && compareBallots(before, top?.accepted) === 0) {
         const base = top?.proposal?.base;
         const replaced = [...reading.kept.values()].find(({ proposal }) => proposal?.write === base)?.proposal;
         const isKnown = base === null || replaced !== undefined;
-        if (isKnown && !consistent) return replaced;
+        // Its age is not told: the other one may have been chosen.
+        const passed = replaced && { proposal: replaced };
+        if (isKnown && !consistent) return passed;
         const completed = await this.#inTurn(limits, () => this.#complete(limits));
-        if (completed) return completed;
-        if (isKnown) return replaced;
+        if (completed) return { proposal: completed };
+        if (isKnown) return passed;
       }
       before = top?.accepted;
       await this.#pause(limits, false, 2 ** times);
@@ -62,7 +65,7 @@ export class Register {
       let sent = false;
       let hasWaited = false;
       if (rounds.leads && rounds.leads.write === proposal.base) {
-        const accepted = await rounds.acceptNext(proposal, redates, limits);
+        const accepted = await rounds.acceptNext(dated(proposal, rounds.leads), redates, limits);
         if (accepted === "confirmed") return { stored: true };
         sent = accepted === "unknown";
       }
@@ -81,7 +84,7 @@ export class Register {
         if (prepared) {
           const found = topOf(prepared.kept)?.proposal;
           const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
-          const value = isOurs ? proposal : found;
+          const value = isOurs ? dated(proposal, found) : found;
           const accepted = value && (await rounds.accept(prepared, value, isOurs && redates, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };
           sent ||= isOurs && accepted !== "refused";
@@ -178,4 +181,9 @@ export class Register {
     if (this.#clock.monotonicMs() < untilMs) return;
     throw this.#rounds.error("STORE_TIMEOUT", why, mayHaveBeenApplied);
   }
+}
+
+/** A proposal that keeps the nonce of what it replaces was sent, as far as that goes, when that was. */
+function dated(proposal: Proposal, found: Proposal | undefined): Proposal {
+  return { ...proposal, wallMs: proposal.wallMs ?? found?.wallMs };
 }

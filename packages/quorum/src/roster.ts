@@ -1,5 +1,6 @@
 import { ForeignRecordError } from "@leasehold/core";
 import type { LeaseRecord } from "@leasehold/core/provider";
+import type { CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { MemberLimits } from "./member.ts";
 
@@ -58,10 +59,10 @@ export function rosterOf({ record }: Proposal): Roster {
 export interface Admission {
   /** What each write says of the members. */
   readonly roster: Roster;
-  /** Finds out who a member's store is, where that is not known, or what it keeps does not prove that it still is. */
-  identify(name: string, kept: Kept, limits: MemberLimits): Promise<void>;
+  /** Returns what a member keeps, and finds out who its store is, where that is not known, or not proven by what it keeps. */
+  meet(name: string, kept: Promise<Kept>, limits: MemberLimits): Promise<Kept>;
   /** Takes over the roster of this number, or a later one. */
-  follow(number: number, limits: MemberLimits): Promise<void>;
+  follow(number: number, limits: CallLimits): Promise<void>;
   /** Of some answers, those that count. */
   counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept>;
   /** Whether a member may be given a proposal though what it keeps does not count. */

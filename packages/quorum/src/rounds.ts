@@ -1,6 +1,7 @@
 import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
+import { ageOf, topOf, type Chosen } from "./chosen.ts";
 import { gather } from "./gather.ts";
 import type { Kept, Proposal, State } from "./kept.ts";
 import { Link } from "./link.ts";
@@ -84,7 +85,7 @@ export class Rounds {
       (answers) => this.#newestRoster(answers) <= this.#admission.roster.number && isEnough(this.#counting(answers)),
     );
     refuseOthers(first.failures);
-    await this.#admission.follow(this.#newestRoster(first.answers), { timeoutMs: limits.memberMs, signal: limits.signal });
+    await this.#admission.follow(this.#newestRoster(first.answers), limits);
     const kept = this.#counting(first.answers);
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
     if (behind.length === 0 || isEnough(kept)) return { kept, ...first };
@@ -169,6 +170,12 @@ export class Rounds {
     return !isOwn && compareBallots(promised, accepted && forward(accepted)) > 0;
   }
 
+  /** What was chosen, where {@link isChosen} says so. */
+  chosen(kept: ReadonlyMap<string, Kept>): Chosen | undefined {
+    const proposal = topOf(kept)?.proposal;
+    return proposal && { proposal, ageMs: ageOf(proposal, kept, this.#majority) };
+  }
+
   /** Whether a majority shows the highest ballot that any member shows. */
   isChosen(kept: ReadonlyMap<string, Kept>): boolean {
     const top = topOf(kept)?.accepted;
@@ -220,9 +227,9 @@ export class Rounds {
   }
 
   async #get(link: Link, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<Kept> {
-    const kept = await link.member.get(this.#election, consistent, { timeoutMs, signal });
-    await this.#admission.identify(link.member.name, kept, { timeoutMs, signal });
-    return kept;
+    const { member } = link;
+    const kept = member.get(this.#election, consistent, { timeoutMs, signal });
+    return await this.#admission.meet(member.name, kept, { timeoutMs, signal });
   }
 
   /** Of some answers those that count: of the quorum's stores, as far as they have not forgotten. */
@@ -280,13 +287,6 @@ export class Rounds {
     this.#proposer.lastRound = round;
     return { round, proposer: this.#proposer.id };
   }
-}
-
-/** The state that was accepted under the highest ballot. */
-export function topOf(kept: ReadonlyMap<string, Kept>): Kept | undefined {
-  let top: Kept | undefined;
-  for (const one of kept.values()) if (compareBallots(one.accepted, top?.accepted) > 0) top = one;
-  return top;
 }
 
 /** Of two lists of members each would have a majority of its own: that is no failure of one member. */

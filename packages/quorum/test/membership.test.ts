@@ -207,3 +207,15 @@ test("a store of another quorum is refused in a member's place", async () => {
     message: expect.stringMatching(/^c .*quorum of c, d, e, and this one is of a, b, c/),
   });
 });
+
+test("members that take most of their time do not keep a process from learning who is one by now", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 2);
+  const fresh = { c: new SimulatedRecordService(world.clock) };
+  await write(world, world.open("renewed", fresh), ELECTION, 4);
+  world.passage = () => ({ arrivals: [{ afterMs: 75, replyAfterMs: 75 }] });
+
+  expect(nonceOf(await old.get())).toBe("write 3");
+  expect(nonceOf(await world.open("new", fresh).get(false))).toBe("write 3");
+});

@@ -209,7 +209,16 @@ test("a member of another list is refused by name; one that a store uses by itse
   const world = await World.founded();
   const one = world.open("one");
   await one.put("first");
-  const note = { roster: 1, members: { a: "", b: "", z: "" }, promised: null, accepted: null, write: null, base: null, seen: {} };
+  const note = {
+    roster: 1,
+    members: { a: "", b: "", z: "" },
+    promised: null,
+    accepted: null,
+    write: null,
+    base: null,
+    wallMs: null,
+    seen: {},
+  };
   world.services.b.overwrite("nightly-billing", { schema: 2, quorum: JSON.stringify(note) });
   await expect(one.get()).rejects.toMatchObject({
     code: "CONFIGURATION",

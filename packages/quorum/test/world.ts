@@ -6,6 +6,7 @@ import {
   VirtualClock,
   type Network,
   type Passage,
+  type SimulatedRecordServiceOptions,
 } from "@leasehold/core/testing";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
@@ -32,19 +33,21 @@ const SILENCE: Passage = { arrivals: [] };
 /** Three members in virtual time, and processes that use them; every request is noted, and may be interfered with. */
 export class World {
   readonly clock: VirtualClock = new VirtualClock();
-  readonly services: Readonly<Record<Name, SimulatedRecordService>> = {
-    a: new SimulatedRecordService(this.clock),
-    b: new SimulatedRecordService(this.clock),
-    c: new SimulatedRecordService(this.clock),
-  };
+  readonly services: Readonly<Record<Name, SimulatedRecordService>>;
   readonly sent: Sent[] = [];
   /** What becomes of a request; `undefined`: it is carried at once. */
   passage: (request: Sent) => Passage | undefined = () => undefined;
   readonly down: Set<string> = new Set();
 
+  /** @param options of each member's service. */
+  constructor(options: SimulatedRecordServiceOptions = {}) {
+    const service = (): SimulatedRecordService => new SimulatedRecordService(this.clock, options);
+    this.services = { a: service(), b: service(), c: service() };
+  }
+
   /** A world in which somebody has used the quorum before, for something else. */
-  static async founded(): Promise<World> {
-    const world = new World();
+  static async founded(options?: SimulatedRecordServiceOptions): Promise<World> {
+    const world = new World(options);
     await world.open("founder").put("any", undefined, OTHER_ELECTION);
     world.requests();
     return world;

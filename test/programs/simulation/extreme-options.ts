@@ -1,6 +1,6 @@
 import type { ElectorOptions } from "@leasehold/core";
 import type { SeededRandom } from "@leasehold/core/testing";
-import type { StoreKind } from "./stores/stores.ts";
+import { isQuorum, type StoreKind } from "./stores/stores.ts";
 
 /** Options of one candidate that differ from the others', at the ends of what may be set. */
 export type ExtremeOptions = Pick<
@@ -30,7 +30,7 @@ export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infin
 export function drawExtremeOptions(random: SeededRandom, store: StoreKind, leaseMs: number): ExtremeOptions {
   if (!random.chance(0.12)) return NO_EXTREMES;
   const { minTerm, ...others } = { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
-  if (store === "quorum") return { ...withRoundTrips(others, leaseMs), ...(minTerm === undefined ? {} : { minTerm }) };
+  if (isQuorum(store)) return { ...withRoundTrips(others, leaseMs), ...(minTerm === undefined ? {} : { minTerm }) };
   // A term of etcd's is its revision, which nobody can raise: with more than that a candidate never leads.
   return minTerm === undefined || store === "etcd" ? others : { ...others, minTerm };
 }

@@ -2,7 +2,7 @@ import { SeededRandom } from "@leasehold/core/testing";
 import { drawCandidates, SHORTEST_LEASE_MS, type CandidatePlan } from "./candidate-plan.ts";
 import { drawControlPlane, type ControlPlane } from "./control-plane.ts";
 import { drawMishaps, type Mishap } from "./mishaps/mishaps.ts";
-import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
+import { isQuorum, STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { drawCustoms } from "./turns.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 import { drawStoreRate, drawWrongClocks, type WrongClocks } from "./wrong-clocks.ts";
@@ -39,7 +39,7 @@ export interface PlannedTiming {
   readonly cooldownMs: number | undefined;
 }
 
-/** How many runs in two hundred are on each store: those of the real SDKs take ten times as long as the others. */
+/** How many runs in two hundred and thirty are on each store: those of the real SDKs take ten times as long as the others. */
 const SHARES: Readonly<Record<StoreKind, number>> = {
   records: 80,
   "records with a push": 57,
@@ -49,6 +49,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
   etcd: 5,
   voting: 10,
   quorum: 10,
+  "quorum with clocks": 5,
 };
 
 /** Draws a plan. The same seed gives the same plan. */
@@ -102,6 +103,6 @@ function drawStore(random: SeededRandom, kinds: readonly StoreKind[] = STORE_KIN
 function drawLeaseMs(random: SeededRandom, store: StoreKind): number {
   if (store === "blob") return random.pick([15_000, 15_000, 20_000]);
   // Each member has a quarter of an attempt.
-  if (store === "quorum") return random.pick([15_000, 15_000, 6_000, 30_000]);
+  if (isQuorum(store)) return random.pick([15_000, 15_000, 6_000, 30_000]);
   return random.pick([15_000, 15_000, 15_000, 6_000, 30_000, store === "etcd" ? 2_000 : SHORTEST_LEASE_MS]);
 }

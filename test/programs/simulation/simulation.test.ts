@@ -23,6 +23,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
   etcd: 40,
   voting: 40,
   quorum: 60,
+  "quorum with clocks": 40,
 };
 
 beforeAll(warmUp);

@@ -42,10 +42,7 @@ runConformance({
   lacks: {
     fence: "a member's fence says nothing of a leader whom the others have elected",
     removal: "a record that one member lacks is not gone; the tests of the record have it",
-    occurrences: "not offered yet: processes without a memory need a clock",
-    reservation: "not offered yet: its end takes a clock",
     watch: "members are looked at",
-    "store-clock": "not offered yet: an age would have to be that of a majority",
   },
   open: () => QuorumPlace.open(services),
 });

@@ -4,7 +4,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Firestore } from "@google-cloud/firestore";
 import type { Place, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
-import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
+import { RecordLeaseStore, type LeaseRecord } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { QuorumLeaseStore } from "@leasehold/quorum";
@@ -86,14 +86,15 @@ export class QuorumPlace implements Place {
     const planted = what === "foreign" ? { schema: 1, term: 7 } : { schema: 3, term: 7 };
     const record = { ...NOBODYS, ...planted } as unknown as LeaseRecord;
     const signal = AbortSignal.timeout(10_000);
-    const put = (records: RecordStore) => records.put(election, record, { ifVersion: undefined, keepsNonce: false, signal });
+    const put = ({ records }: RecordLeaseStore) =>
+      records.put(election, record, { ifVersion: undefined, keepsNonce: false, signal });
     await Promise.all(Object.values(this.#members(this.clock)).map(put));
   }
 
   async dig(election: string): Promise<unknown> {
     const options = { consistent: true, signal: AbortSignal.timeout(10_000) };
     const members = Object.values(this.#members(this.clock));
-    const kept = await Promise.all(members.map((records) => records.get(election, options)));
+    const kept = await Promise.all(members.map(({ records }) => records.get(election, options)));
     return kept.map((stored) => stored && { data: stored.data, version: stored.version });
   }
 
@@ -104,13 +105,13 @@ export class QuorumPlace implements Place {
   }
 
   /** Those of one process. */
-  #members(clock: Clock): Readonly<Record<string, RecordStore>> {
+  #members(clock: Clock): Readonly<Record<string, RecordLeaseStore>> {
     const sqlite = new SqlLeaseStore({ sqlite: join(this.#services.folder, `${this.#name}.db`), clock });
     this.#closing.push(() => sqlite.close());
     return {
-      sqlite: sqlite.records,
-      dynamodb: new DynamoDBLeaseStore({ client: this.#client, tableName: this.#name, clock }).records,
-      firestore: new FirestoreLeaseStore({ firestore: this.#firestore, clock }).records,
+      sqlite,
+      dynamodb: new DynamoDBLeaseStore({ client: this.#client, tableName: this.#name, clock }),
+      firestore: new FirestoreLeaseStore({ firestore: this.#firestore, clock }),
     };
   }
 }

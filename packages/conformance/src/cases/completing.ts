@@ -65,7 +65,8 @@ export const completing: readonly Case[] = [
     async run(scene) {
       const stores = await Promise.all(Array.from({ length: 6 }, () => occurrences(scene)));
       await Promise.all(stores.map((store) => scene.look(store)));
-      const outcomes = await Promise.all(stores.map((store, index) => store.acquire(scene.asking(`candidate-${index}`))));
+      const claims = stores.map((store, index) => store.acquire(scene.asking(`candidate-${index}`)));
+      const outcomes = await scene.settled(Promise.all(claims));
       assert.equal(outcomes.filter(({ acquired }) => acquired).length, 1, "an occurrence must be claimed by exactly one");
     },
   },

@@ -1,4 +1,5 @@
 import type { MemberFault as How } from "../stores/simulated-store.ts";
+import { isQuorum } from "../stores/stores.ts";
 import { drawSpanMs, type MishapKind } from "./mishap.ts";
 
 /** One of three members fails, or forgets. */
@@ -11,7 +12,7 @@ export interface MemberFault {
 
 export const memberFault: MishapKind<MemberFault> = {
   share: 24,
-  fits: ({ store }) => store === "quorum",
+  fits: ({ store }) => isQuorum(store),
   draw: (random, scope) => ({
     kind: "member-fault",
     member: Math.floor(random.next() * 3),

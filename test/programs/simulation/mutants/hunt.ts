@@ -2,12 +2,12 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Hunted, Seeds } from "../seeds.ts";
-import { STORE_KINDS } from "../stores/stores.ts";
+import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
 /** Where a bug can show that names no stores: in a queue it takes others, and a quorum hides none. */
-const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && kind !== "quorum");
+const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && !isQuorum(kind));
 
 /** How the hunt for one bug went. */
 export interface Hunt extends Hunted {

@@ -8,6 +8,7 @@ import {
   type ProcessClock,
   type RecordBackup,
   type SeededRandom,
+  type SimulatedRecordServiceOptions,
   type VirtualClock,
 } from "@leasehold/core/testing";
 import { QuorumLeaseStore } from "@leasehold/quorum";
@@ -61,6 +62,8 @@ export class QuorumService implements RecordService, MemberFaults {
   /** Whoever has accepted a ballot, at any time. */
   readonly #accepters = new Map<string, Set<number>>();
   readonly #sentMs = new Map<string, number>();
+  /** When each write came to each member first. */
+  readonly #stored = new Map<string, Map<number, number>>();
   readonly #chosen = new Map<string, Chosen>();
   readonly #past = new Set<string>();
   readonly #backups: RecordBackup[][] = NAMES.map(() => [undefined]);
@@ -73,12 +76,12 @@ export class QuorumService implements RecordService, MemberFaults {
   /** The elections that there are. */
   readonly #elections = new Set<string>();
 
-  constructor(world: VirtualClock, random: SeededRandom) {
+  constructor(world: VirtualClock, random: SeededRandom, options: SimulatedRecordServiceOptions) {
     this.#world = world;
     this.#random = random;
     this.#forgets = random.chance(0.5);
     this.#services = NAMES.map((_, member) => {
-      const service = new SimulatedRecordService(world);
+      const service = new SimulatedRecordService(world, options);
       service.onAccepted = (write) => this.#accepted(member, write);
       return service;
     });
@@ -156,7 +159,9 @@ export class QuorumService implements RecordService, MemberFaults {
 
   #accepted(member: number, { election, record, atMs, sentMs }: AcceptedWrite): void {
     const { promised, accepted, write, base } = noteOf(record);
-    if (election !== MARKER && election !== ROSTER) this.#elections.add(election);
+    // Those that go on being written: an occurrence, which is called like its election, is not.
+    const isOccurrence = election !== ELECTION && election.startsWith(ELECTION);
+    if (election !== MARKER && election !== ROSTER && !isOccurrence) this.#elections.add(election);
     if (election === ELECTION) {
       const backups = this.#backups[member] as RecordBackup[];
       backups.push(this.#services[member]?.backUp(election));
@@ -170,6 +175,8 @@ export class QuorumService implements RecordService, MemberFaults {
     const accepters = this.#accepters.get(ballot) ?? new Set();
     this.#accepters.set(ballot, accepters.add(member));
     if (!this.#sentMs.has(write)) this.#sentMs.set(write, sentMs);
+    const stored = this.#stored.get(write) ?? new Map<number, number>();
+    if (!stored.has(member)) this.#stored.set(write, stored.set(member, atMs));
     if (accepters.size !== MAJORITY || this.#past.has(ballot)) return;
     this.#past.add(ballot);
     const { schema: _, quorum: __, ...kept } = record;
@@ -192,7 +199,11 @@ export class QuorumService implements RecordService, MemberFaults {
     this.#chosen.set(election, chosen);
     if (election === ROSTER) return;
     const sentMs = this.#sentMs.get(chosen.write) ?? atMs;
-    this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs, sentMs });
+    // Since when a majority has it, under whichever ballots: that is what ages count from.
+    const sinceMs = [...(this.#stored.get(chosen.write) ?? [])].map(([, ms]) => ms).toSorted((one, other) => one - other)[
+      MAJORITY - 1
+    ];
+    this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs: sinceMs ?? atMs, sentMs });
   }
 
   /** A member that has forgotten is well again once it has promised more than ever, and each election's record there says whose it is. */

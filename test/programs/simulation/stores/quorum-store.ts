@@ -1,4 +1,4 @@
-import type { SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import type { SeededRandom, SimulatedRecordServiceOptions, VirtualClock } from "@leasehold/core/testing";
 import { QuorumService } from "./quorum-service.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { MemberFaults, ServiceView } from "./simulated-store.ts";
@@ -7,9 +7,10 @@ import type { MemberFaults, ServiceView } from "./simulated-store.ts";
 export class SimulatedQuorum extends SimulatedRecords {
   readonly members: MemberFaults;
 
-  constructor(world: VirtualClock, random: SeededRandom) {
-    const service = new QuorumService(world, random);
-    super(world, service);
+  /** @param options of each member's service. */
+  constructor(world: VirtualClock, random: SeededRandom, options: SimulatedRecordServiceOptions) {
+    const service = new QuorumService(world, random, options);
+    super(world, service, options);
     this.members = service;
     const view: ServiceView = this.view;
     service.onForked = (what) => view.forked(what);

@@ -40,7 +40,10 @@ const STORES = {
   /** No store at all: the real voters, in the candidates' processes. */
   voting: (world, _, random, candidates) => new SimulatedVoting(world, random, candidates > 3 ? 5 : random.pick([3, 3, 5])),
   /** A majority of three stores of records, which fail one at a time. */
-  quorum: (world, _, random) => new SimulatedQuorum(world, random),
+  quorum: (world, _, random) => new SimulatedQuorum(world, random, {}),
+  /** The same; each of them tells ages exactly, and a majority of them does. */
+  "quorum with clocks": (world, rate, random) =>
+    new SimulatedQuorum(world, random, { storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
 } satisfies Record<string, Open>;
 
 function records(world: VirtualClock, options: SimulatedRecordServiceOptions): SimulatedRecords {
@@ -50,6 +53,10 @@ function records(world: VirtualClock, options: SimulatedRecordServiceOptions): S
 export type StoreKind = keyof typeof STORES;
 
 export const STORE_KINDS: readonly StoreKind[] = Object.keys(STORES) as StoreKind[];
+
+export function isQuorum(kind: StoreKind): boolean {
+  return kind === "quorum" || kind === "quorum with clocks";
+}
 
 /** Candidates may choose to be told ages by its clock, which may be set, or be another server's after a failover. */
 export function clockMayStep(kind: StoreKind): boolean {
