@@ -27,7 +27,7 @@ test.for([
 test.for([
   [
     "nonsense",
-    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, sqlite, postgres, postgresql, mysql, quorum.",
+    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, sqlite, postgres, postgresql, mysql, voting, votings, quorum.",
   ],
   ["zookeeper://host:2181", "no store has the scheme 'zookeeper:'; there are azure-blob, dynamodb,"],
   ["constructor://x", "no store has the scheme 'constructor:'"],
@@ -48,6 +48,9 @@ test.for([
   ["azure-blob://acc/a/b", "a URL of azure-blob: names an account and a container"],
   ["azure-blob://acc/c?endpoint=https://x&connection-string-env=Y", "has endpoint or connection-string-env, and not both."],
   ["quorum://members.json", "a URL of quorum: has three slashes and the absolute path of a file"],
+  ["voting://a:7400,b", "a URL of voting: names every server with its port, and no path: voting://HOST:7400,"],
+  ["voting://a:7400/secret", "a URL of voting: names every server with its port, and no path"],
+  ["voting://me:pa55@a:7400", "a URL of voting: has no password: put the secret into LEASEHOLD_VOTING_SECRET."],
   ["quorum:///members.json?a=b", "a URL of quorum: has no parameter 'a'; it has none."],
   ["postgres:///db", "a URL of postgres: names a host and a database"],
   ["postgres://one,two/db", "a URL of postgres: names one host, the primary; this one names several."],

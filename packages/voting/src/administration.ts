@@ -2,17 +2,16 @@ import { UnsupportedError, type Clock, type LeaseSnapshot } from "@leasehold/cor
 import { Administration, type Order, type OrderLimits, type Standing } from "@leasehold/core/provider";
 import { unanswered } from "./claim.ts";
 import type { Acknowledgement, Answer, Sighted } from "./messages.ts";
-import { poll } from "./poll.ts";
-import type { Server } from "./server.ts";
+import { poll, type Electorate } from "./poll.ts";
 import { Sightings } from "./sightings.ts";
 
 /** What an administrator can order of servers that vote: the end of a term, which a majority keeps. */
-export function administrationOf(server: Server): Administration {
+export function administrationOf(server: Electorate): Administration {
   const { clock } = server;
   return new Administration({ name: "voting", clock, look: (election, limits) => look(server, clock, election, limits) });
 }
 
-async function look(server: Server, clock: Clock, election: string, limits: OrderLimits): Promise<Standing | undefined> {
+async function look(server: Electorate, clock: Clock, election: string, limits: OrderLimits): Promise<Standing | undefined> {
   const { answers, snapshot } = await sightedBy(server, clock, election, limits);
   if (!snapshot) return undefined;
   const { term } = snapshot;
@@ -26,8 +25,8 @@ async function look(server: Server, clock: Clock, election: string, limits: Orde
 }
 
 /** What a majority has heard of an election, now. */
-async function sightedBy(
-  server: Server,
+export async function sightedBy(
+  server: Electorate,
   clock: Clock,
   election: string,
   { timeoutMs, signal }: OrderLimits,
@@ -42,7 +41,7 @@ async function sightedBy(
 }
 
 async function breakTerm(
-  server: Server,
+  server: Electorate,
   election: string,
   term: number,
   order: Order,

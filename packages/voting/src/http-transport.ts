@@ -3,7 +3,7 @@ import { ConfigurationError, type Clock } from "@leasehold/core";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
 import { NoAnswer, Poster, secretsDiffer } from "./http-post.ts";
 import { LiveStarts } from "./live-starts.ts";
-import type { Answer, Envelope, Request } from "./messages.ts";
+import { OBSERVER, type Answer, type Envelope, type Request } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply } from "./packet.ts";
 import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
@@ -246,6 +246,7 @@ export class HttpTransport implements Transport {
   async #refusalOf(packet: Packet<Request>): Promise<Refusal | undefined> {
     const { server, troubles } = this.#options;
     const { to, from, start, id, contents, cluster, servers } = packet;
+    if (from === OBSERVER) return undefined;
     if (to !== server) return "misdirected";
     if (cluster !== this.#cluster) {
       const difference = inWords(differenceOf(servers, this.#names));

@@ -1,3 +1,4 @@
 export { DROPPED_CHANNEL, type DroppedPacket, type DropReason } from "./troubles.ts";
+export { VotingObserver, type VotingObserverOptions } from "./voting-observer.ts";
 export { VotingLeaseStore } from "./voting-lease-store.ts";
 export type { VotingLeaseStoreOptions, VotingTls } from "./options.ts";

@@ -137,6 +137,9 @@ export interface Sign {
   readonly broken?: Broken | undefined;
 }
 
+/** The name of whoever is no server. */
+export const OBSERVER = "";
+
 /** What goes from one server to another, and back. */
 export interface Envelope<Content> {
   /** The names of all servers, hashed: those whose lists differ do not work together. */

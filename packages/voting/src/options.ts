@@ -150,7 +150,7 @@ function checkServerName(name: string): string {
 }
 
 /** The address is not repeated: it may hold a password. */
-function checkAddress(name: string, given: unknown): URL {
+export function checkAddress(name: string, given: unknown): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new ConfigurationError(`The address of the server '${name}' is not a URL of http: or https:. ${WHERE}`);
@@ -169,7 +169,7 @@ function portOf({ port, protocol }: URL): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-function checkSecret(secret: unknown): void {
+export function checkSecret(secret: unknown): void {
   if (typeof secret === "string" && secret.length >= SHORTEST_SECRET) return;
   const is = typeof secret === "string" ? `has ${secret.length} characters` : "is missing";
   throw new ConfigurationError(

@@ -1,6 +1,17 @@
+import type { Clock } from "@leasehold/core";
 import { sendRequest } from "@leasehold/core/provider";
 import type { Answer, Request, Tell } from "./messages.ts";
-import type { Server } from "./server.ts";
+
+/** Who can be asked: every server, by one of them or by somebody else. */
+export interface Electorate {
+  /** The server that asks; of somebody else none. */
+  readonly name: string;
+  readonly everyone: readonly string[];
+  readonly majority: number;
+  readonly clock: Clock;
+  /** Rejects where there is no answer in time. */
+  ask(to: string, request: Request, timeoutMs: number): Promise<Answer>;
+}
 
 /** One request to every server, and what they say. */
 export interface PollOptions<A extends Answer> {
@@ -28,7 +39,7 @@ export interface PollResult<A> {
 }
 
 /** What goes to another server is a request, and published as one. */
-async function ask(server: Server, to: string, request: PollOptions<Answer>["request"], timeoutMs: number): Promise<Answer> {
+async function ask(server: Electorate, to: string, request: PollOptions<Answer>["request"], timeoutMs: number): Promise<Answer> {
   if (to === server.name) return await server.ask(to, request, timeoutMs);
   const { clock } = server;
   const { kind: operation, election } = request;
@@ -37,7 +48,7 @@ async function ask(server: Server, to: string, request: PollOptions<Answer>["req
 }
 
 /** Asks every server, and resolves as soon as it is decided. Each server counts once, by its name. */
-export async function poll<A extends Answer>(server: Server, options: PollOptions<A>): Promise<PollResult<A>> {
+export async function poll<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
   const { request, timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
   signal?.throwIfAborted();
   const answers = new Map<string, A>();

@@ -7,6 +7,7 @@ import { Forgetfulness } from "./forgetfulness.ts";
 import { keptOf, textOf } from "./memory-on-disk.ts";
 import type { Acknowledgement, Answer, Break, Elect, Envelope, Lead, Release, Request, Told } from "./messages.ts";
 import type { Transport } from "./transport.ts";
+import { OBSERVER } from "./messages.ts";
 import { Trials } from "./trials.ts";
 
 /** The wait before a server that does not take part yet asks the others once more, and how long each has to answer. */
@@ -129,6 +130,7 @@ export class Server {
   /** What this server answers to another one; undefined where the message is not for it. */
   async receive(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const { cluster, from, to, start, toStart, content } = message;
+    if (from === OBSERVER) return this.#envelope(OBSERVER, start, await this.#answerObserver(content));
     if (cluster !== this.#options.cluster || to !== this.name || !this.others.includes(from)) return undefined;
     this.#meet(message);
     if (toStart !== undefined && toStart !== this.#start) return this.#envelope(from, start, { kind: "SILENT" });
@@ -176,6 +178,11 @@ export class Server {
     this.#takesPart = false;
     this.#writing = this.#writing.then(() => this.#options.disk.write("")).catch(() => void (this.#isBroken = true));
     if (took) void this.#join();
+  }
+
+  /** Somebody who is no server, and has the secret, may read and give orders, and has no vote. */
+  async #answerObserver(content: Request): Promise<Answer> {
+    return content.kind === "READ" || content.kind === "BREAK" ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
   }
 
   async #answer(request: Request, from: string): Promise<Answer> {

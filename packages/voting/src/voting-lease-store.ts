@@ -31,6 +31,7 @@ import {
   type WatchOptions,
 } from "@leasehold/core/provider";
 import { administrationOf } from "./administration.ts";
+import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
@@ -41,19 +42,6 @@ import type { Server } from "./server.ts";
 import { Sightings } from "./sightings.ts";
 import type { DropReason, Troubles } from "./troubles.ts";
 
-const NAME = "voting";
-/** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
-const MAX_VALUE_BYTES = 4_096;
-const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {
-  expiry: "native",
-  watch: "push",
-  minLeaseMs: 100,
-  leaseGranularityMs: 1,
-  maxValueBytes: MAX_VALUE_BYTES,
-  fence: "none",
-  transfer: undefined,
-  storeClock: undefined,
-};
 /** What became of more last claims is forgotten: it only tells when to claim again, and who is preferred. */
 const MOST_CLAIMS = 1_000;
 /** Who has lost waits for so many times what its claim took, and for as much again at random. */

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { onTestFinished, vi } from "vitest";
-import type { Lease } from "@leasehold/core/provider";
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
@@ -18,7 +18,7 @@ export const REQUEST = {
 export const eventually = { timeout: 60_000, interval: 50 };
 
 /** Tries until it is elected. */
-export async function elected(store: VotingLeaseStore, request = REQUEST): Promise<Lease> {
+export async function elected(store: VotingLeaseStore, request: AcquireRequest = REQUEST): Promise<Lease> {
   return await vi.waitFor(async () => {
     const outcome = await store.acquire(request);
     if (!outcome.acquired) throw new Error("It was not elected.");

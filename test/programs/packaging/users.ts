@@ -37,6 +37,18 @@ import { QuorumLeaseStore } from "@leasehold/quorum";
 const members = { a: new MemoryRecordStore(), b: new MemoryRecordStore(), c: new MemoryRecordStore() };
 const store = new QuorumLeaseStore({ members });
 ${LEADS}`,
+  voting: `import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { Elector } from "@leasehold/core";
+import { VotingLeaseStore } from "@leasehold/voting";
+const stateDirectory = mkdtempSync(tmpdir() + "/votes-");
+const servers = { a: "http://127.0.0.1:" + (20000 + (process.pid % 10000)) };
+const store = await VotingLeaseStore.open({ server: "a", servers, secret: "what servers sign by", stateDirectory });
+const elector = new Elector({ store, election: "user" });
+const leadership = await elector.campaign();
+if (!(leadership.term > 1_000_000)) throw new Error("The only server has given the term " + leadership.term);
+await leadership[Symbol.asyncDispose]();
+await store.close();`,
   sql: `import { Elector } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 const store = new SqlLeaseStore({ sqlite: process.argv[2] });

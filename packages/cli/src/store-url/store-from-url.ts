@@ -6,6 +6,7 @@ import { firestore } from "./firestore.ts";
 import { quorumOf } from "./quorum.ts";
 import { mysql, postgres, sqlite } from "./sql.ts";
 import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
+import { voting, votings } from "./voting.ts";
 import { parseStoreUrl, schemeOf, type StoreUrl } from "./store-url.ts";
 
 /** The schemes there are. */
@@ -19,6 +20,8 @@ const KINDS: Readonly<Record<string, StoreKind>> = {
   postgres,
   postgresql: postgres,
   mysql,
+  voting,
+  votings,
   quorum: quorumOf((text, place) => openStoreUrl(checkStoreUrl(text), place)),
 };
 

@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
+import { Elector } from "@leasehold/core";
+import { VotingLeaseStore } from "@leasehold/voting";
+import { openStoreUrl } from "../src/store-url/store-from-url.ts";
+
+const SECRET = "what the servers sign by";
+const PLACE = { env: { LEASEHOLD_VOTING_SECRET: SECRET }, workingDirectory: "/" };
+const REQUEST = { election: "e", candidateId: "me", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
+
+test("a URL of the servers, with the secret from the environment, shows who leads and breaks the term", async () => {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "leasehold-cli-voting-"));
+  onTestFinished(() => rm(stateDirectory, { recursive: true }));
+  const host = `127.0.0.1:${await freePort()}`;
+  const server = await VotingLeaseStore.open({ server: "a", servers: { a: `http://${host}` }, secret: SECRET, stateDirectory });
+  onTestFinished(() => server.close());
+  const elector = new Elector({ store: server, election: "e", candidateId: "me", leaseDurationMs: 60_000, logger: false });
+  await using leadership = await elector.campaign();
+  const { term } = leadership;
+
+  await using store = await openStoreUrl(`voting://${host}`, PLACE);
+  expect(await store.read("e", { timeoutMs: 20_000 })).toMatchObject({ state: "held", holder: "me", term });
+  expect(await store.break("e", { reason: "why not", timeoutMs: 20_000 })).toMatchObject({ broken: true });
+  await expect(store.acquire(REQUEST)).rejects.toThrow(/^This process is no server/);
+});
+
+test("without a secret, with one that is none, and without the authority's file it says what to do", async () => {
+  const url = "voting://127.0.0.1:7400";
+  await expect(openStoreUrl(url, { ...PLACE, env: {} })).rejects.toThrow(/^LEASEHOLD_VOTING_SECRET is not set/);
+  await expect(openStoreUrl(url, { ...PLACE, env: { LEASEHOLD_VOTING_SECRET: "short" } })).rejects.toThrow(
+    /secret has 5 characters/,
+  );
+  await expect(openStoreUrl("votings://h:1?ca=/nowhere/ca.pem", PLACE)).rejects.toThrow(/^ca names the file \/nowhere\/ca\.pem/);
+});

@@ -1,0 +1,16 @@
+import type { LeaseStoreCapabilities } from "@leasehold/core";
+
+export const NAME = "voting";
+/** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
+export const MAX_VALUE_BYTES = 4_096;
+
+export const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {
+  expiry: "native",
+  watch: "push",
+  minLeaseMs: 100,
+  leaseGranularityMs: 1,
+  maxValueBytes: MAX_VALUE_BYTES,
+  fence: "none",
+  transfer: undefined,
+  storeClock: undefined,
+};

@@ -1,0 +1,195 @@
+import {
+  ConfigurationError,
+  systemClock,
+  UnsupportedError,
+  type BreakOptions,
+  type BreakOutcome,
+  type CheckOptions,
+  type CheckReport,
+  type Clock,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type LeaseStoreCapabilities,
+  type ReadOptions,
+} from "@leasehold/core";
+import { checkName, DEFAULT_REQUEST_TIMEOUT_MS, timedCheck, type Administration } from "@leasehold/core/provider";
+import { administrationOf, sightedBy } from "./administration.ts";
+import { majorityOf } from "./admission.ts";
+import { CAPABILITIES, NAME } from "./capabilities.ts";
+import { Poster, secretsDiffer } from "./http-post.ts";
+import { OBSERVER, type Answer, type Request } from "./messages.ts";
+import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
+import { replyOf, Seal, type Packet, type Reply } from "./packet.ts";
+import type { Electorate } from "./poll.ts";
+
+export interface VotingObserverOptions {
+  /** The addresses of all servers, such as `http://10.0.0.1:7400`, in any order. */
+  readonly servers: readonly string[];
+  /** The secret of the servers. */
+  readonly secret: string;
+  /** The authority that the servers' certificates are from, as PEM. @defaultValue those that Node trusts */
+  readonly ca?: string | Buffer | undefined;
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * For processes that are no servers: says who leads, as a majority of the servers confirms it, and breaks terms. It has no vote, and
+ * is no candidate.
+ *
+ * @throws {ConfigurationError} for options that cannot work. Nothing is sent.
+ *
+ * @example
+ * ```ts
+ * const store = new VotingObserver({ servers: ["http://10.0.0.1:7400", "http://10.0.0.2:7400", "http://10.0.0.3:7400"], secret });
+ * console.log(await store.read("nightly-billing"));
+ * ```
+ */
+export class VotingObserver implements LeaseStore {
+  readonly name: string = NAME;
+  readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll", maxLeaseMs: LONGEST_LEASE_MS };
+  readonly clock: Clock;
+  readonly #electorate: Electorate;
+  readonly #administration: Administration;
+  readonly #poster: Poster;
+
+  constructor({ servers, secret, ca, clock = systemClock }: VotingObserverOptions) {
+    checkSecret(secret);
+    const given: unknown = servers;
+    if (!Array.isArray(given) || given.length === 0)
+      throw new ConfigurationError("servers must have the address of every server.");
+    const urls = new Map(servers.map((address) => [address, checkAddress(address, address)]));
+    if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
+    this.clock = clock;
+    this.#poster = new Poster(ca);
+    const line = new Line(urls, new Seal(secret), this.#poster, clock);
+    this.#electorate = {
+      name: OBSERVER,
+      everyone: [...urls.keys()],
+      majority: majorityOf(urls.size),
+      clock,
+      ask: (to, request, timeoutMs) => line.ask(to, request, timeoutMs),
+    };
+    this.#administration = administrationOf(this.#electorate);
+  }
+
+  /** What only a minority of the servers has heard is `unknown`: it may be an election that is under way. */
+  async read(
+    election: string,
+    { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: ReadOptions = {},
+  ): Promise<LeaseSnapshot | undefined> {
+    checkName("election", election);
+    const { answers, snapshot } = await sightedBy(this.#electorate, this.clock, election, { timeoutMs, signal });
+    const confirmed = answers.filter(({ sign }) => sign?.term === snapshot?.term).length;
+    if (!snapshot || confirmed >= this.#electorate.majority) return snapshot;
+    return { election, state: "unknown", term: snapshot.term };
+  }
+
+  nextLookMs(_election: string, retryPeriodMs: number): number {
+    return retryPeriodMs;
+  }
+
+  async check({ election, timeoutMs, signal }: CheckOptions): Promise<CheckReport> {
+    const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
+    return await timedCheck(this.clock, look, async () => void (await look()));
+  }
+
+  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
+    return await this.#administration.break(election, options);
+  }
+
+  /** @throws {UnsupportedError} always: only a process that is a server is a candidate. */
+  acquire(): Promise<never> {
+    return notHere();
+  }
+
+  /** @throws {UnsupportedError} always. */
+  renew(): Promise<never> {
+    return notHere();
+  }
+
+  /** @throws {UnsupportedError} always. */
+  publish(): Promise<never> {
+    return notHere();
+  }
+
+  /** @throws {UnsupportedError} always. */
+  release(): Promise<never> {
+    return notHere();
+  }
+
+  /** @throws {UnsupportedError} always: who comes next is for the votes to say. */
+  transfer(): Promise<never> {
+    return Promise.reject(new UnsupportedError("Servers that vote elect whom they prefer, and no other can be named."));
+  }
+
+  /** Closes its connections. */
+  close(): Promise<void> {
+    return Promise.resolve(this.#poster.close());
+  }
+}
+
+function notHere(): Promise<never> {
+  return Promise.reject(
+    new UnsupportedError("This process is no server, and only servers are candidates: it can say who leads, and break a term."),
+  );
+}
+
+/** The way from somebody who is no server to all servers. */
+class Line {
+  readonly #urls: ReadonlyMap<string, URL>;
+  readonly #seal: Seal;
+  readonly #poster: Poster;
+  readonly #start: string;
+  /** Which server has answered at each address. */
+  readonly #found = new Map<string, string>();
+  readonly #clock: Clock;
+  #id = 0;
+
+  constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: Poster, clock: Clock) {
+    this.#urls = urls;
+    this.#seal = seal;
+    this.#poster = poster;
+    this.#clock = clock;
+    this.#start = clock.randomUuid();
+  }
+
+  async ask(address: string, request: Request, timeoutMs: number): Promise<Answer> {
+    const timeout = new AbortController();
+    const timer = this.#clock.setTimer(() => timeout.abort(), timeoutMs);
+    try {
+      const { from, servers, contents } = await this.#post(address, request, timeout.signal);
+      this.#check(address, from, servers);
+      return contents[0] ?? { kind: "SILENT" };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #post(address: string, content: Request, signal: AbortSignal): Promise<Reply> {
+    const url = this.#urls.get(address) as URL;
+    this.#id += 1;
+    const id = this.#id;
+    const header = { cluster: "", from: OBSERVER, to: "", start: this.#start, toStart: undefined, writes: 0, seen: 0 };
+    const body = JSON.stringify({ ...header, id, servers: [], contents: [content] } satisfies Packet<Request>);
+    const answer = await this.#poster.post("the server", url, { body, signature: this.#seal.sign(body) }, signal);
+    if (!this.#seal.isOurs(answer.body, answer.signature)) throw secretsDiffer("the server");
+    const reply = replyOf(answer.body);
+    if (reply?.id !== id || reply.toStart !== this.#start || reply.refused) {
+      throw new Error(`The answer from ${url.origin} is none to what was asked.`);
+    }
+    return reply;
+  }
+
+  /** A majority is one of all servers, each counted once. */
+  #check(address: string, name: string, servers: readonly string[]): void {
+    if (servers.length !== this.#urls.size) {
+      const names = servers.join(", ");
+      throw new ConfigurationError(`${this.#urls.size} addresses are given, and there are ${servers.length} servers: ${names}.`);
+    }
+    this.#found.set(address, name);
+    const twice = [...this.#found].find(([other, found]) => other !== address && found === name);
+    if (twice)
+      throw new ConfigurationError(`The server '${name}' answers at ${twice[0]} and at ${address}: give each server's own.`);
+  }
+}

@@ -1,0 +1,65 @@
+/** What somebody sees and may do who is no server. */
+import { expect, onTestFinished, test } from "vitest";
+import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
+import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
+import { elected, REQUEST, SECRET, Servers } from "./servers.ts";
+
+const LIMITS = { timeoutMs: 5_000 };
+
+async function observed(): Promise<{ servers: Servers; stores: VotingLeaseStore[]; observer: VotingObserver }> {
+  const servers = await Servers.of(["a", "b", "c"]);
+  const stores = await servers.openAll();
+  return { servers, stores, observer: observerOf(Object.values(servers.addresses)) };
+}
+
+function observerOf(addresses: readonly string[], secret = SECRET): VotingObserver {
+  const observer = new VotingObserver({ servers: addresses, secret });
+  onTestFinished(() => observer.close());
+  return observer;
+}
+
+test("it reads who leads while a majority answers, and says that none does", async () => {
+  const { stores, observer } = await observed();
+  expect(await observer.read("e", LIMITS).catch(() => undefined)).toBeUndefined();
+  const lease = await elected(stores[0]!, { ...REQUEST, value: "http://10.0.0.1" });
+  const leader = { state: "held", term: lease.term, holder: "c", value: "http://10.0.0.1" };
+  expect(await observer.read("e", LIMITS)).toMatchObject(leader);
+  await stores[1]!.close();
+  expect(await observer.read("e", LIMITS)).toMatchObject(leader);
+  await stores[2]!.close();
+  await expect(observer.read("e", LIMITS)).rejects.toThrow(StoreError);
+});
+
+test("a leader of whom one server alone has heard is unknown to it", async () => {
+  const { servers, stores, observer } = await observed();
+  const { term } = await elected(stores[0]!, { ...REQUEST, leaseDurationMs: 1_000 });
+  await Promise.all(stores.slice(1).map((store) => store.close()));
+  // It has its votes on its disk, and what it has heard of leaders only in its memory.
+  await servers.open("b");
+  const read = (): Promise<unknown> => observer.read("e", LIMITS).catch(() => undefined);
+  await expect.poll(read, { timeout: 15_000 }).toEqual({ election: "e", state: "unknown", term });
+});
+
+test("it breaks a term, which its leader is told", async () => {
+  const { stores, observer } = await observed();
+  const lease = await elected(stores[0]!);
+  expect(await observer.break("e", { reason: "why not", ifTerm: lease.term })).toEqual({ broken: true, term: lease.term });
+  expect(await stores[0]!.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "broken", explanation: "why not" });
+  expect(await observer.read("e", LIMITS)).toMatchObject({ state: "ending", endingReason: "why not" });
+});
+
+test("another secret, addresses that are missing, and one that is there twice are told in words; nobody without a server leads", async () => {
+  const { servers, observer } = await observed();
+  const [a, b] = Object.values(servers.addresses) as [string, string];
+  await expect(observerOf(Object.values(servers.addresses), "another one, and long").read("e", LIMITS)).rejects.toThrow(
+    /signs with another secret/,
+  );
+  await expect(observerOf([a, b]).read("e", LIMITS)).rejects.toThrow("2 addresses are given, and there are 3 servers: a, b, c.");
+  const sameHost = a.replace("127.0.0.1", "localhost");
+  await expect(observerOf([a, sameHost, b]).read("e", LIMITS)).rejects.toThrow(/The server 'a' answers at/);
+  expect(() => observerOf([a, a])).toThrow("servers has an address twice");
+  expect(() => observerOf(["10.0.0.1:7400"])).toThrow(/is not a URL of http: or https:/);
+  expect(() => observerOf([a], "short")).toThrow(/at least 16/);
+  const elector = new Elector({ store: observer, election: "e", logger: false });
+  await expect(elector.run(() => {})).rejects.toThrow(UnsupportedError);
+});
