@@ -19,6 +19,7 @@ export class NoAnswer extends Error {
 export class Poster {
   readonly #agents: { readonly "http:": Agent; readonly "https:": Agent };
   readonly #answered = new Set<string>();
+  #isClosed = false;
 
   /** @param ca the authority of the servers' certificates, in PEM. @defaultValue those that Node trusts */
   constructor(ca: string | Buffer | undefined) {
@@ -40,7 +41,9 @@ export class Poster {
     }
   }
 
+  /** Ends what is under way. */
   close(): void {
+    this.#isClosed = true;
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }
 
@@ -81,7 +84,7 @@ export class Poster {
       return await send();
     } catch (error) {
       const { code, wasKept } = error as { readonly code?: string; readonly wasKept?: boolean };
-      if (!wasKept || signal.aborted || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
+      if (!wasKept || signal.aborted || this.#isClosed || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
       return await send();
     }
   }

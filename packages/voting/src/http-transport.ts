@@ -36,8 +36,8 @@ export class HttpTransport implements Transport {
   readonly #poster: Poster;
   readonly #outboxes = new Map<string, Outbox>();
   readonly #live = new LiveStarts((name) => this.#startAt(name));
-  readonly #closed = new AbortController();
   readonly #met = new Set<string>();
+  #isClosed = false;
   #start = "";
   #id = 0;
   #receive: Receive | undefined;
@@ -79,7 +79,7 @@ export class HttpTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#closed.abort();
+    this.#isClosed = true;
     this.#poster.close();
     const listening = this.#listening;
     this.#listening = undefined;
@@ -155,14 +155,13 @@ export class HttpTransport implements Transport {
   async #exchange(header: Header, contents: readonly Request[], signal: AbortSignal): Promise<Reply> {
     const { to } = header;
     const { troubles, server } = this.#options;
-    const either = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      const reply = await this.#post(header, contents, either);
+      const reply = await this.#post(header, contents, signal);
       troubles.answers(to);
       if (to !== server) this.#meets(to, reply.start);
       return reply;
     } catch (error) {
-      if (!this.#closed.signal.aborted && error instanceof NoAnswer && to !== server) {
+      if (!this.#isClosed && error instanceof NoAnswer && to !== server) {
         if (error.isMistake) troubles.tell(error.message);
         else troubles.isSilent(to, error.message);
       }
