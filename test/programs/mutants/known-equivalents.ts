@@ -117,6 +117,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Any period will do that is short beside a lease.",
   })),
   {
+    file: "packages/cli/src/run/guard-process.ts",
+    from: 'const nodeOptions = isSource && process.features.typescript === false ? ["--experimental-strip-types"] : [];',
+    to: 'const nodeOptions = isSource || process.features.typescript === false ? ["--experimental-strip-types"] : [];',
+    why: "A Node that strips types by itself takes the option, too, and JavaScript has none to strip.",
+  },
+  {
     file: "packages/conformance/src/contest.ts",
     from: "for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {",
     to: "for (let leftMs = ms; leftMs >= 0; leftMs -= stepMs) {",

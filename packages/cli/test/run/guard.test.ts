@@ -135,7 +135,7 @@ test("waits for a command that may be started yet, as long as the wrapper lives,
   expect(performance.now() - goneMs).toBeGreaterThan(900);
 });
 
-describe("the wrapper", () => {
+describe.runIf(process.platform === "linux")("the wrapper", () => {
   const PATIENCE_MS = 5_000;
   const order = (): Omit<GuardOrder, "seq"> => {
     const instant = after(machineNow(), FAR_MS);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -53,12 +53,15 @@ export class RunHere implements Disposable {
   async killGuard(): Promise<void> {
     const children = await childrenOf([process.pid]);
     signalAll(
-      children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("run/guard.ts")),
+      children.filter((pid) => commandLineOf(pid).includes("run/guard.ts")),
       "SIGKILL",
     );
   }
 
+  /** Nothing that it started outlives it, not even where `run` left it. */
   [Symbol.dispose](): void {
+    const pids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
+    signalAll(pids.filter((pid) => commandLineOf(pid).includes(this.folder)).map(Number), "SIGKILL");
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -77,5 +80,13 @@ export class RunHere implements Disposable {
       logger: loggerTo(tell),
       ...options,
     };
+  }
+}
+
+function commandLineOf(pid: number | string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return "";
   }
 }
