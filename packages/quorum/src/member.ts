@@ -1,12 +1,14 @@
 import type { Clock } from "@leasehold/core";
 import {
   fenceOfRecord,
+  Journal,
   sendRequest,
   type Fence,
   type LeaseRecord,
   type PutOptions,
   type RecordStore,
 } from "@leasehold/core/provider";
+import { Health } from "./health.ts";
 import { keptOf, recordOf, type Kept, type Place, type State } from "./kept.ts";
 import type { Roster } from "./roster.ts";
 
@@ -22,23 +24,27 @@ export class Member {
   readonly records: RecordStore;
   readonly #place: Place;
   readonly #clock: Clock;
+  readonly #health: Health;
 
-  /** @param names of all members, sorted. */
-  constructor(name: string, records: RecordStore, names: readonly string[], clock: Clock) {
+  /** @param names of all members, sorted. @param journal is told when it fails, and when it answers again. */
+  constructor(name: string, records: RecordStore, names: readonly string[], clock: Clock, journal: Journal = Journal.to(false)) {
     this.name = name;
     this.records = records;
     this.#place = { name, place: `${name} (${records.name})`, names };
     this.#clock = clock;
+    this.#health = new Health(this.#place.place, clock, journal);
   }
 
   /** Returns what it keeps. */
   async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<Kept> {
     const store = this.#place.place;
-    const stored = await sendRequest(
-      { clock: this.#clock, store, election, operation: "get", writes: false, timeoutMs, signal },
-      (abandoned) => this.records.get(election, { consistent, signal: abandoned, timeoutMs }),
-    );
-    return keptOf(election, this.#place, stored);
+    return await this.#watched(signal, async () => {
+      const stored = await sendRequest(
+        { clock: this.#clock, store, election, operation: "get", writes: false, timeoutMs, signal },
+        (abandoned) => this.records.get(election, { consistent, signal: abandoned, timeoutMs }),
+      );
+      return keptOf(election, this.#place, stored);
+    });
   }
 
   /**
@@ -74,11 +80,24 @@ export class Member {
     { timeoutMs, signal }: MemberLimits,
   ): Promise<string | undefined> {
     const store = this.#place.place;
-    const outcome = await sendRequest(
-      { clock: this.#clock, store, election, operation: "put", writes: true, timeoutMs, signal },
-      (abandoned) => this.records.put(election, record, { ...options, signal: abandoned, timeoutMs }),
+    const outcome = await this.#watched(signal, () =>
+      sendRequest({ clock: this.#clock, store, election, operation: "put", writes: true, timeoutMs, signal }, (abandoned) =>
+        this.records.put(election, record, { ...options, signal: abandoned, timeoutMs }),
+      ),
     );
     return outcome.stored ? outcome.version : undefined;
+  }
+
+  /** One that its caller has called off tells nothing. */
+  async #watched<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await request();
+      this.#health.answered();
+      return answer;
+    } catch (error) {
+      if (!signal?.aborted) this.#health.failed(error);
+      throw error;
+    }
   }
 }
 

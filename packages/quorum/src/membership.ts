@@ -3,6 +3,7 @@ import { callLimits, type CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
+import { sameStore } from "./options.ts";
 import { MARKER, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
 
@@ -48,7 +49,9 @@ export class Membership implements Admission {
     if (await this.load(limits)) return;
     while (!(await this.#read(true, limits))) {
       const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
-      const incarnations = Object.fromEntries(await Promise.all(marking));
+      const marked = await Promise.all(marking);
+      refuseTwins(marked);
+      const incarnations = Object.fromEntries(marked);
       await this.#propose({ number: 1, incarnations, later: [], past: [] }, null, limits);
     }
   }
@@ -95,9 +98,10 @@ export class Membership implements Admission {
     void this.#takeIn(names, limits).catch(() => undefined);
   }
 
-  /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced. */
+  /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced, or another member's. */
   refuseReplaced(): void {
     const { incarnations, past } = this.roster;
+    refuseTwins([...this.#shown]);
     for (const [name, marker] of this.#shown) {
       if (marker === null || !past.includes(marker)) continue;
       throw new ConfigurationError(
@@ -181,5 +185,13 @@ export class Membership implements Admission {
       },
       mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],
     };
+  }
+}
+
+/** @throws {ConfigurationError} if two members have one marker: so they are one store. */
+function refuseTwins(marked: ReadonlyArray<readonly [name: string, marker: string | null]>): void {
+  for (const [at, [name, marker]] of marked.entries()) {
+    const twin = marker === null ? undefined : marked.slice(0, at).find(([, other]) => other === marker)?.[0];
+    if (twin !== undefined) throw new ConfigurationError(sameStore(twin, name));
   }
 }

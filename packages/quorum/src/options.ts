@@ -1,4 +1,4 @@
-import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, type LeaseStore, type LoggerOption } from "@leasehold/core";
 import { checkName, type RecordLeaseStoreOptions, type RecordStore } from "@leasehold/core/provider";
 
 /** A store that leases are kept in as records: one of DynamoDB's, of Firestore's, or what you wrote yourself. */
@@ -10,10 +10,15 @@ export interface QuorumLeaseStoreOptions extends RecordLeaseStoreOptions {
    * clouds. Nobody may use one of them by itself for the same elections.
    */
   readonly members: Readonly<Record<string, QuorumMember>>;
+  /**
+   * Is told when a member fails while the others go on, and when it answers again; an Elector's logger does not hear of it.
+   * @defaultValue process warnings; false: silence
+   */
+  readonly logger?: LoggerOption;
 }
 
 /** Each option, by name. */
-export const OPTIONS: Readonly<Record<keyof QuorumLeaseStoreOptions, true>> = { members: true, clock: true };
+export const OPTIONS: Readonly<Record<keyof QuorumLeaseStoreOptions, true>> = { members: true, clock: true, logger: true };
 
 /** @throws {ConfigurationError} unless these are three or five stores that keep records. */
 export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Readonly<Record<string, RecordStore>> {
@@ -28,10 +33,16 @@ export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Reado
     checkName("name", name);
     return [name, recordsOf(name, member)] as const;
   });
-  if (new Set(records.map(([, store]) => store)).size < records.length) {
-    throw new ConfigurationError("Two members are the same store, which would fail together.");
+  for (const [at, [name, store]] of records.entries()) {
+    const twin = records.slice(0, at).find(([, other]) => other === store)?.[0];
+    if (twin !== undefined) throw new ConfigurationError(sameStore(twin, name));
   }
   return Object.fromEntries(records);
+}
+
+/** What to say of two members that are one. */
+export function sameStore(one: string, other: string): string {
+  return `Members ${one} and ${other} are the same store, which would fail together: give each a store of its own.`;
 }
 
 export function recordsOf(name: string, member: unknown): RecordStore {

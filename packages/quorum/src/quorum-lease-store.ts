@@ -1,5 +1,5 @@
 import { systemClock, type LeaseStore, type OccurrenceOptions } from "@leasehold/core";
-import { checkOptions, RecordLeaseStore, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import { checkOptions, Journal, RecordLeaseStore, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { checkMembers, OPTIONS, recordsOf, type QuorumLeaseStoreOptions, type QuorumMember } from "./options.ts";
 import { QuorumRecordStore, type SealOptions } from "./quorum-record-store.ts";
 
@@ -21,8 +21,8 @@ export class QuorumLeaseStore extends RecordLeaseStore {
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
   constructor(options: QuorumLeaseStoreOptions) {
     checkOptions("QuorumLeaseStore", options, OPTIONS);
-    const { members, clock = systemClock } = options;
-    const quorum = new QuorumRecordStore(checkMembers(members), clock);
+    const { members, clock = systemClock, logger } = options;
+    const quorum = new QuorumRecordStore(checkMembers(members), clock, Journal.to(logger));
     super(quorum, { clock });
     this.#quorum = quorum;
     if (Object.values(members).every(keepsOccurrences)) {

@@ -8,6 +8,7 @@ import {
   Recent,
   type Fenced,
   type GetOptions,
+  type Journal,
   type LeaseRecord,
   type PutOptions,
   type PutOutcome,
@@ -44,17 +45,20 @@ export class QuorumRecordStore implements RecordStore {
   readonly #members: readonly Member[];
   readonly #clock: Clock;
   readonly #proposer: Proposer;
+  readonly #journal: Journal | undefined;
   readonly #membership: Membership;
   readonly #registers: Recent<Register>;
 
   /**
    * @param members by name, checked by {@link checkMembers}.
+   * @param journal is told of a member that fails, and of one that answers again.
    * @param membership who their stores are, where that is kept elsewhere in these.
    */
-  constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock, membership?: Membership) {
+  constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock, journal?: Journal, membership?: Membership) {
     const names = Object.keys(members).toSorted();
-    this.#members = names.map((name) => new Member(name, members[name] as RecordStore, names, clock));
+    this.#members = names.map((name) => new Member(name, members[name] as RecordStore, names, clock, journal));
     this.#clock = clock;
+    this.#journal = journal;
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
     this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock);
     this.#registers = new Recent(clock);
@@ -69,7 +73,7 @@ export class QuorumRecordStore implements RecordStore {
 
   /** Returns a quorum of other records in the same stores. */
   beside(members: Readonly<Record<string, RecordStore>>): QuorumRecordStore {
-    return new QuorumRecordStore(members, this.#clock, this.#membership);
+    return new QuorumRecordStore(members, this.#clock, this.#journal, this.#membership);
   }
 
   async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {

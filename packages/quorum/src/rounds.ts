@@ -158,7 +158,7 @@ export class Rounds {
       ),
     );
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
-    if (answers.size < this.#majority) throw this.#unavailable(failures, false);
+    if (answers.size < this.#majority) throw this.#unavailable(answers, failures, false);
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
 
@@ -183,7 +183,7 @@ export class Rounds {
   }
 
   demandMajority({ kept, failures }: Reading, mayHaveBeenApplied: boolean): void {
-    if (kept.size < this.#majority) throw this.#unavailable(failures, mayHaveBeenApplied);
+    if (kept.size < this.#majority) throw this.#unavailable(kept, failures, mayHaveBeenApplied);
   }
 
   error(code: StoreErrorCode, message: string, mayHaveBeenApplied: boolean, cause?: unknown): StoreError {
@@ -195,12 +195,18 @@ export class Rounds {
       cause,
     });
   }
-  #unavailable(failures: ReadonlyMap<string, unknown>, mayHaveBeenApplied: boolean): Error {
-    const [[name, cause] = []] = [...failures];
+
+  #unavailable(
+    answered: ReadonlyMap<string, unknown>,
+    failures: ReadonlyMap<string, unknown>,
+    mayHaveBeenApplied: boolean,
+  ): Error {
+    const [cause] = failures.values();
     if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
     const code = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
-    const first = name === undefined ? "" : ` The first of the others is ${name}.`;
-    return this.error(code, `No majority of ${[...this.#links.keys()].join(", ")} answers.${first}`, mayHaveBeenApplied, cause);
+    const names = [...this.#links.keys()];
+    const others = names.filter((name) => !answered.has(name)).map((name) => `${name}: ${toldOf(failures.get(name))}`);
+    return this.error(code, `No majority of ${names.join(", ")} answers. ${others.join(" ")}`, mayHaveBeenApplied, cause);
   }
 
   /**
@@ -287,6 +293,12 @@ export class Rounds {
     this.#proposer.lastRound = round;
     return { round, proposer: this.#proposer.id };
   }
+}
+
+/** Why a member does not count, in a sentence. */
+function toldOf(failure: unknown): string {
+  if (failure === undefined) return "no answer in time, or it has to be written anew.";
+  return isLeaseholdError(failure) ? failure.message : "it has refused.";
 }
 
 /** Of two lists of members each would have a majority of its own: that is no failure of one member. */

@@ -92,7 +92,7 @@ export class QuorumService implements RecordService, MemberFaults {
       const service = this.#services[member] as SimulatedRecordService;
       return [name, service.connect(process, (request) => this.#passage(member, network(request)))] as const;
     });
-    return new QuorumLeaseStore({ members: Object.fromEntries(members), clock: process }).records;
+    return new QuorumLeaseStore({ members: Object.fromEntries(members), clock: process, logger: false }).records;
   }
 
   admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {

@@ -1,0 +1,92 @@
+/** What is said of members that fail, or are not what they should be: which one, and why. */
+import { MemoryLeaseStore, StoreError, type Logger } from "@leasehold/core";
+import { MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { QuorumLeaseStore } from "../src/index.ts";
+
+const LIMITS = { timeoutMs: 1_000 };
+const REQUEST = { election: "e", candidateId: "me", leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...LIMITS };
+
+/** A store that fails while it is told to. */
+function failing(records: RecordStore): { readonly records: RecordStore; fails: boolean } {
+  const details = { store: "memory", operation: "get", mayHaveBeenApplied: false };
+  const denied = (): Promise<never> => Promise.reject(new StoreError("STORE_DENIED", "The role may not read.", details));
+  const state = {
+    fails: false,
+    records: {
+      name: records.name,
+      capabilities: records.capabilities,
+      get: (...of: Parameters<RecordStore["get"]>) => (state.fails ? denied() : records.get(...of)),
+      put: (...of: Parameters<RecordStore["put"]>) => (state.fails ? denied() : records.put(...of)),
+    },
+  };
+  return state;
+}
+
+function world() {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const line = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
+  const logger: Logger = { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+  const [a, b, c] = [0, 1, 2].map(() => failing(new MemoryRecordStore(clock)));
+  const members = { a: a!.records, b: b!.records, c: c!.records };
+  const store = new QuorumLeaseStore({ members, clock, logger });
+  return { clock, lines, a: a!, b: b!, store };
+}
+
+test("one member that fails is told once, with its name and why, and that it answers again", async () => {
+  const { clock, lines, b, store } = world();
+  const won = await clock.runUntil(store.acquire(REQUEST));
+  if (!won.acquired) return expect.fail("Nobody else competes.");
+  b.fails = true;
+  for (let renewals = 0; renewals < 4; renewals += 1) {
+    expect(await clock.runUntil(store.renew(won.lease, LIMITS))).toMatchObject({ held: true });
+    await clock.advance(5_000);
+  }
+  expect(lines).toEqual(["warn: The quorum's member b (memory) fails, and the others go on without it: The role may not read."]);
+
+  b.fails = false;
+  await clock.runUntil(store.renew(won.lease, LIMITS));
+  await clock.advance(1_000);
+  expect(lines.slice(1)).toEqual(["info: The quorum's member b (memory) answers again, after 20.0 s."]);
+});
+
+test("without a majority the error says of each member that is missing why it is", async () => {
+  const { clock, a, b, store } = world();
+  await clock.runUntil(store.acquire(REQUEST));
+  a.fails = true;
+  b.fails = true;
+  await expect(clock.runUntil(store.read("e", LIMITS))).rejects.toMatchObject({
+    code: "STORE_DENIED",
+    message: "No majority of a, b, c answers. a: The role may not read. b: The role may not read.",
+  });
+});
+
+test("two members that are one store are refused by name, at once or where only the store itself can tell", async () => {
+  const clock = new VirtualClock();
+  const one = new MemoryLeaseStore({ clock });
+  const other = new MemoryRecordStore(clock);
+  const refusal = "Members a and c are the same store, which would fail together: give each a store of its own.";
+  expect(() => new QuorumLeaseStore({ members: { a: one, b: other, c: one }, clock })).toThrow(refusal);
+
+  const again: RecordStore = {
+    name: "memory",
+    capabilities: one.records.capabilities,
+    get: (election, options) => one.records.get(election, options),
+    put: (election, record, options) => one.records.put(election, record, options),
+  };
+  const store = new QuorumLeaseStore({ members: { a: one, b: other, c: again }, clock, logger: false });
+  await expect(clock.runUntil(store.acquire(REQUEST))).rejects.toMatchObject({ code: "CONFIGURATION", message: refusal });
+});
+
+test("where a quorum has begun, the check refuses a process that gives one member's store as another's, too", async () => {
+  const { clock, a, b, store } = world();
+  await clock.runUntil(store.acquire(REQUEST));
+  const again = failing(a.records).records;
+  const wrong = new QuorumLeaseStore({ members: { a: a.records, b: b.records, c: again }, clock, logger: false });
+  await expect(clock.runUntil(wrong.check({ election: "e", ...LIMITS }))).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^Members a and c are the same store/),
+  });
+});
