@@ -17,7 +17,7 @@ import { SERVICES, type RunningService, type ServiceName } from "./peers/service
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
-/** How often each library goes through each fault. */
+/** How often each library goes through each fault, all at the same time: each is two processes of some 80 MB. */
 const REPEATS = 5;
 /** Between the starts of two crews, whose SDKs take a processor to load. */
 const STAGGER_MS = 700;
