@@ -44,12 +44,16 @@ export function pageOf(measured: Measured): string {
     [
       `- ${machine.processor}, ${machine.processors} processors, ${machine.memoryGb} GB, Node ${machine.node}; everything on loopback.`,
       `- Load average ${short(machine.load.before)} before, ${short(machine.load.after)} after the faults, of which this run's own ${2 * repeats * columns.length} processes are a part.`,
+      ...(machine.load.before > machine.processors ? [wrap(BUSY, "  ")] : []),
       `- ${Object.entries(versions)
         .map(([name, version]) => `${name} ${version}`)
         .join(", ")}.`,
     ].join("\n"),
   ].join("\n\n")}\n`;
 }
+
+const BUSY =
+  "- **The machine had more to do than it could before this run began.** Takeovers came late for that, and what a thousand elections take, and whether they find the time, cannot be relied on: run it again on an idle machine.";
 
 const BELIEFS = [
   "- **Leasehold**: `elector.isLeader`, a comparison with the clock. Defaults.",
