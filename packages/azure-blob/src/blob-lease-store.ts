@@ -31,6 +31,7 @@ import {
   type AcquireOutcome,
   type AcquireRequest,
   type Lease,
+  type RecordStore,
   type ReleaseOptions,
   type ReleaseOutcome,
   type RenewOutcome,
@@ -90,6 +91,7 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #place: BlobPlace;
   readonly #parts: StoreParts;
   readonly #administration: Administration;
+  #records: RecordStore | undefined;
 
   /** @throws {ConfigurationError} unless exactly one way to reach the container is given, and given well. */
   constructor(options: BlobLeaseStoreOptions) {
@@ -103,6 +105,17 @@ export class BlobLeaseStore implements LeaseStore {
     const orphans = new Orphans(clock, requests);
     this.#parts = { clock, serviceClock, requests, reader, holdings, orphans };
     this.#administration = new Administration(administered(this.#parts));
+  }
+
+  /**
+   * Records in blobs of their own, below `records/`, compared and swapped on their ETags: for a `QuorumLeaseStore`, of which this
+   * is a member. No native lease takes part in them, and none of this store's leases is among them.
+   *
+   * @throws {ConfigurationError} where the store holds a single blob.
+   */
+  get records(): RecordStore {
+    this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix());
+    return this.#records;
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {

@@ -60,6 +60,8 @@ export interface BlobPlace {
    * @throws {ConfigurationError} if they have no place here.
    */
   occurrencePrefix(election: string): string;
+  /** Returns the prefix of the blobs of records. @throws {ConfigurationError} if they have no place here. */
+  recordPrefix(): string;
 }
 
 /** https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata */
@@ -111,11 +113,14 @@ function placeIn(container: ContainerClient): PlainPlace {
     container,
     blobName: (election) => checkLength(encodeName(election), MAX_LEASE_BLOB_NAME, "election", election),
     occurrencePrefix: (election) => `${OCCURRENCES}/${encodeName(election)}/`,
+    recordPrefix: () => `${RECORDS}/`,
   };
 }
 
 /** The occurrences of every election are below this: no lease's blob has a slash in its name. */
 const OCCURRENCES = "ticks";
+/** So are the records. */
+const RECORDS = "records";
 
 /**
  * Returns a name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8: none is a path, and no two
@@ -151,6 +156,11 @@ function placeOfBlob(blob: BlobClient): PlainPlace {
       throw new ConfigurationError(
         `This store holds one blob, '${name}', and so has no place for occurrences; pass its container instead.`,
         { election },
+      );
+    },
+    recordPrefix() {
+      throw new ConfigurationError(
+        `This store holds one blob, '${name}', and so has no place for records; pass its container instead.`,
       );
     },
   };

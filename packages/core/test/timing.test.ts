@@ -32,6 +32,7 @@ describe("timing", () => {
       outageToleratedMs: expect.closeTo(2_500, 6) as number,
       pauseToleratedMs: expect.closeTo(10_000 / 3, 6) as number,
       timeToStopMs: 3_500,
+      roundTripMs: 5_000 / 6,
       driftTolerated: 0.1,
     });
   });
@@ -68,10 +69,20 @@ describe("timing", () => {
     expect(some.politeHandoverMs).toBe(every.politeHandoverMs);
   });
 
+  test("where an attempt may take four round trips, each has a quarter, and a renewal may take all of it", () => {
+    const { capabilities: one } = new MemoryLeaseStore();
+    const two = timing({}, one);
+    const four = timing({}, { ...one, roundTrips: 4 });
+
+    expect(two.roundTripMs).toBeCloseTo(two.attemptTimeoutMs / 2);
+    expect(four.roundTripMs).toBeCloseTo(four.attemptTimeoutMs / 4);
+    expect(two.outageToleratedMs - four.outageToleratedMs).toBeCloseTo(four.attemptTimeoutMs / 2);
+  });
+
   test("reads as a table", () => {
     const table = String(timing());
 
-    expect(table.split("\n")).toHaveLength(11);
+    expect(table.split("\n")).toHaveLength(12);
     expect(table).toContain("leaseDurationMs     15,000 ms  rivals wait this long after the last renewal");
     expect(table).toContain("driftTolerated           10 %  clock rates");
     expect(Object.keys(timing())).not.toContain("toString");

@@ -1,7 +1,7 @@
 import type { Clock } from "@leasehold/core";
 
 /** The part of a call's time that each of its round trips may take: there are up to four. */
-const ROUND_TRIPS = 4;
+export const ROUND_TRIPS = 4;
 
 /** Bounds of one call. */
 export interface CallLimits {

@@ -18,7 +18,7 @@ import {
 } from "@leasehold/core/provider";
 import type { Proposal } from "./kept.ts";
 import { Member } from "./member.ts";
-import { callLimits } from "./call-limits.ts";
+import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
 import { Register } from "./register.ts";
 import { Membership } from "./membership.ts";
 import { MARKER, ROSTER } from "./roster.ts";
@@ -68,6 +68,7 @@ export class QuorumRecordStore implements RecordStore {
       // A member's own fence says nothing of a term that the others have chosen, until that is shown there.
       fence: this.#members.some(isFenced) ? "after-seal" : "none",
       storeClock: storeClockOf(this.#members),
+      roundTrips: ROUND_TRIPS,
     };
   }
 

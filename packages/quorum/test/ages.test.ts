@@ -62,7 +62,8 @@ test("whether a member keeps a nonce is told by what it keeps itself, not by wha
   await world.clock.advance(1_000);
   world.down.add("a");
 
-  expect((await other.get())?.nonceAgeMs?.[0]).toBeLessThan(3_000);
+  // The upper bound is of the member that shows most.
+  expect((await other.get())?.nonceAgeMs?.[1]).toBeLessThan(3_000);
 });
 
 test("a write that dates a nonce anew does so at every member", async () => {

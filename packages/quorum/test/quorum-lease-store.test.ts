@@ -1,5 +1,5 @@
 /** What the constructor refuses, what the store says of itself, and that leases work on it. */
-import { MemoryLeaseStore } from "@leasehold/core";
+import { MemoryLeaseStore, timing } from "@leasehold/core";
 import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
@@ -32,6 +32,7 @@ test("it offers what it can, takes lease stores as members, and is checked by wr
   const quorum = new QuorumLeaseStore({ members: { a: member(), b: member(), c: member() }, clock });
 
   expect(quorum.capabilities).toMatchObject({ expiry: "observed", watch: "poll", fence: "none", storeClock: { exact: true } });
+  expect(timing({}, quorum.capabilities)).toMatchObject({ roundTripMs: 5_000 / 3 / 4 });
   await clock.runUntil(quorum.check({ election: "e" }));
   expect(await quorum.read("e")).toBeUndefined();
 

@@ -67,7 +67,7 @@ export class World {
     const members = Object.fromEntries(
       names.map((name) => [name, (services[name] as SimulatedRecordService).connect(process, networkTo(name))]),
     );
-    return new Client(this, new QuorumRecordStore(members, process));
+    return new Client(this, new QuorumRecordStore(members, process), process);
   }
 
   /** Everything that a member keeps, to be restored. */
@@ -94,11 +94,13 @@ export class World {
 /** The record as one process reads and writes it, each call within a second. */
 export class Client {
   readonly store: QuorumRecordStore;
+  readonly clock: ProcessClock;
   /** Of what it writes. */
   term = 1;
   readonly #world: World;
 
-  constructor(world: World, store: QuorumRecordStore) {
+  constructor(world: World, store: QuorumRecordStore, clock: ProcessClock) {
+    this.clock = clock;
     this.#world = world;
     this.store = store;
   }

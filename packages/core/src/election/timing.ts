@@ -53,14 +53,19 @@ export interface Timing {
 }
 
 /**
- * The promises of {@link timing}, in milliseconds. Worst cases, for a store that answers each request in less than half of
- * `attemptTimeoutMs`: then an attempt can be made good whose reply was lost, which takes two.
+ * The promises of {@link timing}, in milliseconds. Worst cases, for a store that answers each request in less than
+ * `roundTripMs`.
  */
 export interface TimingReport extends Timing {
   /** From the last renewal of a leader that crashed to a standing standby's leading. */
   readonly crashFailoverMs: number;
   /** From the release by a leader that stops politely to a standing standby's leading; the task's drain comes on top. */
   readonly politeHandoverMs: number;
+  /**
+   * The longest round trip at which all of this holds: half of `attemptTimeoutMs`, since an attempt whose reply was lost takes
+   * two; a quarter of it on a quorum, where an attempt may take four.
+   */
+  readonly roundTripMs: number;
   /** The longest outage of the store that never makes a leader step down, whenever it begins. */
   readonly outageToleratedMs: number;
   /** The longest freeze of the leader's process that never makes it step down, whenever it begins. */
@@ -97,16 +102,19 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
   // A look that a push overtakes is repeated; where none is, the time is enough for the candidate's random delay.
   const lookAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
-  const roundTripMs = attemptTimeoutMs / 2;
+  const { roundTrips = 2 } = capabilities ?? {};
+  // Where an attempt is more than a request and a reading, it may take all of its time though nothing is lost.
+  const answeredMs = roundTrips > 2 ? attemptTimeoutMs : attemptTimeoutMs / 2;
   // What the deadline leaves for a last try after a renewal that was sent in its time. A slow store delays that one, too.
-  const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, roundTripMs) - attemptTimeoutMs;
+  const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, answeredMs) - attemptTimeoutMs;
   const report = {
     ...decided,
     // A standby may see the last renewal, or the expiry, a look late; then it looks once more and acquires.
     crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + lookAndAcquireMs,
     politeHandoverMs: (pushes ? 0 : retryPeriodMs) + lookAndAcquireMs,
+    roundTripMs: attemptTimeoutMs / roundTrips,
     // It may begin right before a reply is in.
-    outageToleratedMs: lastTryMs - roundTripMs,
+    outageToleratedMs: lastTryMs - answeredMs,
     pauseToleratedMs: lastTryMs,
     timeToStopMs: validForMs - renewDeadlineMs,
     driftTolerated: SAFETY_MARGIN,
@@ -170,6 +178,7 @@ function table(report: Omit<TimingReport, "toString">): string {
     ["validForMs", ms(report.validForMs), "the leader counts itself out, whatever happens"],
     ["crashFailoverMs", ms(report.crashFailoverMs), "from a crashed leader's last renewal to the next leader"],
     ["politeHandoverMs", ms(report.politeHandoverMs), "from a release to the next leader (drain comes on top)"],
+    ["roundTripMs", ms(report.roundTripMs), "a store that answers each request within this keeps all of this"],
     ["outageToleratedMs", ms(report.outageToleratedMs), "a store outage this long never deposes the leader"],
     ["pauseToleratedMs", ms(report.pauseToleratedMs), "a frozen process this long never loses its lease"],
     ["timeToStopMs", ms(report.timeToStopMs), "the task has this long to stop while still the only leader"],

@@ -179,7 +179,7 @@ export class RecordLeaseStore implements LeaseStore {
 }
 
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, pushes = "every-write" } = records.capabilities;
+  const { storeClock, maxValueBytes, fence, roundTrips, pushes = "every-write" } = records.capabilities;
   return {
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
@@ -187,6 +187,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     minLeaseMs: shortestLeaseMs(storeClock),
     maxLeaseMs: MAX_LEASE_MS,
     leaseGranularityMs: 1,
+    ...(roundTrips === undefined ? {} : { roundTrips }),
     maxValueBytes,
     fence,
     transfer: { drain: "full" },

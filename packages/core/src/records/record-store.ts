@@ -33,6 +33,8 @@ export interface RecordStoreCapabilities {
   readonly fence: LeaseStoreCapabilities["fence"];
   /** A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. */
   readonly storeClock: StoreClock | undefined;
+  /** See {@link LeaseStoreCapabilities}. */
+  readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
   /** The writes that `watch` pushes; see {@link LeaseStoreCapabilities}. */
   readonly pushes?: LeaseStoreCapabilities["pushes"];
 }

@@ -15,6 +15,11 @@ export interface LeaseStoreCapabilities {
   readonly maxLeaseMs: number;
   /** Leases must be a multiple of this. */
   readonly leaseGranularityMs: number;
+  /**
+   * The round trips that one attempt may take, one after the other: `timing()` says how long each may be. @defaultValue 2: a
+   * request, and a reading where its reply was lost
+   */
+  readonly roundTrips?: number | undefined;
   /** The longest value a leader can publish, in bytes of UTF-8. */
   readonly maxValueBytes: number;
   /** `atomic`: a stale leader's guarded write always fails. `after-seal`: once the newer leader has sealed the target. */

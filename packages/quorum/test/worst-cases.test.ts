@@ -1,0 +1,271 @@
+/** Schedules in which a quorum of records once went wrong, or would without a rule of its own. */
+import { StoreError } from "@leasehold/core";
+import {
+  RecordLeaseStore,
+  type LeaseRecord,
+  type PutOutcome,
+  type RecordStore,
+  type StoredRecord,
+} from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { QuorumRecordStore } from "../src/quorum-record-store.ts";
+import { ELECTION, nonceOf, recordOf, versionOf, World, type Client, type Sent } from "./world.ts";
+
+const TIMES = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+const isWrite = ({ operation }: Sent): boolean => operation === "put";
+const signal = new AbortController().signal;
+
+/** A record store whose versions count the writes of a record, so that a restore has them come again. */
+class CountedRecords implements RecordStore {
+  readonly name: string = "counted";
+  readonly capabilities = { maxValueBytes: 65_536, fence: "none", storeClock: undefined } as const;
+  readonly entries = new Map<string, StoredRecord>();
+  isDown = false;
+
+  get(election: string): Promise<StoredRecord | undefined> {
+    return this.isDown ? this.#down() : Promise.resolve(this.entries.get(election));
+  }
+
+  put(election: string, data: LeaseRecord, { ifVersion }: { readonly ifVersion: string | undefined }): Promise<PutOutcome> {
+    if (this.isDown) return this.#down();
+    const present = this.entries.get(election);
+    if (present?.version !== ifVersion) return Promise.resolve({ stored: false });
+    const version = `${Number(present?.version ?? 0) + 1}`;
+    this.entries.set(election, { data, version });
+    return Promise.resolve({ stored: true, version });
+  }
+
+  #down(): Promise<never> {
+    const details = { store: this.name, operation: "any", mayHaveBeenApplied: false };
+    return Promise.reject(new StoreError("STORE_UNAVAILABLE", "down", details));
+  }
+}
+
+test("a version that comes again after a restore lets no write through that forks the record", async () => {
+  const clock = new VirtualClock();
+  const [a, b, c] = [new CountedRecords(), new CountedRecords(), new CountedRecords()];
+  const open = (): QuorumRecordStore => new QuorumRecordStore({ a, b, c }, clock);
+  const put = (store: QuorumRecordStore, nonce: string, ifVersion?: string): Promise<PutOutcome> =>
+    clock.runUntil(store.put(ELECTION, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs: 1_000 }));
+  const [one, other] = [open(), open()];
+  const first = versionOf(await put(one, "first"));
+  const backup = c.entries.get(ELECTION) as StoredRecord;
+  const second = versionOf(await put(one, "second", first));
+  const reused = c.entries.get(ELECTION)?.version;
+  // c forgets the last write, and somebody else's promise takes the version that it had.
+  c.entries.set(ELECTION, backup);
+  b.isDown = true;
+  await put(other, "lost", second).catch(() => undefined);
+  b.isDown = false;
+  const stored: string[] = [];
+  for (const [store, nonce] of [
+    [one, "third"],
+    [other, "another third"],
+  ] as const) {
+    const outcome = await put(store, nonce, second).catch(() => undefined);
+    if (outcome?.stored) stored.push(nonce);
+  }
+
+  expect(Number(c.entries.get(ELECTION)?.version)).toBeGreaterThanOrEqual(Number(reused));
+  expect(stored.length).toBeLessThanOrEqual(1);
+  const found = await clock.runUntil(open().get(ELECTION, { consistent: true, signal, timeoutMs: 1_000 }));
+  expect([...stored, "lost"]).toContain(nonceOf(found));
+});
+
+test("a repair by another process leaves the version as it is: who has written goes on from it", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  world.passage = (request) =>
+    isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [{ afterMs: 400 }] } : undefined;
+  const second = one.startPut("second", first);
+  await world.clock.advance(20);
+  world.passage = () => undefined;
+  // It is completed under a ballot of the other one's.
+  const found = await other.get();
+  expect(nonceOf(found)).toBe("second");
+
+  expect(versionOf(await world.clock.runUntil(second))).toBe(found?.version);
+  expect(await one.put("third", found?.version)).toMatchObject({ stored: true });
+});
+
+test("after its own repair a process prepares again before it writes", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [] } : undefined);
+  await one.put("second", first).catch(() => undefined);
+  world.passage = () => undefined;
+  const completed = await other.get();
+  world.requests();
+  await other.put("third", completed?.version);
+
+  expect(world.requests().slice(0, 3)).toEqual(["other get a", "other get b", "other get c"]);
+});
+
+test("a member that was read before it was known to have promised more is read again, and has not forgotten", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  await other.get();
+  world.down.add("c");
+  // b answers a while after a has.
+  world.passage = ({ by, to }) => (by === "other" && to === "b" ? { arrivals: [{ afterMs: 100, replyAfterMs: 1 }] } : undefined);
+  const look = other.startGet(false);
+  await world.clock.advance(10);
+  for (const nonce of ["second", "third"]) version = versionOf(await one.put(nonce, version));
+
+  expect((await world.clock.runUntil(look))?.version).toBe(version);
+});
+
+test("one that has forgotten is not written again while another is silent, though the leader writes", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  version = versionOf(await one.put("second", version));
+  await world.clock.advance(2_000);
+  world.restore("c", undefined);
+  version = versionOf(await one.put("third", version));
+  await world.clock.advance(2_000);
+  world.down.add("b");
+
+  await expect(one.put("fourth", version)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  await world.clock.advance(60_000);
+  expect(world.services.c.record(ELECTION)).toBeUndefined();
+  await expect(one.put("fourth", version)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+});
+
+test("what a majority shows is not the answer where another member shows a higher ballot", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  // At a alone: b and c, a majority, still show the first.
+  world.passage = (request) => (isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [] } : undefined);
+  await one.put("second", first).catch(() => undefined);
+  world.passage = () => undefined;
+
+  expect(nonceOf(await other.get())).toBe("second");
+});
+
+test("a member whose reply to an accept was lost is read before it is written again", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to === "c" ? { arrivals: [{ afterMs: 1 }] } : undefined);
+  const second = versionOf(await one.put("second", first));
+  await world.clock.advance(2_000);
+  world.passage = () => undefined;
+  world.requests();
+  await one.put("third", second);
+  await world.clock.advance(2_000);
+
+  expect(world.requests().filter((request) => request.endsWith("c"))).toEqual(["one get c", "one put c"]);
+});
+
+/** Leases over a process's records. */
+function leasesOf(world: World, by: string): { client: Client; leases: RecordLeaseStore } {
+  const client = world.open(by);
+  return { client, leases: new RecordLeaseStore(client.store, { clock: client.clock }) };
+}
+
+test("a lease that has run out is taken over while one member hangs, within one attempt", async () => {
+  const world = await World.founded();
+  const [holder, rival] = [leasesOf(world, "holder").leases, leasesOf(world, "rival").leases];
+  await world.clock.runUntil(holder.acquire({ election: ELECTION, candidateId: "holder", ...TIMES }));
+  await world.clock.runUntil(rival.read(ELECTION, { timeoutMs: 1_000 }));
+  await world.clock.advance(15_001);
+  world.passage = ({ to }) => (to === "c" ? { arrivals: [{ afterMs: 1, replyAfterMs: 60_000 }] } : undefined);
+  const begunMs = world.clock.monotonicMs();
+
+  const won = await world.clock.runUntil(rival.acquire({ election: ELECTION, candidateId: "rival", ...TIMES }));
+  expect(won).toMatchObject({ acquired: true, lease: { term: 2 } });
+  expect(world.clock.monotonicMs() - begunMs).toBeLessThan(1_000);
+});
+
+test("with one member down, the looks of ten standbys at the very instant of each renewal cost the leader nothing", async () => {
+  const world = await World.founded();
+  const { leases } = leasesOf(world, "leader");
+  const standbys = Array.from({ length: 10 }, (_, index) => leasesOf(world, `standby ${index}`).leases);
+  const won = await world.clock.runUntil(leases.acquire({ election: ELECTION, candidateId: "leader", ...TIMES }));
+  if (!won.acquired) return expect.fail("Nobody else competes.");
+  await world.clock.runUntil(Promise.all(standbys.map((standby) => standby.read(ELECTION, { timeoutMs: 1_000 }))));
+  world.down.add("c");
+  await world.clock.runUntil(leases.renew(won.lease, { timeoutMs: 1_000 }));
+
+  for (let round = 0; round < 20; round += 1) {
+    await world.clock.advance(5_000);
+    world.requests();
+    const looks = standbys.map((standby) => standby.read(ELECTION, { timeoutMs: 1_000 }));
+    const renewal = leases.renew(won.lease, { timeoutMs: 1_000 });
+    // Some look again in the midst of it.
+    await world.clock.advance(1);
+    looks.push(...standbys.map((standby) => standby.read(ELECTION, { timeoutMs: 1_000 })));
+    expect(await world.clock.runUntil(renewal)).toMatchObject({ held: true });
+    const seen = await world.clock.runUntil(Promise.all(looks));
+    expect(seen.every((look) => look?.holder === "leader")).toBe(true);
+    const requests = world.requests();
+    expect(requests.filter((request) => request.includes("standby") && request.includes("put"))).toEqual([]);
+    expect(requests.filter((request) => request.startsWith("leader") && !request.endsWith("c"))).toEqual([
+      "leader put a",
+      "leader put b",
+    ]);
+  }
+});
+
+test("a store that uses a member by itself is refused there, and writes nothing", async () => {
+  const world = await World.founded();
+  const { client } = leasesOf(world, "one");
+  await client.put("first");
+  const before = world.services.a.record(ELECTION);
+  const plain = new RecordLeaseStore(world.services.a.connect(client.clock), { clock: client.clock });
+
+  const attempt = world.clock.runUntil(plain.acquire({ election: ELECTION, candidateId: "plain", ...TIMES }));
+  await expect(attempt).rejects.toMatchObject({ code: "FOREIGN_RECORD", message: expect.stringContaining("QuorumLeaseStore") });
+  await expect(world.clock.runUntil(plain.read(ELECTION))).rejects.toMatchObject({ code: "FOREIGN_RECORD" });
+  expect(world.services.a.record(ELECTION)).toEqual(before);
+});
+
+test("five members bear two that are down, or one that is down and one that is emptied", async () => {
+  const clock = new VirtualClock();
+  const members = {
+    a: new CountedRecords(),
+    b: new CountedRecords(),
+    c: new CountedRecords(),
+    d: new CountedRecords(),
+    e: new CountedRecords(),
+  };
+  const open = (): QuorumRecordStore => new QuorumRecordStore(members, clock);
+  let version: string | undefined;
+  let writes = 0;
+  const write = async (store: QuorumRecordStore): Promise<void> => {
+    const options = { ifVersion: version, keepsNonce: false, signal, timeoutMs: 1_000 };
+    version = versionOf(await clock.runUntil(store.put(ELECTION, recordOf(`write ${(writes += 1)}`), options)));
+    await clock.advance(11_000);
+  };
+  const found = async (): Promise<string | undefined> =>
+    nonceOf(await clock.runUntil(open().get(ELECTION, { consistent: true, signal, timeoutMs: 1_000 })));
+  const one = open();
+  await write(one);
+  for (const member of [members.a, members.b]) member.isDown = true;
+  await write(one);
+  await write(open());
+  members.c.isDown = true;
+  await expect(write(one)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+
+  for (const member of Object.values(members)) member.isDown = false;
+  for (let count = 0; count < 3; count += 1) await write(open());
+  members.a.isDown = true;
+  members.b.entries.clear();
+  const two = open();
+  for (let count = 0; count < 5; count += 1) await write(two);
+  expect(await found()).toBe(`write ${writes}`);
+  // b carries a majority again.
+  members.c.isDown = true;
+  expect(await found()).toBe(`write ${writes}`);
+});
