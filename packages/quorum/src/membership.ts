@@ -87,10 +87,10 @@ export class Membership implements Admission {
     return this.#isIn(name);
   }
 
-  /** Has stores taken in that were found without a marker, in its own time. */
+  /** Has stores taken in that were emptied, or are new, in its own time. */
   heal(timeoutMs: number): void {
     const nowMs = this.#clock.monotonicMs();
-    const names = [...this.#shown].flatMap(([name, marker]) => (marker === null ? [name] : []));
+    const names = [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) ? [name] : []));
     if (names.length === 0 || nowMs < this.#healedMs + BETWEEN_ATTEMPTS_MS) return;
     this.#healedMs = nowMs;
     const limits = callLimits(this.#clock, new AbortController().signal, timeoutMs);
@@ -110,6 +110,12 @@ export class Membership implements Admission {
     }
   }
 
+  /** It has no marker, or one that no roster has had: whoever has given it that may not have come further. */
+  #isNew(name: string, marker: string | null): boolean {
+    const { incarnations, past } = this.roster;
+    return marker === null || (marker !== incarnations[name] && !past.includes(marker));
+  }
+
   #isIn(name: string): boolean {
     return this.#shown.get(name) === this.roster.incarnations[name];
   }
@@ -118,8 +124,7 @@ export class Membership implements Admission {
     for (const name of names) {
       const marker = await this.#mark(name, limits);
       const roster = await this.#read(true, limits);
-      const { incarnations, past } = this.roster;
-      if (!roster || incarnations[name] === marker || past.includes(marker)) continue;
+      if (!roster || !this.#isNew(name, marker)) continue;
       await this.#propose(replaced(this.roster, name, marker), roster.write, limits);
     }
   }

@@ -1,6 +1,6 @@
 /** Which stores the members are: what they are known by, how one is replaced, and what becomes of one that was emptied. */
 import { SimulatedRecordService } from "@leasehold/core/testing";
-import { IMPOSSIBLE_VERSION } from "@leasehold/core/provider";
+import { IMPOSSIBLE_VERSION, type LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
 import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Name } from "./world.ts";
@@ -123,6 +123,41 @@ test("nor does that of one which was emptied and nobody has noticed it", async (
   world.down.add("a");
 
   await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+});
+
+test("a store is taken in whose marker was written by who has not come further", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  const marker = world.services.c.record(MARKER) as LeaseRecord;
+  const note = JSON.parse(marker.quorum ?? "") as Record<string, unknown>;
+  world.empty("c");
+  world.services.c.overwrite(MARKER, { ...marker, quorum: JSON.stringify({ ...note, write: "a new one" }) });
+  await write(world, one, ELECTION, 4);
+  world.down.add("a");
+
+  expect(nonceOf(await world.open("other").get())).toBe("write 3");
+});
+
+test("what was written to a store before it was taken in again, and arrives after it, does not count", async () => {
+  const world = await World.founded();
+  const [one, other, slow] = [world.open("one"), world.open("other"), world.open("slow")];
+  world.passage = ({ by, to, operation }) => {
+    if (by !== "slow" || operation !== "put") return undefined;
+    return { arrivals: to === "c" ? [{ afterMs: 3_000 }] : [] };
+  };
+  const late = slow.startPut("late").catch(() => undefined);
+  await world.clock.advance(20);
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await world.clock.runUntil(late);
+  await write(world, other, OTHER_ELECTION, 4);
+  expect(world.services.c.record(ELECTION)).toMatchObject({ termId: null });
+  world.down.add("a");
+
+  await expect(world.open("third").put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
 });
 
 test("where all stores have come in place of others, an election that none of them has begins", async () => {
