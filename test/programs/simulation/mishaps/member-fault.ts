@@ -2,10 +2,11 @@ import type { MemberFault as How } from "../stores/simulated-store.ts";
 import { isQuorum } from "../stores/stores.ts";
 import { drawSpanMs, type MishapKind } from "./mishap.ts";
 
-/** One of three members fails, or forgets. */
+/** One of the members fails, or forgets. */
 export interface MemberFault {
   readonly kind: "member-fault";
-  readonly member: number;
+  /** Which of them, by a number from 0 to 1. */
+  readonly which: number;
   readonly how: How;
   readonly forMs: number;
 }
@@ -15,12 +16,13 @@ export const memberFault: MishapKind<MemberFault> = {
   fits: ({ store }) => isQuorum(store),
   draw: (random, scope) => ({
     kind: "member-fault",
-    member: Math.floor(random.next() * 3),
+    which: random.next(),
     how: random.pick(["down", "refuses", "hangs", "lags", "wiped", "rolled back", "rolled back"]),
     forMs: drawSpanMs(random, scope),
   }),
-  befall: ({ member, how, forMs }, world) => {
+  befall: ({ which, how, forMs }, world) => {
     const { members } = world.store;
+    const member = Math.floor(which * (members?.count ?? 0));
     if (!members?.fail(member, how)) return;
     world.note("service", `member ${member} is ${how}`);
     world.beforeCalm(forMs, () => members.mend(member));

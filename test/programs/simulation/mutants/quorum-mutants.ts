@@ -6,6 +6,7 @@ const RULE = "a majority decides";
 
 const REGISTER = "packages/quorum/src/register.ts";
 const ROUNDS = "packages/quorum/src/rounds.ts";
+const MEMBER = "packages/quorum/src/member.ts";
 
 /** Bugs of a record that a majority of stores keeps; the model of it has more, in every state. */
 export const QUORUM_MUTANTS: readonly Mutant[] = [
@@ -54,6 +55,20 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     within: 40,
     patches: [{ file: ROUNDS, find: "if (!kept) throw REFUSED;", replace: "if (!kept) return present;" }],
     stores: QUORUM,
+  },
+  {
+    name: "nonce-kept-by-the-chosen",
+    rule: RULE,
+    bug: "a member that is given a nonce goes on counting from the one before, since the chosen record has it already",
+    within: 500,
+    patches: [
+      {
+        file: MEMBER,
+        find: "const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;",
+        replace: "const keepsNonce = !redates;",
+      },
+    ],
+    stores: ["quorum with clocks"],
   },
   {
     name: "base-ignored",

@@ -15,8 +15,7 @@ import { QuorumLeaseStore } from "@leasehold/quorum";
 import type { RecordService } from "./record-store.ts";
 import { ELECTION, type MemberFault, type MemberFaults } from "./simulated-store.ts";
 
-const NAMES = ["a", "b", "c"] as const;
-const MAJORITY = 2;
+const NAMES = ["a", "b", "c", "d", "e"] as const;
 /** Past the longest call of anybody: what began while one member was away is over before another one fails. */
 const BETWEEN_FAULTS_MS = 5_100;
 /** Where a quorum keeps who its members are, beside the elections. */
@@ -46,14 +45,17 @@ interface Chosen {
   readonly record: LeaseRecord;
 }
 
-/** Three services that make one. It knows what each of them has ever accepted, and so what was chosen. */
+/** Three services that make one, or five. It knows what each of them has ever accepted, and so what was chosen. */
 export class QuorumService implements RecordService, MemberFaults {
-  readonly count: number = NAMES.length;
+  /** How many members there are: three, or at times five. */
+  readonly count: number;
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
   onForked: ((what: string) => void) | undefined;
   readonly #world: VirtualClock;
   readonly #random: SeededRandom;
   readonly #services: readonly SimulatedRecordService[];
+  readonly #names: readonly string[];
+  readonly #majority: number;
   /**
    * Members may forget in this run. Then the others answer: a request that is lost is a second fault. In other runs every
    * request to a member has the weather of its process.
@@ -80,7 +82,10 @@ export class QuorumService implements RecordService, MemberFaults {
     this.#world = world;
     this.#random = random;
     this.#forgets = random.chance(0.5);
-    this.#services = NAMES.map((_, member) => {
+    this.#names = NAMES.slice(0, random.pick([3, 3, 3, 5]));
+    this.count = this.#names.length;
+    this.#majority = (this.count + 1) / 2;
+    this.#services = this.#names.map((_, member) => {
       const service = new SimulatedRecordService(world, options);
       service.onAccepted = (write) => this.#accepted(member, write);
       return service;
@@ -88,7 +93,7 @@ export class QuorumService implements RecordService, MemberFaults {
   }
 
   connect(process: ProcessClock, network: Network): RecordStore {
-    const members = NAMES.map((name, member) => {
+    const members = this.#names.map((name, member) => {
       const service = this.#services[member] as SimulatedRecordService;
       return [name, service.connect(process, (request) => this.#passage(member, network(request)))] as const;
     });
@@ -177,7 +182,7 @@ export class QuorumService implements RecordService, MemberFaults {
     if (!this.#sentMs.has(write)) this.#sentMs.set(write, sentMs);
     const stored = this.#stored.get(write) ?? new Map<number, number>();
     if (!stored.has(member)) this.#stored.set(write, stored.set(member, atMs));
-    if (accepters.size !== MAJORITY || this.#past.has(ballot)) return;
+    if (accepters.size !== this.#majority || this.#past.has(ballot)) return;
     this.#past.add(ballot);
     const { schema: _, quorum: __, ...kept } = record;
     this.#choose(election, { ballot: accepted, write, record: { ...kept, schema: 1 } }, base, atMs);
@@ -201,7 +206,7 @@ export class QuorumService implements RecordService, MemberFaults {
     const sentMs = this.#sentMs.get(chosen.write) ?? atMs;
     // Since when a majority has it, under whichever ballots: that is what ages count from.
     const sinceMs = [...(this.#stored.get(chosen.write) ?? [])].map(([, ms]) => ms).toSorted((one, other) => one - other)[
-      MAJORITY - 1
+      this.#majority - 1
     ];
     this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs: sinceMs ?? atMs, sentMs });
   }
@@ -215,7 +220,7 @@ export class QuorumService implements RecordService, MemberFaults {
     const promised = noteAt(ELECTION).promised;
     if (most && (!promised || isBelow(promised, most))) return;
     const marker = noteAt(MARKER).write;
-    const name = NAMES[member] as string;
+    const name = this.#names[member] as string;
     if ([...this.#elections].every((election) => marker && noteAt(election).members[name] === marker)) this.#mended();
   }
 
