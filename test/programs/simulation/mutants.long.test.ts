@@ -16,7 +16,7 @@ const FIRST: Readonly<Record<string, number>> = {
   "loss-while-ending-unwatched": 286,
   "no-deadline-timer": 99,
   "rival-counts-from-its-send": 231,
-  "win-after-abort-kept": 617,
+  "win-after-abort-kept": 1222,
 };
 
 describe.concurrent("the simulation catches a library in which", () => {

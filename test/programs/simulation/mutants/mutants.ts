@@ -224,8 +224,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ELECTOR,
-        find: "(lease, task, signal);\n    await this.#candidacy.giveBack(lease);\n",
-        replace: "(lease, task, signal);\n",
+        find: "return this.#candidacy.giveBack(lease).then(() => undefined);",
+        replace: "return Promise.resolve(undefined);",
       },
       {
         file: ELECTOR,

@@ -74,9 +74,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     name: "takes-lower-terms",
     bug: "a voter acknowledges LEADs below its term",
     within: 300,
-    patches: [
-      { file: BALLOTS, find: "const refused = term < present ||", replace: "const refused = term < present - 1_000_000 ||" },
-    ],
+    patches: [{ file: BALLOTS, find: "term < present || broken", replace: "term < present - 1_000_000 || broken" }],
   },
   {
     name: "releases-any-term",
