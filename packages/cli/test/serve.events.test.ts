@@ -94,3 +94,11 @@ test("a silent election is not mistaken for a dead connection", async () => {
   // Nothing is left to wake the process for once nobody reads.
   reader.leave();
 });
+
+test("a hundred readers follow, and one more is told to come back", async () => {
+  const clock = new VirtualClock();
+  await using a = await new Sidecar("a", new MemoryLeaseStore({ clock }), clock).start();
+  const readers = await Promise.all(Array.from({ length: 100 }, async () => await Reader.of(a)));
+  expect(await a.ask("/events")).toMatchObject({ status: 503, body: expect.stringContaining("100 readers follow already") });
+  for (const reader of readers) reader.leave();
+});

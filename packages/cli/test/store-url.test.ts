@@ -1,5 +1,6 @@
 import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, test } from "vitest";
+import { disposable } from "../src/store-url/store-kind.ts";
 import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
 
 const PLACE = {
@@ -95,4 +96,14 @@ test("memory: is for programs, a store of its own each time", async () => {
   expect(one).toBeInstanceOf(MemoryLeaseStore);
   expect(one).not.toBe(other);
   expect(() => checkStoreUrl("memory:")).toThrow("is for programs");
+});
+
+test("a store is disposed of once its end has come, however long that takes", async () => {
+  let isOver = false;
+  const end = async (): Promise<void> => {
+    await new Promise(setImmediate);
+    isOver = true;
+  };
+  await disposable(new MemoryLeaseStore(), end)[Symbol.asyncDispose]();
+  expect(isOver).toBe(true);
 });

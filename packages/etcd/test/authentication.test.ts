@@ -37,6 +37,23 @@ describe("a user with a password", () => {
     expect(transport.requests.at(-1)?.token).toBe("token 2");
   });
 
+  it.for([
+    ["etcdserver: some other words", { status: 401, grpcCode: 16 }, 2],
+    ["etcdserver: permission denied", { status: 403, grpcCode: 7 }, 1],
+    ["etcdserver: no leader", { status: 503, grpcCode: 14 }, 1],
+  ] as const)("asks for another one where a token is refused, and for nothing else: %s", async ([words, facts, asked]) => {
+    let tokens = 0;
+    const transport = scripted((index, path) => {
+      if (path === "/v3/auth/authenticate") return { ...header(1), token: `token ${(tokens += 1)}` };
+      if (index === 1) throw new EtcdFailure(words, facts);
+      return header(1);
+    });
+    const one = store(transport);
+    await one.read("e").catch(() => undefined);
+    await one.read("e");
+    expect(tokens).toBe(asked);
+  });
+
   it("asks for another one for the next watch where a watch was refused", async () => {
     const tokens: unknown[] = [];
     const transport = scripted((index, path) => ({

@@ -123,6 +123,18 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "A Node that strips types by itself takes the option, too, and JavaScript has none to strip.",
   },
   {
+    file: "packages/cli/src/run/supervision.ts",
+    from: "if (killInMs <= 0) {",
+    to: "if (killInMs < 0) {",
+    why: "At that very instant the next look is due at once, by a clock that goes on meanwhile.",
+  },
+  {
+    file: "packages/firestore/src/schema.ts",
+    from: "if (version === IMPOSSIBLE_VERSION) return wireTime(BigInt(1_000_000_000));",
+    to: "if (version === IMPOSSIBLE_VERSION) return wireTime(BigInt(2000000000));",
+    why: "Any time will do at which nothing was written yet.",
+  },
+  {
     file: "packages/conformance/src/contest.ts",
     from: "for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {",
     to: "for (let leftMs = ms; leftMs >= 0; leftMs -= stepMs) {",

@@ -2,7 +2,7 @@
 export class Histogram {
   readonly #bounds: readonly number[];
   /** One more than there are bounds, for what exceeds them all. */
-  readonly #counts: number[];
+  #counts: readonly number[];
   #sum = 0;
 
   constructor(bounds: readonly number[]) {
@@ -13,7 +13,7 @@ export class Histogram {
   observe(seconds: number): void {
     const at = this.#bounds.findIndex((bound) => seconds <= bound);
     const slot = at < 0 ? this.#bounds.length : at;
-    this.#counts[slot] = (this.#counts[slot] ?? 0) + 1;
+    this.#counts = this.#counts.map((count, index) => (index === slot ? count + 1 : count));
     this.#sum += seconds;
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type HeldLeadership } from "@leasehold/core";
 import { processState } from "@leasehold/test-kit/processes/process-state";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { serveElector } from "../../src/run/run-http.ts";
 import { RunHere } from "./run-here.ts";
 
@@ -272,5 +272,14 @@ describe("run --occurrence", () => {
     const waiting = here.runOnce("k", "exit 9", { waitMs: 100_000 });
     here.signal("SIGINT");
     expect([await first, await waiting]).toEqual([130, 130]);
+  });
+
+  test("in a store that is broken is an error, and no command is started", async () => {
+    const broken = here.store.occurrences("e");
+    vi.spyOn(broken, "read").mockRejectedValue(new RangeError("broken"));
+    vi.spyOn(broken, "acquire").mockRejectedValue(new RangeError("broken"));
+    vi.spyOn(here.store, "occurrences").mockReturnValue(broken);
+    await expect(here.runOnce("k", "echo started > $0/started")).rejects.toThrow("broken");
+    expect(here.read("started")).toBe("");
   });
 });
