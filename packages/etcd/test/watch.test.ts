@@ -13,6 +13,8 @@ describe("a watch of an election", () => {
   let stopping: AbortController;
   let seen: Array<LeaseSnapshot | undefined>;
   let ended: Promise<unknown>;
+  /** Ends the watch at etcd. */
+  let watching: AbortSignal | undefined;
   /** The message that a test sends next, to the watch that is under way. */
   let tell: (message: Json | Error | undefined) => void;
 
@@ -21,7 +23,8 @@ describe("a watch of an election", () => {
     stopping = new AbortController();
     seen = [];
     transport = scripted(() => NOBODY);
-    transport.watch = async function* told() {
+    transport.watch = async function* told(_, { signal }) {
+      watching = signal;
       for (;;) {
         const { promise, resolve } = Promise.withResolvers<Json | Error | undefined>();
         tell = resolve;
@@ -107,6 +110,7 @@ describe("a watch of an election", () => {
     const reason = new Error("enough");
     stopping.abort(reason);
     expect(await ended).toBe(reason);
+    expect(watching?.reason).toBe(reason);
   });
 });
 
