@@ -49,7 +49,9 @@ export function stored(item: Item, now: Interval | undefined): StoredRecord {
   // Without a version there is nothing that a write could be conditional on, whatever else is there.
   if (typeof version !== "string") return { data: undefined, version: "" };
   const dated = [nonceNotBefore, nonceNotAfter, nonceWallMs].every((stamp) => typeof stamp === "number");
-  const nonceAgeMs = dated && now ? ageOf({ lo: nonceNotBefore as number, hi: nonceNotAfter as number }, now) : undefined;
+  if (!now) return { data, version };
+  if (!dated) return { data, version, undated: true };
+  const nonceAgeMs = ageOf({ lo: nonceNotBefore as number, hi: nonceNotAfter as number }, now);
   return { data, version, ...(nonceAgeMs ? { nonceAgeMs, nonceWallMs: nonceWallMs as number } : {}) };
 }
 
@@ -67,25 +69,82 @@ export interface ItemUpdate {
   readonly ExpressionAttributeValues: Item;
 }
 
+/** Returns the update of an item whose version is still `ifVersion`; `undefined`: of one that is not there. */
 export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
+  const isNew = ifVersion === undefined;
+  return itemUpdate(record, { version, ...stamps }, ":term", {
+    expression: isNew ? ABSENT : "#version = :ifVersion",
+    names: isNew ? [PARTITION_KEY] : ["version"],
+    values: isNew ? {} : { ifVersion },
+  });
+}
+
+/**
+ * Returns the update of an item that is open, as core's `isOpen` has it, and a lease of ours; or of one that is not there, where
+ * it may be made. Its term is one above the one it replaces.
+ */
+export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: boolean, stamps: Stamps): ItemUpdate {
+  const { group } = record.reservation ?? {};
+  const isFree = group === undefined ? NO_RESERVATION : `(${NO_RESERVATION} OR #reservation.#group = :group)`;
+  const isOpen = `${VACATED} AND ${isFree}`;
+  return itemUpdate(record, { version, ...stamps }, NEXT_TERM, {
+    expression: mayCreate ? `${ABSENT} OR (${isOpen})` : isOpen,
+    names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : []), ...(group === undefined ? [] : ["group"])],
+    values: {
+      ours: record.schema,
+      text: "S",
+      null: "NULL",
+      zero: 0,
+      one: 1,
+      before: record.term - 1,
+      last: Number.MAX_SAFE_INTEGER,
+      ...(group === undefined ? {} : { group }),
+    },
+  });
+}
+
+const ABSENT = `attribute_not_exists(#${PARTITION_KEY})`;
+const NO_RESERVATION = "attribute_not_exists(#reservation)";
+const NEXT_TERM = "if_not_exists(#term, :before) + :one";
+/** A lease of ours on which nobody leads, and which nothing bars but a reservation. */
+const VACATED = [
+  "#schema = :ours",
+  "attribute_type(#version, :text)",
+  "attribute_type(#nonce, :text)",
+  "attribute_type(#termId, :null)",
+  "#term >= :before",
+  "#term < :last",
+  "#leaseDurationMs > :zero",
+  "#renewIntervalMs > :zero",
+  ...["value", "holdMs", "transfer", "done", "quorum"].map((field) => `attribute_not_exists(#${field})`),
+].join(" AND ");
+
+/** A condition; its names and values are without the sign before them. */
+interface Condition {
+  readonly expression: string;
+  readonly names: readonly string[];
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** @param term the new one, as an expression. */
+function itemUpdate(record: LeaseRecord, beside: Attributes, term: string, condition: Condition): ItemUpdate {
   const attributes: Record<string, unknown> = {
     ...Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]])),
-    version,
-    ...stamps,
+    ...beside,
   };
   const names = Object.keys(attributes);
   const set = names.filter((name) => attributes[name] !== undefined);
   const remove = names.filter((name) => attributes[name] === undefined);
+  const assigned = set.map((name) => `#${name} = ${name === "term" ? term : `:${name}`}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
+  const given = set.filter((name) => name !== "term" || term === ":term");
+  const values = { ...Object.fromEntries(given.map((name) => [name, attributes[name]])), ...condition.values };
   return {
-    UpdateExpression: `SET ${set.map((name) => `#${name} = :${name}`).join(", ")}${removal}`,
-    ConditionExpression: ifVersion === undefined ? `attribute_not_exists(#${PARTITION_KEY})` : "#version = :ifVersion",
-    ExpressionAttributeNames: Object.fromEntries(
-      [...names, ...(ifVersion === undefined ? [PARTITION_KEY] : [])].map((name) => [`#${name}`, name]),
-    ),
-    ExpressionAttributeValues: marshall({
-      ...Object.fromEntries(set.map((name) => [`:${name}`, attributes[name]])),
-      ...(ifVersion === undefined ? {} : { ":ifVersion": ifVersion }),
-    }) as Item,
+    UpdateExpression: `SET ${assigned.join(", ")}${removal}`,
+    ConditionExpression: condition.expression,
+    ExpressionAttributeNames: Object.fromEntries([...names, ...condition.names].map((name) => [`#${name}`, name])),
+    ExpressionAttributeValues: marshall(
+      Object.fromEntries(Object.entries(values).map(([name, value]) => [`:${name}`, value])),
+    ) as Item,
   };
 }

@@ -34,7 +34,7 @@ runConformance(
     outageMs: LONG_OUTAGE_MS,
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
+    lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push", unseen: "a look is no request here" },
     open: () => Promise.resolve(new SqlitePlace(join(folder, `${randomUUID()}.db`))),
   },
   { concurrently: true },

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, Place, Subject, UnreliableConnection } from "@leasehold/conformance";
 import { systemClock, type Clock } from "@leasehold/core";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
@@ -100,7 +100,7 @@ export interface SqlServer {
 export async function runOnServer(
   name: string,
   missing: Promise<string | undefined>,
-  { start, lacks }: { readonly start: () => Promise<SqlServer>; readonly lacks?: { readonly watch: string } },
+  { start, lacks }: { readonly start: () => Promise<SqlServer>; readonly lacks?: Subject["lacks"] },
 ): Promise<void> {
   await runConformanceUnless(missing, name, () => {
     let server: SqlServer;

@@ -18,6 +18,7 @@ interface Request {
   readonly ConsistentRead?: boolean;
   readonly ConditionExpression?: string;
   readonly UpdateExpression?: string;
+  readonly ReturnValues?: string;
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
   readonly ExpressionAttributeValues?: Item;
 }
@@ -161,7 +162,7 @@ export class SimulatedService {
     const nonce = updated["nonce"]?.S ?? "";
     if (nonce !== item?.["nonce"]?.S) this.sentMs.set(nonce, sentMs);
     this.onUpdated?.(item, updated);
-    return { status: 200, body: {} };
+    return { status: 200, body: item && request.ReturnValues === "ALL_OLD" ? { Attributes: item } : {} };
   }
 }
 
@@ -198,27 +199,64 @@ function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBCl
   });
 }
 
-/** An item meets the condition: one or more of `attribute_not_exists(#a)` and `#a = :b`, all of which must hold. */
-function holds({ ConditionExpression, ...request }: Request, item: Item | undefined): boolean {
-  return (ConditionExpression ?? "").split(" AND ").every((condition) => {
-    const absent = /^attribute_not_exists\((#\w+)\)$/.exec(condition);
-    if (absent) return item?.[nameOf(absent[1]!, request)] === undefined;
-    const equal = /^(#\w+) = (:\w+)$/.exec(condition);
-    if (!equal) throw new Error(`This condition is not simulated: ${condition}`);
-    const value = request.ExpressionAttributeValues?.[equal[2]!];
-    if (!value) throw new Error(`No value is given for ${equal[2]}.`);
-    return JSON.stringify(item?.[nameOf(equal[1]!, request)]) === JSON.stringify(value);
-  });
+/**
+ * An item meets the condition: of `attribute_not_exists(#a)`, `attribute_type(#a, :t)` and comparisons of an attribute with a
+ * value, joined by AND and OR.
+ */
+function holds(request: Request, item: Item | undefined): boolean {
+  const meets = (condition: string): boolean => {
+    const choices = partsOf(condition, " OR ");
+    if (choices.length > 1) return choices.some(meets);
+    const demands = partsOf(condition, " AND ");
+    if (demands.length > 1) return demands.every(meets);
+    return condition.startsWith("(") ? meets(condition.slice(1, -1)) : meetsOne(condition, request, item);
+  };
+  return meets(request.ConditionExpression ?? "");
 }
 
-/** The item after `SET #a = :b, … REMOVE #c, …`. */
+/** The parts of a condition between these words, where they are in no brackets. */
+function partsOf(condition: string, word: " AND " | " OR "): string[] {
+  const parts: string[] = [];
+  for (const piece of condition.split(word)) {
+    const last = parts.at(-1);
+    const isOpen = last !== undefined && last.split("(").length > last.split(")").length;
+    if (isOpen) parts[parts.length - 1] = last + word + piece;
+    else parts.push(piece);
+  }
+  return parts;
+}
+
+function meetsOne(condition: string, request: Request, item: Item | undefined): boolean {
+  const valueOf = (placeholder: string): AttributeValue => {
+    const value = request.ExpressionAttributeValues?.[placeholder];
+    if (!value) throw new Error(`No value is given for ${placeholder}.`);
+    return value;
+  };
+  const absent = /^attribute_not_exists\((#\w+)\)$/.exec(condition);
+  if (absent) return item?.[nameOf(absent[1]!, request)] === undefined;
+  const typed = /^attribute_type\((#\w+), (:\w+)\)$/.exec(condition);
+  if (typed) return Object.hasOwn(item?.[nameOf(typed[1]!, request)] ?? {}, valueOf(typed[2]!).S!);
+  const compared = /^(#\w+)(?:\.(#\w+))? (=|<|>|>=) (:\w+)$/.exec(condition);
+  if (!compared) throw new Error(`This condition is not simulated: ${condition}`);
+  const [, name, part, operator, placeholder] = compared;
+  const whole = item?.[nameOf(name!, request)];
+  const found = part ? whole?.M?.[nameOf(part, request)] : whole;
+  const value = valueOf(placeholder!);
+  if (operator === "=") return JSON.stringify(found) === JSON.stringify(value);
+  const difference = Number(found?.N) - Number(value.N);
+  return operator === "<" ? difference < 0 : operator === ">" ? difference > 0 : difference >= 0;
+}
+
+/** The item after `SET #a = :b, … REMOVE #c, …`; a value may also be `if_not_exists(#a, :b) + :c`. */
 function update(request: Request, item: Item): Item {
   const expression = /^SET (.+?)(?: REMOVE (.+))?$/.exec(request.UpdateExpression ?? "");
   if (!expression) throw new Error(`This update is not simulated: ${request.UpdateExpression}`);
   const updated = { ...item };
-  for (const assignment of expression[1]!.split(", ")) {
-    const [name = "", value = ""] = assignment.split(" = ");
-    updated[nameOf(name, request)] = request.ExpressionAttributeValues![value]!;
+  const values = request.ExpressionAttributeValues!;
+  for (const [, name = "", value = ""] of expression[1]!.matchAll(/(#\w+) = (if_not_exists\(.+?\) \+ :\w+|:\w+)/g)) {
+    const sum = /^if_not_exists\((#\w+), (:\w+)\) \+ (:\w+)$/.exec(value);
+    const base = sum && (item[nameOf(sum[1]!, request)] ?? values[sum[2]!]!);
+    updated[nameOf(name, request)] = sum ? { N: String(Number(base?.N) + Number(values[sum[3]!]?.N)) } : values[value]!;
   }
   for (const name of expression[2]?.split(", ") ?? []) delete updated[nameOf(name, request)];
   return updated;

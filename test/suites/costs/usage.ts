@@ -50,8 +50,9 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     title: "DynamoDB, on demand",
     leader: RENEWED,
     standby: requests(2_300, 0),
-    tick: requests(3, 3),
-    idleTick: FOUND_DONE,
+    tick: requests(2, 3),
+    // A write that is refused is paid for.
+    idleTick: requests(0, 1),
     prices: { write: DYNAMODB_WRITE, read: DYNAMODB_READ, look: [0.5, "since it need not be consistent"] },
   },
   azure: {

@@ -102,7 +102,7 @@ export const lifting: readonly Case[] = [
 ];
 
 /** Asks for a hand-over of a lease that nobody has, and stops waiting for its outcome. */
-async function handOver(scene: Scene, admin: LeaseStore, candidateId: string): Promise<void> {
+export async function handOver(scene: Scene, admin: LeaseStore, candidateId: string): Promise<void> {
   const asked = new AbortController();
   const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
   void begin(admin.transfer(scene.election, candidateId, options));

@@ -26,6 +26,7 @@ export const reading: readonly Case[] = [
         "store-clock": capabilities.expiry === "native" || capabilities.storeClock !== undefined,
         reservation: capabilities.reservation !== undefined,
         occurrences: store.occurrences !== undefined,
+        unseen: store.acquireUnseen !== undefined,
         record: (await scene.look((await scene.connect(1))[0])) !== undefined,
         faults: unreliable !== undefined,
         outages: unreliable !== undefined || scene.place.interrupt !== undefined,
