@@ -33,7 +33,7 @@ export class Health {
     this.#failures += 1;
     if (this.#failures !== TOLD_AT) return;
     const why = isLeaseholdError(error) ? error.message : "It has thrown what is no error of Leasehold's.";
-    const message = `The quorum's member ${this.#place} fails, and the others go on without it: ${why}`;
+    const message = `The quorum's member ${this.#place} fails: ${why} The others go on as long as they are a majority.`;
     this.#journal.warn("LEASEHOLD_MEMBER_FAILED", "warn", message, { store: this.#place });
   }
 }

@@ -44,7 +44,9 @@ test("one member that fails is told once, with its name and why, and that it ans
     expect(await clock.runUntil(store.renew(won.lease, LIMITS))).toMatchObject({ held: true });
     await clock.advance(5_000);
   }
-  expect(lines).toEqual(["warn: The quorum's member b (memory) fails, and the others go on without it: The role may not read."]);
+  expect(lines).toEqual([
+    "warn: The quorum's member b (memory) fails: The role may not read. The others go on as long as they are a majority.",
+  ]);
 
   b.fails = false;
   await clock.runUntil(store.renew(won.lease, LIMITS));
