@@ -89,9 +89,10 @@ export class VotingObserver implements LeaseStore {
     return retryPeriodMs;
   }
 
+  /** @throws {UnsupportedError} where a majority answers: who is no server cannot lead. */
   async check({ election, timeoutMs, signal }: CheckOptions): Promise<CheckReport> {
     const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
-    return await timedCheck(this.clock, look, async () => void (await look()));
+    return await timedCheck(this.clock, look, notHere);
   }
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {

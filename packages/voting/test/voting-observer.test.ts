@@ -1,8 +1,8 @@
 /** What somebody sees and may do who is no server. */
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
-import { elected, REQUEST, SECRET, Servers } from "./servers.ts";
+import { elected, eventually, REQUEST, SECRET, Servers } from "./servers.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
 
@@ -60,6 +60,8 @@ test("another secret, addresses that are missing, and one that is there twice ar
   expect(() => observerOf([a, a])).toThrow("servers has an address twice");
   expect(() => observerOf(["10.0.0.1:7400"])).toThrow(/is not a URL of http: or https:/);
   expect(() => observerOf([a], "short")).toThrow(/at least 16/);
+  const checked = (): Promise<unknown> => expect(observer.check({ election: "e", ...LIMITS })).rejects.toThrow(UnsupportedError);
+  await vi.waitFor(checked, eventually);
   const elector = new Elector({ store: observer, election: "e", logger: false });
   await expect(elector.run(() => {})).rejects.toThrow(UnsupportedError);
 });
