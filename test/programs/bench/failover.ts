@@ -1,3 +1,12 @@
+/** How one standby took over from a leader that stopped politely. */
+export interface Handover {
+  /** From the end of the leader's task to the standby's leading. */
+  readonly vacantMs: number;
+  /** From the call of `stop` until it resolved. */
+  readonly stopMs: number;
+  readonly requestsPerHour: number;
+}
+
 /** How one standby took over from a leader that had crashed. */
 export interface Failover {
   /** From the end of the lease, counted from the send of the last renewal that arrived, to the standby's leading. */

@@ -1,5 +1,6 @@
+import type { StopOptions } from "@leasehold/core";
 import { LEASE_MS, PolledElection, RENEW_INTERVAL_MS } from "./polled-election.ts";
-import type { Failover } from "./failover.ts";
+import type { Failover, Handover } from "./failover.ts";
 
 /** How long the standby has watched before it is asked to be sharp. */
 const SHARP_AFTER_MS = 60_000;
@@ -12,6 +13,39 @@ export async function polledFailovers(runs: number, when: "sharp" | "learning"):
   const failovers: Failover[] = [];
   for (let run = 0; run < runs; run += 1) failovers.push(await failover(run + 1, run / runs, 1 / runs, when));
   return failovers;
+}
+
+/** A polite stop, of a leader whose task takes so long to settle. */
+export interface PoliteStop extends StopOptions {
+  readonly drainMs: number;
+}
+
+/** Lets the leader stop politely at a random phase of its renewals, `runs` times. */
+export async function polledHandovers(runs: number, stop: PoliteStop): Promise<Handover[]> {
+  const handovers: Handover[] = [];
+  for (let run = 0; run < runs; run += 1) handovers.push(await handover(run + 1, stop));
+  return handovers;
+}
+
+async function handover(seed: number, { drainMs, planned }: PoliteStop): Promise<Handover> {
+  const election = new PolledElection(seed);
+  const { clock } = election;
+  const leader = election.campaign("leader", drainMs);
+  await clock.runUntil(leader.leads);
+  await clock.advance(clock.random() * RENEW_INTERVAL_MS);
+  const standby = election.campaign("standby");
+  await clock.advance(SHARP_AFTER_MS);
+  const sentBefore = standby.records.sent;
+  const countedMs = COUNTED_MS + clock.random() * RENEW_INTERVAL_MS;
+  await clock.advance(countedMs);
+  const sent = standby.records.sent - sentBefore;
+
+  const stopFromMs = clock.monotonicMs();
+  await leader.stop({ planned });
+  const stopMs = clock.monotonicMs() - stopFromMs;
+  const [leftMs, leadsMs] = await Promise.all([leader.left, clock.runUntil(standby.leads)]);
+  await standby.stop();
+  return { vacantMs: leadsMs - leftMs, stopMs, requestsPerHour: (sent / countedMs) * HOUR_MS };
 }
 
 async function failover(seed: number, from: number, width: number, when: "sharp" | "learning"): Promise<Failover> {

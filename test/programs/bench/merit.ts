@@ -1,6 +1,6 @@
 import type { Failover } from "./failover.ts";
 import { azuriteFailovers } from "./merit-azurite.ts";
-import { polledFailovers } from "./merit-polled.ts";
+import { polledFailovers, polledHandovers } from "./merit-polled.ts";
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
@@ -8,6 +8,8 @@ import { summarize } from "./statistics.ts";
 const GOAL = 360;
 const VIRTUAL_RUNS = 300;
 const AZURITE_ELECTIONS = 4;
+/** How long the tasks of leaders that stop take to settle. */
+const DRAINS_MS = [0, 500];
 
 export const merit: Section = {
   name: "merit",
@@ -20,10 +22,27 @@ export const merit: Section = {
     return [
       ...results("polled record store, virtual", await polledFailovers(VIRTUAL_RUNS, "sharp")),
       ...results("polled, crash in the first minute", await polledFailovers(VIRTUAL_RUNS, "learning"), { brief: true }),
+      ...(await handovers()),
       ...results("azure-blob on Azurite", await azuriteFailovers(AZURITE_ELECTIONS)),
     ];
   },
 };
+
+/** From the end of the leader's task to the standby's leading, where it is stopped at any time. */
+async function handovers(): Promise<Result[]> {
+  const found: Result[] = [];
+  for (const planned of [false, true]) {
+    for (const drainMs of DRAINS_MS) {
+      const all = await polledHandovers(VIRTUAL_RUNS, { planned, drainMs });
+      const of = `polled, ${planned ? "planned stop" : "stop"}, task settles in ${drainMs} ms`;
+      const goal = planned && drainMs === 0 ? 200 : undefined;
+      found.push({ measure: `${of}: nobody leads`, unit: "ms", goal, ...summarize(all.map(({ vacantMs }) => vacantMs)) });
+      found.push({ measure: "  the stop takes", unit: "ms", ...summarize(all.map(({ stopMs }) => stopMs)) });
+      found.push({ measure: "  standby", unit: "requests/h", ...summarize(all.map((each) => each.requestsPerHour)) });
+    }
+  }
+  return found;
+}
 
 function results(store: string, failovers: readonly Failover[], { brief = false } = {}): Result[] {
   const n = failovers.length;

@@ -1,5 +1,5 @@
-import { Elector } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import { Elector, type StopOptions } from "@leasehold/core";
+import { MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { PolledRecordStore } from "./polled-record-store.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
@@ -15,7 +15,9 @@ export interface PolledCandidate {
   readonly records: PolledRecordStore;
   /** Resolves with the instant when it starts to lead. */
   readonly leads: Promise<number>;
-  stop(): Promise<void>;
+  /** Resolves with the instant when its task has settled. */
+  readonly left: Promise<number>;
+  stop(options?: StopOptions): Promise<void>;
 }
 
 /** An election under a virtual clock, on a record store that can only be polled: an hour takes a moment. */
@@ -28,19 +30,20 @@ export class PolledElection {
     this.#service = new MemoryRecordStore(this.clock);
   }
 
-  campaign(candidateId: string): PolledCandidate {
+  /** @param drainMs how long its task takes to settle. */
+  campaign(candidateId: string, drainMs = 0): PolledCandidate {
     const { clock } = this;
     const records = new PolledRecordStore(this.#service, clock, candidateId, LATENCY_MS);
     const store = new RecordLeaseStore(records, { clock });
     const elector = new Elector({ store, election: ELECTION, candidateId, clock, leaseDurationMs: LEASE_MS });
     const leads = Promise.withResolvers<number>();
     elector.on("startedLeading", () => leads.resolve(clock.monotonicMs()));
-    const stopping = new AbortController();
-    const settled = elector.run(untilAborted, { signal: stopping.signal });
-    const stop = async (): Promise<void> => {
-      stopping.abort();
-      await clock.runUntil(settled);
-    };
-    return { records, leads: leads.promise, stop };
+    const left = Promise.withResolvers<number>();
+    void elector.run(async (leadership) => {
+      await untilAborted(leadership);
+      if (drainMs > 0) await sleep(clock, drainMs);
+      left.resolve(clock.monotonicMs());
+    });
+    return { records, leads: leads.promise, left: left.promise, stop: (options) => clock.runUntil(elector.stop(options)) };
   }
 }

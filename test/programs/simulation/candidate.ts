@@ -64,6 +64,8 @@ export class Candidate {
   #entries = 0;
   /** When the last term of the present call ended, by its own clock. */
   #stoppedMs = -Infinity;
+  /** It stops as planned. */
+  #leaves = false;
 
   constructor(options: CandidateOptions) {
     const { world, process, candidate, candidateId } = options;
@@ -132,22 +134,33 @@ export class Candidate {
     return this.plan.releaseOnStop && canRelease(this.plan.options);
   }
 
+  /** Stops right before the standbys' next look, if it leads. */
+  stopAsPlanned(): void {
+    this.#leaves = true;
+    void this.elector
+      .stop({ planned: true })
+      // What outlasts its drain is the referee's.
+      .catch(() => undefined)
+      .then(() => this.stopping.abort(new Error("told to stop as planned")));
+  }
+
   /** Competes until it is told to stop. */
   async live(): Promise<void> {
     const { signal } = this.stopping;
     const { candidate, random } = this.#options;
     const { referee } = this.#options.world;
-    while (!signal.aborted) {
+    while (!signal.aborted && !this.#leaves) {
       this.#stoppedMs = -Infinity;
       try {
         if (candidate.way === "run") await this.elector.run((leadership) => this.#work(leadership), { signal });
         else await this.#leadByHand(signal);
-        if (candidate.way === "run" && !signal.aborted) referee.gaveUp(this, new Error("run resolved"));
+        if (candidate.way === "run" && !signal.aborted && !this.#leaves) referee.gaveUp(this, new Error("run resolved"));
       } catch (error) {
-        const told = signal.aborted && (error === signal.reason || isLeaseholdError(error, "DRAIN_TIMEOUT"));
+        const isAborted = this.#leaves ? (error as Error).name === "AbortError" : signal.aborted && error === signal.reason;
+        const told = isAborted || ((signal.aborted || this.#leaves) && isLeaseholdError(error, "DRAIN_TIMEOUT"));
         if (!told && !(error instanceof TaskError)) referee.gaveUp(this, error);
       }
-      if (!signal.aborted) await this.#pause(random.between(0, 0.1));
+      if (!signal.aborted && !this.#leaves) await this.#pause(random.between(0, 0.1));
     }
     referee.settled(this);
     while (this.pending > 0) await this.#pause(0.1);

@@ -5,6 +5,16 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The options of `stop`. */
+export interface StopOptions {
+  /**
+   * Where standbys have to poll the store, has a leader go on until right before their next look, for no longer than their
+   * `retryPeriodMs`: one of them then takes over a tenth of a second later, if the task settles within that. One that takes longer
+   * misses the look, and gains nothing on average. @defaultValue false
+   */
+  readonly planned?: boolean | undefined;
+}
+
 /** The outcome of `tryRun`. */
 export type TryRunOutcome<T> =
   /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */

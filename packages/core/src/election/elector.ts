@@ -3,10 +3,10 @@ import { Journal } from "../reporting/journal.ts";
 import type { Bar } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { sharedClock } from "../store/shared-clock.ts";
-import type { Clock } from "../time/clock.ts";
+import { sleep, type Clock } from "../time/clock.ts";
 import { Announcements, type LastSeen } from "./announcements.ts";
 import { CallClaim } from "./call-claim.ts";
-import type { TryRunOutcome, WaitOptions } from "./calls.ts";
+import type { StopOptions, TryRunOutcome, WaitOptions } from "./calls.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
@@ -16,6 +16,7 @@ import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { Leading, type TaskResult } from "./leading.ts";
 import { Observer } from "./observer.ts";
+import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
 import { StandingBack } from "./standing-back.ts";
 import { StoreContact } from "./store-contact.ts";
@@ -249,9 +250,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * himself. Call it before `process.exit`: a process that ends without it leaves its lease to run out.
    * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
    */
-  async stop(): Promise<void> {
+  async stop({ planned = false }: StopOptions = {}): Promise<void> {
     const { call } = this.#claim;
     if (!call) return;
+    if (planned) await this.#untilPlannedEnd();
     call.stop(this.election);
     await this.#leading.tenure?.settled;
     await call.over;
@@ -273,6 +275,16 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       clock: this.#clock,
     });
     return observer.observe(options);
+  }
+
+  /** Waits until a leader had best stop, unless its term ends before that. */
+  async #untilPlannedEnd(): Promise<void> {
+    const { tenure } = this.#leading;
+    const { releaseOnStop = true, renewal } = this.#options;
+    // Nothing is released, nobody renews on the grid that standbys aim at, or nobody looks at all.
+    if (!tenure?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
+    const inMs = plannedEndMs(this.#clock.monotonicMs(), tenure.grantedAt, this.#timing, this.#store.capabilities);
+    if (inMs > 0) await sleep(this.#clock, inMs, tenure.leadership.signal).catch(() => undefined);
   }
 
   /** Frees the elector, once no task is pending any more: `run` may have given up waiting for it, or it is held by hand. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../time/clock.ts";
+import type { Clock, Instant } from "../time/clock.ts";
 import { DrainTimeoutError, LeadershipEndedError, LeaseLostError, type LossReason } from "../reporting/errors.ts";
 import type { Lease, LeaseStore, OccurrenceStore, RenewOutcome } from "../store/lease-store.ts";
 import { canComplete, Completion } from "./completion.ts";
@@ -85,6 +85,11 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
 
   get term(): number {
     return this.#lease.term;
+  }
+
+  /** From before the send of the request that won it: its renewals are on a grid from there. */
+  get grantedAt(): Instant {
+    return this.#lease.grantedAt;
   }
 
   /** Reports whether the term is neither over nor ending. */

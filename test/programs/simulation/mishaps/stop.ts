@@ -15,7 +15,9 @@ export const stop: MishapKind<Stop> = {
     if (!victim) return;
     world.note(victim.id, "is told to stop");
     victim.told = true;
-    victim.clock.deliver(() => victim.stopping.abort(new Error("told to stop")));
+    // Of those that are not started again, which is drawn already: a draw more would change every plan.
+    const isPlanned = restartAfterMs === undefined;
+    victim.clock.deliver(() => (isPlanned ? victim.stopAsPlanned() : victim.stopping.abort(new Error("told to stop"))));
     if (restartAfterMs === undefined) return;
     const { process } = victim;
     const dwellers = world.dwellers(process);
