@@ -16,6 +16,7 @@ for (const servers of [3, 1, 2, 5, 7]) {
     lacks: {
       ...(servers < 3 ? { faults: ALONE, duplicates: ALONE, outages: ALONE, clocks: ALONE } : {}),
       fence: "none but the term",
+      unseen: "a claim is three round trips, whoever has looked",
       foreign: NO_RECORD,
       removal: NO_RECORD,
       transfer: "not offered: who comes next is for the votes to say",
