@@ -72,7 +72,10 @@ export class Invocation {
     if (!this.#workedAt) return false;
     const passedMs = this.#world.nowMs - this.#workedAt.ms;
     const sent = this.line.requests - this.#workedAt.requests;
-    return sent > COMPLETES_WITH + (COMPLETES_WITH_PER_SECOND * passedMs) / 1_000;
+    // A quorum's request is a reading, a prepare and an accept of each member.
+    const { members } = this.#world.store;
+    const each = members ? 3 * members.count : 1;
+    return sent > each * (COMPLETES_WITH + (COMPLETES_WITH_PER_SECOND * passedMs) / 1_000);
   }
 
   async #work(leadership: FunctionLeadership): Promise<void> {
