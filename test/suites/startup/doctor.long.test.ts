@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 import { etcdMissing } from "@leasehold/test-kit/backends/etcd";
 import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
@@ -94,7 +93,7 @@ const MADE: Readonly<Record<string, Readonly<Record<string, Mistake>>>> = {
   PostgreSQL: servers("postgres"),
   SQLite: {
     "the folder is missing": () => ({ store: "sqlite:///no/such/folder/leases.db" }),
-    "the file is no database": () => ({ store: `sqlite://${fileURLToPath(new URL("mistakes.ts", import.meta.url))}` }),
+    "the file is no database": ({ text }) => ({ store: `sqlite://${text}` }),
   },
 };
 const surroundingsHere = ownSurroundings();

@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { BlobServiceClient, ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { Firestore } from "@google-cloud/firestore";
@@ -24,6 +23,8 @@ export interface Services {
   /** A DynamoDB with the table, and the host of a Firestore; both refuse whoever writes. */
   readonly readableItems: string;
   readonly readableDocuments: string;
+  /** The path of a file that is no database. */
+  readonly text: string;
 }
 
 type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore | Promise<LeaseStore>>>;
@@ -83,7 +84,7 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
   PostgreSQL: servers("postgres", ({ postgres }) => postgres),
   SQLite: {
     "the folder is missing": () => new SqlLeaseStore({ sqlite: "/no/such/folder/leases.db" }),
-    "the file is no database": () => new SqlLeaseStore({ sqlite: fileURLToPath(import.meta.url) }),
+    "the file is no database": ({ text }) => new SqlLeaseStore({ sqlite: text }),
   },
 };
 

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startAzurite } from "@leasehold/test-kit/backends/azurite";
 import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { enableAuth, startEtcd } from "@leasehold/test-kit/backends/etcd";
@@ -24,6 +27,9 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
   );
   readableItems.rule = onlyFor("DynamoDB_20120810.UpdateItem", ITEM_REFUSED);
   const readableDocuments = started.use(await startFirestoreServer({ intercept: refuseDocuments }));
+  const folder = started.adopt(await mkdtemp(join(tmpdir(), "leasehold-startup-")), (path) => rm(path, { recursive: true }));
+  const text = join(folder, "notes.txt");
+  await writeFile(text, "This is no database.\n".repeat(100));
   const services = started.move();
   return {
     azurite: azurite.url,
@@ -33,6 +39,7 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
     etcd: etcd.url,
     readableItems: readableItems.url,
     readableDocuments: readableDocuments.url,
+    text,
     [Symbol.asyncDispose]: async () => await services.disposeAsync(),
   };
 }
