@@ -173,10 +173,11 @@ async function sightingFor({ requests, reader }: StoreParts, request: AcquireReq
   const { election, aboveTerm = 0 } = request;
   const last = reader.last(election);
   if (last && last.term.term >= aboveTerm) return last;
-  const found = await reader.read(election, request);
+  const found = reader.isAbsent(election) ? undefined : await reader.read(election, request);
   if (found) return found;
+  const etag = await requests.create(election, encodeTerm({ term: 0 }, {}), request);
+  if (etag !== undefined) return reader.sawCreated(election, etag);
   // Losing the race to create it is as good as winning it.
-  await requests.create(election, encodeTerm({ term: 0 }, {}), request);
   const created = await reader.read(election, request);
   if (created) return created;
   throw new ForeignRecordError(election, requests.describe(election), "it vanished right after it was created");

@@ -3,14 +3,14 @@ import { Recent } from "@leasehold/core/provider";
 import type { Holding, Holdings } from "./holding.ts";
 import type { BlobRequests, CallLimits } from "./requests.ts";
 import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";
-import { sighted, snapshotOf, type Sighting } from "./sighting.ts";
+import { sighted, snapshotOf, type Reading, type Sighting } from "./sighting.ts";
 
 /** Reads the elections' blobs, and remembers what this process has seen of each. */
 export class BlobReader {
   readonly #clock: Clock;
   readonly #requests: BlobRequests;
   readonly #holdings: Holdings;
-  readonly #sightings: Recent<Sighting>;
+  readonly #sightings: Recent<Sighting | "absent">;
 
   constructor(clock: Clock, requests: BlobRequests, holdings: Holdings) {
     this.#clock = clock;
@@ -27,7 +27,7 @@ export class BlobReader {
   async read(election: string, limits: CallLimits): Promise<Sighting | undefined> {
     const properties = await this.#requests.head(election, limits);
     if (!properties) {
-      this.forget(election);
+      this.#sightings.set(election, "absent");
       return undefined;
     }
     const term = decodeTerm(properties.metadata, properties.contentLength);
@@ -38,14 +38,20 @@ export class BlobReader {
     const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
     const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
     const reading = { ...properties, ...note, term, seenMs: this.#clock.monotonicMs() };
-    const sighting = sighted(this.#sightings.get(election), reading);
+    const sighting = sighted(this.last(election), reading);
     this.#sightings.set(election, sighting);
     return sighting;
   }
 
   /** Returns what this process remembers of the blob. */
   last(election: string): Sighting | undefined {
-    return this.#sightings.get(election);
+    const seen = this.#sightings.get(election);
+    return seen === "absent" ? undefined : seen;
+  }
+
+  /** Reports whether there was no blob when this process last looked. */
+  isAbsent(election: string): boolean {
+    return this.#sightings.get(election) === "absent";
   }
 
   /** Keeps what is remembered for so long more, at least. */
@@ -57,6 +63,11 @@ export class BlobReader {
     this.#sightings.delete(election);
   }
 
+  /** Notes the blob that this process has created, for an election that nobody has led. Returns what a read would show. */
+  sawCreated(election: string, etag: string): Sighting {
+    return this.#sawFree(election, { metadata: {}, etag, unchangedMs: 0, term: { term: 0 } });
+  }
+
   /**
    * Notes the end of a term of this process, which knows of it first. A lease that the next read finds is not this
    * term's.
@@ -64,16 +75,21 @@ export class BlobReader {
   sawEnd(holding: Holding): void {
     this.#holdings.drop(holding);
     const { term, others: metadata, etag, writtenAt, lease } = holding;
-    const seenMs = this.#clock.monotonicMs();
-    const unchangedMs = seenMs - writtenAt.monotonicMs;
-    const free = { leaseState: "available", infinite: false } as const;
-    this.#sightings.set(lease.election, sighted(undefined, { ...free, metadata, etag, unchangedMs, term, seenMs }));
+    const unchangedMs = this.#clock.monotonicMs() - writtenAt.monotonicMs;
+    this.#sawFree(lease.election, { metadata, etag, unchangedMs, term });
   }
 
   /** Returns the sighting as readers get it at present. */
   snapshot(election: string, sighting: Sighting): LeaseSnapshot {
     const isOurs = this.#holdings.holds(election, sighting.term);
     return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
+  }
+
+  #sawFree(election: string, blob: Pick<Reading, "metadata" | "etag" | "unchangedMs" | "term">): Sighting {
+    const free = { leaseState: "available", infinite: false, seenMs: this.#clock.monotonicMs() } as const;
+    const sighting = sighted(undefined, { ...free, ...blob });
+    this.#sightings.set(election, sighting);
+    return sighting;
   }
 
   /** Returns the note on that term. One that names another term is left from that. */

@@ -121,14 +121,17 @@ export class BlobRequests {
     );
   }
 
-  /** Creates the blob unless it exists, and its container if that is missing and may be created. */
-  async create(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
+  /**
+   * Creates the blob, and its container if that is missing and may be created. Returns its ETag; `undefined` if it exists
+   * already.
+   */
+  async create(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<string | undefined> {
     try {
-      await this.#createBlob(election, metadata, limits);
+      return await this.#createBlob(election, metadata, limits);
     } catch (error) {
       if (!this.#place.createsContainer || !isContainerGone(failureOf(error))) throw error;
       await this.#createContainer(election, limits);
-      await this.#createBlob(election, metadata, limits);
+      return await this.#createBlob(election, metadata, limits);
     }
   }
 
@@ -202,12 +205,13 @@ export class BlobRequests {
     );
   }
 
-  async #createBlob(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<void> {
+  async #createBlob(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<string | undefined> {
     const blob = this.#place.container.getBlockBlobClient(this.#place.blobName(election));
     const conditions = { ifNoneMatch: "*" };
-    await this.#write("create-blob", election, limits, (abortSignal) =>
+    const reply = await this.#write("create-blob", election, limits, (abortSignal) =>
       blob.upload("", 0, { abortSignal, conditions, metadata }),
     ).catch(unlessItExists);
+    return reply?.etag;
   }
 
   async #properties(

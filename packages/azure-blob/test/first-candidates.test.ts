@@ -93,6 +93,40 @@ describe("losing the race to create", () => {
     await expect(acquisition).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
   });
 
+  test("a term that began and ended between the creation and the lease is not led again", async ({ world }) => {
+    const late = world.holdOnce("lease:acquire");
+    const acquisition = world.store().acquire(acquiring({ candidateId: "late" }));
+    await late.arrived;
+    const other = world.store();
+    await other.release(await win(other), LIMITS);
+    await late.letGo();
+
+    await expect(acquisition).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
+  });
+
+  test("whose lease another took first has the blob in mind that it made", async ({ world }) => {
+    const late = world.holdOnce("lease:acquire");
+    const store = world.store();
+    const acquisition = store.acquire(acquiring({ candidateId: "late" }));
+    await late.arrived;
+    await win(world.store());
+    await late.letGo();
+    await expect(acquisition).resolves.toMatchObject({ acquired: false });
+
+    await expect(world.namesDuring(() => store.acquire(acquiring({ candidateId: "late" })))).resolves.toEqual(["lease:acquire"]);
+  });
+
+  test("a look that was answered before another's creation costs a request, and no term", async ({ world }) => {
+    await world.container.create();
+    const [late, other] = [world.store(), world.store()];
+    await late.read(ELECTION);
+    await other.release(await win(other), LIMITS);
+
+    const sent = await world.namesDuring(async () => expect(await win(late)).toMatchObject({ term: 2 }));
+
+    expect(sent).toEqual(["put-blob", "head", "lease:acquire", "metadata"]);
+  });
+
   test("a creation whose reply is lost has happened all the same", async ({ world }) => {
     const store = world.store();
     world.faultOnce("put-blob", { kind: "cut", side: "after" });

@@ -14,7 +14,7 @@ describe("how many requests a step takes", () => {
     const lease = await win(store);
     const seen = world.requests.map(({ name }) => name);
 
-    expect(seen).toEqual(["head", "put-blob", "create-container", "put-blob", "head", "lease:acquire", "metadata"]);
+    expect(seen).toEqual(["head", "put-blob", "create-container", "put-blob", "lease:acquire", "metadata"]);
     await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["lease:renew"]);
     await expect(world.namesDuring(() => store.publish(lease, "value", LIMITS))).resolves.toEqual(["metadata"]);
     await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["lease:release"]);
@@ -27,7 +27,28 @@ describe("how many requests a step takes", () => {
     await expect(store.check({ election: ELECTION })).rejects.toMatchObject(missing);
     await expect(store.acquire(acquiring())).rejects.toMatchObject(missing);
 
-    expect(world.requests.map(({ name }) => name)).toEqual(["head", "metadata", "head", "put-blob"]);
+    expect(world.requests.map(({ name }) => name)).toEqual(["head", "metadata", "put-blob"]);
+  });
+
+  test("a win after a look that showed no blob: three, and without a look four", async ({ world }) => {
+    await world.container.create();
+    const [looked, other] = [world.store(), world.store()];
+
+    await expect(looked.read("new")).resolves.toBeUndefined();
+    const known = await world.namesDuring(() => win(looked, { election: "new" }));
+    const unknown = await world.namesDuring(() => win(other, { election: "newer" }));
+
+    expect(known).toEqual(["put-blob", "lease:acquire", "metadata"]);
+    expect(unknown).toEqual(["head", ...known]);
+  });
+
+  test("an elector's first term: its look, and three", async ({ world }) => {
+    await world.container.create();
+    const { elector } = world.candidate("a");
+
+    const sent = await world.namesDuring(() => elector.tryRun(() => undefined));
+
+    expect(sent).toEqual(["head", "put-blob", "lease:acquire", "metadata", "lease:release"]);
   });
 
   test("a win after a look that showed the lease vacant, or expired: two", async ({ world }) => {

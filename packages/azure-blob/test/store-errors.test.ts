@@ -370,7 +370,6 @@ describe("the diagnostics channel", () => {
       "create-blob: STORE_MISSING",
       "create-container: ok",
       "create-blob: ok",
-      "head: ok",
       "acquire: ok",
       "write-term: ok",
       "renew: ok",
