@@ -46,6 +46,23 @@ describe("tryRun", () => {
     await leadership.release();
   });
 
+  test("looks first while an attempt may still arrive, so that no more of them gather while nothing answers", async () => {
+    a.records.failAll({ kind: "lost" });
+    for (let tries = 0; tries < 3; tries += 1) {
+      const attempt = a.elector.tryRun(() => "ran");
+      await expect(world.clock.runUntil(attempt)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    }
+    expect(sent("a")).toEqual(["put", "get", "get", "get"]);
+  });
+
+  test("has had no contact with a store before that answers, whether it decides or not", async () => {
+    for (const candidate of [a, world.candidate("c")]) {
+      candidate.records.failAll({ kind: "unavailable" });
+      await expect(candidate.elector.tryRun(() => "ran")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      expect(candidate.elector.health()).not.toHaveProperty("lastContactAgeMs");
+    }
+  });
+
   test("refuses a store whose record was lost, and writes none", async () => {
     await a.elector.tryRun(() => undefined);
     world.service.remove(ELECTION);

@@ -159,8 +159,8 @@ describe("one whose outcome is unknown", () => {
     await expect(clock.runUntil(unseen())).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
 
     records.failNext("put", { kind: "lost" });
-    const attempt = unseen();
-    await win(other, { candidateId: "b" });
+    const attempt = unseen({ election: "another" });
+    await win(other, { election: "another", candidateId: "b" });
     await expect(clock.runUntil(attempt)).resolves.toMatchObject({ acquired: false, current: { holder: "b" } });
   });
 

@@ -57,8 +57,10 @@ export class Candidacy {
   async lookOrTake(expiry: Expiry | undefined, signal: AbortSignal): Promise<FirstLook> {
     const { store } = this.#options;
     const request = this.#request(expiry);
-    const outcome = signal.aborted ? undefined : await this.#ask("write", async () => await store.acquireUnseen?.(request));
+    const outcome = signal.aborted ? undefined : await this.#send("write", async () => await store.acquireUnseen?.(request));
+    // Nothing was sent, and nobody has answered.
     if (!outcome) return { snapshot: await this.look(expiry, signal) };
+    this.contact.answered("read");
     if (outcome.acquired) return { won: await this.#inTime(outcome.lease) };
     if (outcome.proven) this.contact.answered("write");
     return { snapshot: this.#checked(outcome.current, request.aboveTerm ?? 0) };
@@ -192,10 +194,14 @@ export class Candidacy {
 
   /** Sends a request, and notes how the store took it. What was not acquired may have been read only. */
   async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const answer = await this.#send(kind, request, signal);
+    this.contact.answered("read");
+    return answer;
+  }
+
+  async #send<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
-      const answer = await request();
-      this.contact.answered("read");
-      return answer;
+      return await request();
     } catch (error) {
       this.#failed(kind, error, signal);
       throw error;

@@ -39,6 +39,11 @@ export class AbandonedTerms {
     this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs }));
   }
 
+  /** Reports whether there are any of an election. */
+  has(election: string): boolean {
+    return this.#terms.get(election) !== undefined;
+  }
+
   /** Returns what is left of the hold of the record's term; `undefined` unless that term was abandoned. */
   holdMs(election: string, { termId }: LeaseRecord): number | undefined {
     const abandoned = termId === null ? undefined : this.#terms.get(election)?.get(termId);

@@ -56,10 +56,14 @@ export class Acquisitions {
     return await this.#resolve(attempt, undefined);
   }
 
-  /** Reports whether nothing is known of an election that would keep `attemptUnseen` from winning. */
+  /**
+   * Reports whether nothing is known of an election that would keep `attemptUnseen` from winning. While another attempt may
+   * still arrive, a look comes first: none is added to it as long as nothing answers.
+   */
   mayBeOpen(request: AcquireRequest): boolean {
-    const last = this.#seen.last(request.election);
-    return !last || isOpen(last.record, this.#unseenRecordOf(request));
+    const { election } = request;
+    const last = this.#seen.last(election);
+    return !this.#seen.abandoned.has(election) && (!last || isOpen(last.record, this.#unseenRecordOf(request)));
   }
 
   /**
@@ -141,7 +145,8 @@ export class Acquisitions {
     const { election } = request;
     const sighting = await this.#seen.read(election, request).catch(() => undefined);
     if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
-      return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt) };
+      const undated = sighting.isUndated || undefined;
+      return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt, undated) };
     }
     // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
     this.#seen.abandoned.add(election, record.termId ?? "", condition);
