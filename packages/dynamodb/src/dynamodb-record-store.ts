@@ -14,7 +14,7 @@ import {
 } from "@leasehold/core/provider";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import { openUpdateOf, stored, updateOf, type ItemKey, type ItemUpdate, type Stamps } from "./schema.ts";
+import { openUpdateOf, stored, updateOf, writtenOver, type ItemKey, type ItemUpdate, type Stamps } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
@@ -86,8 +86,8 @@ export class DynamoDBRecordStore implements RecordStore {
     const outcome = await this.#update(election, { ...update, ReturnValues: "ALL_OLD" }, signal);
     await admission;
     if (!outcome.stored) return outcome;
-    const term = outcome.before ? Number(outcome.before["term"]?.N) + 1 : record.term;
-    return { stored: true, version, term, ...(now ? {} : { undated: true }) };
+    const undated = now ? {} : { undated: true as const };
+    return { stored: true, ...writtenOver(outcome.before, { version, term: record.term }), ...undated };
   }
 
   async #update(

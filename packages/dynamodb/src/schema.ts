@@ -72,22 +72,27 @@ export interface ItemUpdate {
 /** Returns the update of an item whose version is still `ifVersion`; `undefined`: of one that is not there. */
 export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
   const isNew = ifVersion === undefined;
-  return itemUpdate(record, { version, ...stamps }, ":term", {
-    expression: isNew ? ABSENT : "#version = :ifVersion",
-    names: isNew ? [PARTITION_KEY] : ["version"],
-    values: isNew ? {} : { ifVersion },
-  });
+  return itemUpdate(
+    record,
+    { version, ...stamps },
+    {},
+    {
+      expression: isNew ? ABSENT : "#version = :ifVersion",
+      names: isNew ? [PARTITION_KEY] : ["version"],
+      values: isNew ? {} : { ifVersion },
+    },
+  );
 }
 
 /**
  * Returns the update of an item that is open, as core's `isOpen` has it, and a lease of ours; or of one that is not there, where
- * it may be made. Its term is one above the one it replaces.
+ * it may be made. See {@link writtenOver}.
  */
 export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: boolean, stamps: Stamps): ItemUpdate {
   const { group } = record.reservation ?? {};
   const isFree = group === undefined ? NO_RESERVATION : `(${NO_RESERVATION} OR #reservation.#group = :group)`;
   const isOpen = `${VACATED} AND ${isFree}`;
-  return itemUpdate(record, { version, ...stamps }, NEXT_TERM, {
+  return itemUpdate(record, { version, ...stamps }, OF_BEFORE, {
     expression: mayCreate ? `${ABSENT} OR (${isOpen})` : isOpen,
     names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : []), ...(group === undefined ? [] : ["group"])],
     values: {
@@ -103,9 +108,23 @@ export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: bo
   });
 }
 
+/**
+ * Returns the term and the version that such an update has given its item: `first` where there was none before. The term is one
+ * above the one it replaced, and the version is the nonce there: this request, carried out once more, finds another.
+ */
+export function writtenOver(before: Item | undefined, first: Written): Written {
+  return before ? { term: Number(before["term"]?.N) + 1, version: String(before["nonce"]?.S) } : first;
+}
+
+interface Written {
+  readonly term: number;
+  readonly version: string;
+}
+
 const ABSENT = `attribute_not_exists(#${PARTITION_KEY})`;
 const NO_RESERVATION = "attribute_not_exists(#reservation)";
-const NEXT_TERM = "if_not_exists(#term, :before) + :one";
+/** What {@link writtenOver} returns, by the item that it is written over. */
+const OF_BEFORE = { term: "if_not_exists(#term, :before) + :one", version: "if_not_exists(#nonce, :version)" };
 /** A lease of ours on which nobody leads, and which nothing bars but a reservation. */
 const VACATED = [
   "#schema = :ours",
@@ -126,8 +145,13 @@ interface Condition {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** @param term the new one, as an expression. */
-function itemUpdate(record: LeaseRecord, beside: Attributes, term: string, condition: Condition): ItemUpdate {
+/** @param computed the attributes that do not take their value as it is given, each as an expression. */
+function itemUpdate(
+  record: LeaseRecord,
+  beside: Attributes,
+  computed: Readonly<Record<string, string>>,
+  condition: Condition,
+): ItemUpdate {
   const attributes: Record<string, unknown> = {
     ...Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]])),
     ...beside,
@@ -135,9 +159,11 @@ function itemUpdate(record: LeaseRecord, beside: Attributes, term: string, condi
   const names = Object.keys(attributes);
   const set = names.filter((name) => attributes[name] !== undefined);
   const remove = names.filter((name) => attributes[name] === undefined);
-  const assigned = set.map((name) => `#${name} = ${name === "term" ? term : `:${name}`}`);
+  const expressionOf = (name: string): string => computed[name] ?? `:${name}`;
+  const assigned = set.map((name) => `#${name} = ${expressionOf(name)}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
-  const given = set.filter((name) => name !== "term" || term === ":term");
+  // DynamoDB refuses values that nothing uses.
+  const given = set.filter((name) => expressionOf(name).includes(`:${name}`));
   const values = { ...Object.fromEntries(given.map((name) => [name, attributes[name]])), ...condition.values };
   return {
     UpdateExpression: `SET ${assigned.join(", ")}${removal}`,

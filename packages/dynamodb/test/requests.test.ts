@@ -1,6 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
-import { ListTablesCommand, type AttributeValue, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  ListTablesCommand,
+  UpdateItemCommand,
+  type AttributeValue,
+  type DynamoDBClient,
+  type UpdateItemCommandInput,
+} from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { describe, expect, onTestFinished, vi } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
@@ -99,6 +105,25 @@ describe("an attempt without a look before it", () => {
     await warm.read("another");
     await expect(winUnseen(warm, { election: "another" })).resolves.not.toHaveProperty("undated");
     await expect(world.item("another")).resolves.toHaveProperty("nonceNotAfter");
+  });
+
+  test("whose reply is lost is found by reading, and is no better dated", async ({ world }) => {
+    world.proxy.rule = onlyFor("UpdateItem", { kind: "cut", side: "after" });
+    await expect(winUnseen(world.store())).resolves.toMatchObject({ term: 1, undated: true });
+  });
+
+  test("that arrives once more brings no version back, and so no write that was conditional on it", async ({ world }) => {
+    const [first, holder] = [world.store(), world.store()];
+    await first.release(await winUnseen(first), LIMITS);
+    let lease: Lease | undefined;
+    const [attempt] = await world.requestsDuring(async () => (lease = await winUnseen(holder)));
+    await first.break(ELECTION, { reason: "it hangs", immediate: true });
+
+    await world.direct.send(new UpdateItemCommand(inputOf(attempt!) as unknown as UpdateItemCommandInput));
+
+    await expect(world.item()).resolves.toMatchObject({ term: { N: "3" }, termId: { S: lease!.termId } });
+    await expect(holder.renew(lease!, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
+    await expect(world.item()).resolves.toMatchObject({ term: { N: "3" } });
   });
 
   test.for<readonly [string, Record<string, AttributeValue>]>([

@@ -247,16 +247,17 @@ function meetsOne(condition: string, request: Request, item: Item | undefined): 
   return operator === "<" ? difference < 0 : operator === ">" ? difference > 0 : difference >= 0;
 }
 
-/** The item after `SET #a = :b, … REMOVE #c, …`; a value may also be `if_not_exists(#a, :b) + :c`. */
+/** The item after `SET #a = :b, … REMOVE #c, …`; a value may also be `if_not_exists(#a, :b)`, or that `+ :c`. */
 function update(request: Request, item: Item): Item {
   const expression = /^SET (.+?)(?: REMOVE (.+))?$/.exec(request.UpdateExpression ?? "");
   if (!expression) throw new Error(`This update is not simulated: ${request.UpdateExpression}`);
   const updated = { ...item };
   const values = request.ExpressionAttributeValues!;
-  for (const [, name = "", value = ""] of expression[1]!.matchAll(/(#\w+) = (if_not_exists\(.+?\) \+ :\w+|:\w+)/g)) {
-    const sum = /^if_not_exists\((#\w+), (:\w+)\) \+ (:\w+)$/.exec(value);
-    const base = sum && (item[nameOf(sum[1]!, request)] ?? values[sum[2]!]!);
-    updated[nameOf(name, request)] = sum ? { N: String(Number(base?.N) + Number(values[sum[3]!]?.N)) } : values[value]!;
+  for (const [, name = "", value = ""] of expression[1]!.matchAll(/(#\w+) = (if_not_exists\(.+?\)(?: \+ :\w+)?|:\w+)/g)) {
+    const [, before, fallback = value, addend] = /^if_not_exists\((#\w+), (:\w+)\)(?: \+ (:\w+))?$/.exec(value) ?? [];
+    const base = (before === undefined ? undefined : item[nameOf(before, request)]) ?? values[fallback]!;
+    const isSum = addend !== undefined;
+    updated[nameOf(name, request)] = isSum ? { N: String(Number(base.N) + Number(values[addend]?.N)) } : base;
   }
   for (const name of expression[2]?.split(", ") ?? []) delete updated[nameOf(name, request)];
   return updated;

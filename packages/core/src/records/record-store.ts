@@ -20,7 +20,8 @@ export interface RecordStore {
 
   /**
    * Writes the record where there is none, or in place of one that {@link isOpen}: a look and an acquisition in one request,
-   * by which the service decides alone. Only for services that can decide that in the write itself.
+   * by which the service decides alone. Only for services that can decide that in the write itself. Whenever the network
+   * delivers it again, it gives another version: nothing that was conditional on the first one's is to be carried out then.
    */
   putIfOpen?(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome>;
 
