@@ -134,7 +134,9 @@ function checkServers(given: unknown): Readonly<Record<string, URL>> {
   if (entries.length === 0 || entries.length > MOST_SERVERS) {
     throw new ConfigurationError(`servers has ${entries.length} entries; give one to seven. Three survive the loss of one.`);
   }
-  const servers = Object.fromEntries(entries.map(([name, address]) => [checkServerName(name), checkAddress(name, address)]));
+  const servers = Object.fromEntries(
+    entries.map(([name, address]) => [checkServerName(name), checkAddress(`server '${name}'`, address)]),
+  );
   const schemes = new Set(Object.values(servers).map(({ protocol }) => protocol));
   if (schemes.size > 1) throw new ConfigurationError("servers has addresses of http: and of https:; give those of one kind.");
   for (const [name, { host }] of Object.entries(servers)) {
@@ -150,17 +152,17 @@ function checkServerName(name: string): string {
 }
 
 /** The address is not repeated: it may hold a password. */
-export function checkAddress(name: string, given: unknown): URL {
+export function checkAddress(whose: string, given: unknown): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new ConfigurationError(`The address of the server '${name}' is not a URL of http: or https:. ${WHERE}`);
+    throw new ConfigurationError(`The address of the ${whose} is not a URL of http: or https:. ${WHERE}`);
   }
   if (url.username !== "" || url.password !== "" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
-    throw new ConfigurationError(`The address of the server '${name}' has more in it than it may. ${WHERE}`);
+    throw new ConfigurationError(`The address of the ${whose} has more in it than it may. ${WHERE}`);
   }
   // A URL hides the port that its scheme implies.
   if (!/:\d+\/?$/.test(given as string) || portOf(url) === 0) {
-    throw new ConfigurationError(`The address of the server '${name}' has no port. ${WHERE}`);
+    throw new ConfigurationError(`The address of the ${whose} has no port. ${WHERE}`);
   }
   return url;
 }

@@ -58,7 +58,7 @@ export class VotingObserver implements LeaseStore {
     const given: unknown = servers;
     if (!Array.isArray(given) || given.length === 0)
       throw new ConfigurationError("servers must have the address of every server.");
-    const urls = new Map(servers.map((address) => [address, checkAddress(address, address)]));
+    const urls = new Map(servers.map((address, index) => [address, checkAddress(`server number ${index + 1}`, address)]));
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
     this.clock = clock;
     this.#poster = new Poster(ca);

@@ -59,6 +59,10 @@ test("another secret, addresses that are missing, and one that is there twice ar
   await expect(observerOf([a, sameHost, b]).read("e", LIMITS)).rejects.toThrow(/The server 'a' answers at/);
   expect(() => observerOf([a, a])).toThrow("servers has an address twice");
   expect(() => observerOf(["10.0.0.1:7400"])).toThrow(/is not a URL of http: or https:/);
+  // What it says may be in a log, and an address may hold a password.
+  for (const address of ["http://me:hunter2@10.0.0.1:7400", "ftp://me:hunter2@10.0.0.1:7400", "me:hunter2@10.0.0.1"]) {
+    expect(() => observerOf([a, address])).toThrow(/^The address of the server number 2 (?!.*hunter2)/);
+  }
   expect(() => observerOf([a], "short")).toThrow(/at least 16/);
   const checked = (): Promise<unknown> => expect(observer.check({ election: "e", ...LIMITS })).rejects.toThrow(UnsupportedError);
   await vi.waitFor(checked, eventually);
