@@ -13,6 +13,8 @@ export interface Beginning {
   readonly ballots: KeptBallots;
   /** Above every number of writes that others remember. */
   readonly writes: number;
+  /** For {@link Ballots}. */
+  readonly toldTo: ((election: string) => number) | undefined;
 }
 
 /**
@@ -85,7 +87,7 @@ export class Admission {
     if (telling.length < this.#needed) return undefined;
     const longestMs = Math.max(this.#forgetfulness?.longestLeaseMs ?? 0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;
-    // It has never voted for a term that it would refuse; and whoever has, knows of it.
+    // What it would refuse bars nobody, until its clock allows it: by another clock it may have voted for that.
     const isPossible = (term: number): boolean => term <= (this.#forgetfulness?.highestTerm ?? Infinity);
     const ballots = new Map<string, Ballot>();
     for (const { terms } of told) {
@@ -99,11 +101,20 @@ export class Admission {
     const byClock = isFirstStart || this.#forgetfulness ? Math.floor(wallMs / 1_000) : 0;
     const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor).filter(isPossible));
     const elections = Object.fromEntries(ballots);
+    const toldTo = (election: string): number => Math.max(0, ...termsOf(told, election).filter(isPossible));
     return {
       ballots: { floor, clockFloor, isFresh: isFirstStart, elections },
       writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1,
+      toldTo: this.#forgetfulness && toldTo,
     };
   }
+}
+
+function termsOf(told: readonly Told[], election: string): readonly number[] {
+  return told.flatMap(({ terms, floor, clockFloor }) => {
+    const term = Object.hasOwn(terms, election) ? terms[election] : undefined;
+    return [term ?? floor, floor, clockFloor];
+  });
 }
 
 /** How many of so many servers are a majority. */

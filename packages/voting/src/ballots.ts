@@ -49,8 +49,13 @@ export class Ballots {
   #isFresh: boolean;
   /** Rises whenever something changes that has to be kept. */
   version = 0;
+  /** What `version` became when an election was last dropped. */
+  #droppedVersion = 0;
+  readonly #toldTo: (election: string) => number;
 
-  constructor(kept: KeptBallots, nowMs: number) {
+  /** @param toldTo up to which term of an election others have told that it may have voted, beside what is kept. */
+  constructor(kept: KeptBallots, nowMs: number, toldTo: (election: string) => number = () => 0) {
+    this.#toldTo = toldTo;
     this.#isFresh = kept.isFresh;
     this.#ballots = new Map(Object.entries(kept.elections));
     this.#floor = kept.floor;
@@ -60,7 +65,7 @@ export class Ballots {
 
   /** What is said of an election waits until this version is on the disk. */
   versionOf(election: string): number {
-    return this.#memories.get(election)?.version ?? 0;
+    return this.#memories.get(election)?.version ?? this.#droppedVersion;
   }
 
   /** What has to be kept. */
@@ -188,7 +193,7 @@ export class Ballots {
 
   /** Nobody is voted for up to this term. */
   #votedTo(election: string): number {
-    return Math.max(this.termOf(election), this.#clockFloor);
+    return Math.max(this.termOf(election), this.#clockFloor, this.#toldTo(election));
   }
 
   /** A term that somebody else has been given: it is known, and a lease may stand. */
@@ -211,10 +216,16 @@ export class Ballots {
     this.version += 1;
     memory.version = this.version;
     this.#isFresh = false;
-    for (const [name, { term }] of this.#ballots) {
-      if (this.#ballots.size <= KEPT_ELECTIONS) break;
-      if (name === election || this.waitMs(name, nowMs) > 0) continue;
-      this.#floor = Math.max(this.#floor, term);
+    this.#dropOldest(nowMs);
+  }
+
+  #dropOldest(nowMs: number): void {
+    if (this.#ballots.size <= KEPT_ELECTIONS) return;
+    const over = [...this.#ballots].filter(([name]) => this.waitMs(name, nowMs) <= 0);
+    for (const [name, { term, broken }] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
+      // No LEAD of a term that was broken is taken, though that is forgotten.
+      this.#floor = Math.max(this.#floor, broken ? term + 1 : term);
+      this.#droppedVersion = this.version;
       this.#ballots.delete(name);
       this.#memories.delete(name);
     }

@@ -89,7 +89,12 @@ export class Server {
   }
 
   get takesPart(): boolean {
-    return this.#takesPart && !this.#isBroken;
+    return this.#takesPart && !this.#isSilent;
+  }
+
+  /** For good. */
+  get #isSilent(): boolean {
+    return this.#isBroken || this.#closed.signal.aborted;
   }
 
   /** The highest term that it could vote for. */
@@ -109,6 +114,7 @@ export class Server {
 
   /** Asks one server, which may be this one. Rejects where there is no answer in time. */
   async ask(to: string, request: Request, timeoutMs: number): Promise<Answer> {
+    if (this.#closed.signal.aborted) throw new Error("This server is closed.");
     if (to === this.name) return await this.#answer(request, this.name);
     const answer = await this.#send(to, request, timeoutMs);
     if (answer) return answer;
@@ -233,7 +239,7 @@ export class Server {
 
   /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent for good. */
   async #synced(version: number): Promise<void> {
-    while (!this.#isBroken && !this.#admission.forgot && this.#syncedVersion < version) {
+    while (!this.#isSilent && !this.#admission.forgot && this.#syncedVersion < version) {
       this.#writing = this.#isWriting ? this.#writing : this.#write();
       await this.#writing;
     }
@@ -284,12 +290,15 @@ export class Server {
     if (this.#admission.isIntact(this.#ballots.longestLeaseMs, nowMs)) this.#takesPart = true;
     const beginning = this.#admission.forgot ? this.#admission.beginning(nowMs, this.clock.wallMs()) : undefined;
     if (beginning) {
-      this.#ballots = new Ballots(beginning.ballots, nowMs);
-      this.#ballots.version = this.#syncedVersion + 1;
+      const { version } = this.#ballots;
+      this.#ballots = new Ballots(beginning.ballots, nowMs, beginning.toldTo);
+      // A write of what was before may still be under way.
+      this.#ballots.version = version + 1;
       this.#writes = beginning.writes;
       this.#admission = this.#admit(false);
       await this.#synced(this.#ballots.version);
-      this.#takesPart = true;
+      // It may have found meanwhile that it has lost more.
+      this.#takesPart = !this.#admission.forgot;
     }
     return this.#takesPart;
   }

@@ -1,9 +1,10 @@
 /** Servers that start, stop, lose their disks and meet one another. */
 import { expect, test } from "vitest";
 import { StoreError, type Clock } from "@leasehold/core";
-import { VotingLeaseStore } from "@leasehold/voting/simulation";
+import type { Lease } from "@leasehold/core/provider";
+import { VotingLeaseStore, type Answer, type Disk } from "@leasehold/voting/simulation";
 import { Admission } from "../src/admission.ts";
-import type { Told } from "../src/messages.ts";
+import type { Elect, Told, Vote } from "../src/messages.ts";
 import { Cluster } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
@@ -219,6 +220,123 @@ function methodsOf(clock: Clock): Clock {
     random: () => clock.random(),
     randomUuid: () => clock.randomUuid(),
   };
+}
+
+/** A server whose writes wait until they are let go; the others' do not. */
+function slowDisk(cluster: Cluster, name: string): { readonly isFull: () => boolean; letGo: () => void } {
+  let waiting: Array<() => void> = [];
+  let isSlow = true;
+  const write = async (text: string): Promise<void> => {
+    if (isSlow) await new Promise<void>((resolve) => void waiting.push(resolve));
+    cluster.disks.set(name, text);
+  };
+  const disk: Disk = { read: () => Promise.resolve(cluster.disks.get(name)), write };
+  cluster.others = (each) => (each === name ? { disk } : {});
+  return {
+    isFull: () => waiting.length > 0,
+    letGo: () => {
+      isSlow = false;
+      for (const resolve of waiting) resolve();
+      waiting = [];
+    },
+  };
+}
+
+test("one that learns of a greater loss while it begins again does not begin yet", async () => {
+  const cluster = new Cluster(4);
+  await cluster.start();
+  const { lease } = await won(cluster, "a");
+  await cluster.server("d").close();
+  cluster.disks.delete("d");
+  const disk = slowDisk(cluster, "d");
+  cluster.away.add("a");
+  const wiped = cluster.startOne("d");
+  await cluster.clock.advance(4_000);
+  expect(disk.isFull()).toBe(true);
+  // One that has told it nothing remembers more of it than the others do.
+  const [message] = cluster.sent.filter(({ from, to, content }) => from === "b" && to === "d" && content.kind === "TELL");
+  await cluster.deliver({ ...message!, from: "a", toStart: undefined, seen: 1_000 });
+  disk.letGo();
+  await cluster.clock.advance(100);
+  expect(wiped.takesPart).toBe(false);
+  cluster.away.clear();
+  await cluster.clock.advance(4_000);
+  expect(wiped.takesPart).toBe(true);
+  expect(cluster.disks.get("d")).toContain(`"term":${lease.term}`);
+});
+
+test("one that begins again has that on its disk, also after a write of before that took long", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { lease } = await won(cluster, "a");
+  await cluster.server("b").close();
+  const disk = slowDisk(cluster, "b");
+  const server = cluster.startOne("b");
+  await cluster.clock.advance(4_000);
+  // Three elections have waited for one write when it finds that its file was older.
+  const vote = (election: string): Promise<Answer> => server.ask("b", electOf(election, lease.term + 1), 100);
+  const votes = ["f", "g", "h"].map(vote);
+  await cluster.clock.advance(10);
+  expect(disk.isFull()).toBe(true);
+  const [message] = cluster.sent.filter(({ from, to }) => from === "a" && to === "b");
+  await cluster.deliver({ ...message!, toStart: undefined, content: { kind: "TELL" }, seen: 1_000 });
+  await cluster.clock.advance(4_000);
+  disk.letGo();
+  await cluster.clock.advance(1_000);
+  expect(server.takesPart).toBe(true);
+  expect((await Promise.all(votes)).map(({ kind }) => kind)).toEqual(["SILENT", "SILENT", "SILENT"]);
+  expect(cluster.disks.get("b")).toContain(`"term":${lease.term}`);
+});
+
+test("a server that was closed votes for nobody, asks nobody and writes nothing", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { store, lease } = await won(cluster, "a");
+  await cluster.server("a").close();
+  const sent = cluster.sent.length;
+  const text = cluster.disks.get("a");
+  await expect(cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }))).rejects.toThrow("This server is closed.");
+  await expect(cluster.clock.runUntil(store.acquire({ ...REQUEST, election: "other" }))).rejects.toThrow(
+    "This server is closed.",
+  );
+  expect(cluster.sent.length).toBe(sent);
+  expect(cluster.disks.get("a")).toBe(text);
+});
+
+test("what was decided while a server is closed is neither said nor written", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  await cluster.server("b").close();
+  const disk = slowDisk(cluster, "b");
+  const server = cluster.startOne("b");
+  await cluster.clock.advance(1_000);
+  const { term } = await cluster
+    .server("a")
+    .ask("a", electOf("f", 0), 100)
+    .then((answer) => answer as Vote);
+  const first = server.ask("b", electOf("f", term + 1), 100);
+  await cluster.clock.advance(10);
+  const second = server.ask("b", electOf("g", term + 1), 100);
+  const closed = server.close();
+  await cluster.clock.advance(10);
+  disk.letGo();
+  await closed;
+  await cluster.clock.advance(100);
+  expect([(await first).kind, (await second).kind]).toEqual(["SILENT", "SILENT"]);
+  expect(cluster.disks.get("b")).toContain('"f"');
+  expect(cluster.disks.get("b")).not.toContain('"g"');
+});
+
+async function won(cluster: Cluster, name: string): Promise<{ readonly store: VotingLeaseStore; readonly lease: Lease }> {
+  const store = new VotingLeaseStore(cluster.server(name));
+  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
+  if (!outcome.acquired) throw new Error(`${name} was not elected.`);
+  return { store, lease: outcome.lease };
+}
+
+function electOf(election: string, term: number): Elect {
+  const heard = { term: 0, number: 0 };
+  return { kind: "ELECT", election, trial: false, term, termId: "x", leaseDurationMs: 1_000, heard, hasFailed: false, holdMs: 0 };
 }
 
 test("an even number of servers, and one alone, elect as well", async () => {

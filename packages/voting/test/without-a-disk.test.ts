@@ -142,7 +142,29 @@ test("a clock in 2099 keeps its own server from winning, and no other", async ()
   expect(next?.term).toBeLessThan(cluster.clock.wallMs() / 1_000 + LONGEST / 1_000);
 });
 
-describe("with whatever is started again whenever, and clocks that differ and are never set back", () => {
+test("a clock that was wrong while its server started again gives no term twice once it is right", async () => {
+  const cluster = new Forgetful();
+  await cluster.startAll();
+  const first = await cluster.acquire("a");
+  // What a and b elect twice more, c does not hear of.
+  cluster.away.add("c");
+  await cluster.clock.advance(3_100);
+  const second = await cluster.acquire("a");
+  expect(second?.term).toBe((first?.term ?? NaN) + 1);
+  await cluster.clock.advance(3_100);
+  cluster.offMs["b"] = -3_600_000;
+  await cluster.restart("b");
+  cluster.away.clear();
+  await cluster.clock.advance(LONGEST + 1_000);
+  expect(cluster.server("b").takesPart).toBe(true);
+
+  cluster.offMs["b"] = 0;
+  cluster.away.add("a");
+  const third = await cluster.acquire("c");
+  expect(third?.term).toBeGreaterThan(second?.term ?? Infinity);
+});
+
+describe("with whatever is started again whenever, and clocks that differ, of which one at a time is set back", () => {
   const seeds = Array.from({ length: 60 }, (_, index) => index + 1);
   test.each(seeds)("terms rise, and no two lead at once: seed %i", async (seed) => {
     const random = new SeededRandom(seed);
@@ -160,7 +182,14 @@ describe("with whatever is started again whenever, and clocks that differ and ar
       if (what < 0.08) await cluster.restart(...cluster.names);
       else if (what < 0.2) await cluster.restart(name);
       else if (what < 0.25) cluster.offMs["c"] = (cluster.offMs["c"] ?? 0) + random.pick([500, 60_000]);
-      else if (what < 0.35) cluster.away.add(name);
+      else if (what < 0.3) {
+        // One machine starts with a clock that nobody else has, and has the right one later.
+        const offMs: number = cluster.offMs["b"] ?? 0;
+        cluster.offMs["b"] = -7_200_000;
+        await cluster.restart("b");
+        await cluster.clock.advance(LONGEST + 1_000);
+        cluster.offMs["b"] = offMs;
+      } else if (what < 0.35) cluster.away.add(name);
       else if (what < 0.55) cluster.away.clear();
       else {
         const leaseDurationMs = random.pick([1_000, 3_000, LONGEST]);
