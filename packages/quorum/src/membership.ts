@@ -41,7 +41,8 @@ export class Membership implements Admission {
 
   /** Asks who the members are, once. Returns false where nobody has ever written anything. */
   async load(limits: CallLimits): Promise<boolean> {
-    return this.#roster !== undefined || (await this.#read(false, limits)) !== undefined;
+    // Any majority will do. A roster that one of them has missed is completed: no later write brings it there.
+    return this.#roster !== undefined || (await this.#read(false, limits, true)) !== undefined;
   }
 
   /** As {@link load}; the first of all writes the markers, to all members, and the first roster. */
@@ -68,17 +69,17 @@ export class Membership implements Admission {
   }
 
   /**
-   * That a store in place of another one has no record says nothing, unless no member has one. What it keeps counts once it
-   * was written by a round that knew of it.
+   * That a store in place of another one has accepted nothing says nothing, and no more does what it has promised, unless all
+   * members answer. What it has accepted counts where that round knew of it.
    */
   counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
     const { number, incarnations, later } = this.roster;
     if (number === 0) return answers;
     const members = [...answers].filter(([name]) => this.#isIn(name));
-    const isNew = members.every(([, { version }]) => version === undefined) && members.length === this.#members.size;
+    const isAll = members.length === this.#members.size;
     return new Map(
-      members.filter(([name, { version, incarnation }]) =>
-        version === undefined ? isNew || !later.includes(name) : incarnation === incarnations[name],
+      members.filter(([name, { accepted, incarnation }]) =>
+        accepted ? incarnation === incarnations[name] : isAll || !later.includes(name),
       ),
     );
   }
@@ -160,8 +161,8 @@ export class Membership implements Admission {
     return kept;
   }
 
-  async #read(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
-    const found = await this.#register.get(consistent, limits);
+  async #read(consistent: boolean, limits: CallLimits, completes = consistent): Promise<Proposal | undefined> {
+    const found = await this.#register.get(consistent, limits, completes);
     if (found) this.#take(rosterOf(found.proposal));
     return found?.proposal;
   }
@@ -176,16 +177,21 @@ export class Membership implements Admission {
     if (roster.number > (this.#roster?.number ?? 0)) this.#roster = roster;
   }
 
-  /** The rules for the roster itself: whom the newest that anybody shows names. Before there is one, everybody counts. */
+  /**
+   * The rules for the roster itself: those count whom the newest names that anybody shows. The first one is promised by all:
+   * of two that begin with different stores under one name each would have a majority otherwise.
+   */
   #ofRosters(): Admission {
     return {
       roster: this.#nobody,
       meet: async (name, answer, limits) => (await Promise.all([answer, this.#lookAt(name, limits)]))[0],
       follow: () => Promise.resolve(),
       counting: (answers) => {
-        const rosters = [...answers.values()].flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
-        const newest = rosters.toSorted((one, other) => other.number - one.number)[0];
-        if (!newest) return answers;
+        const states = [...answers.values()];
+        const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
+        const newest = shown.toSorted((one, other) => other.number - one.number)[0];
+        const mayBegin = states.length === this.#members.size || states.every(({ promised }) => !promised);
+        if (!newest) return mayBegin ? answers : new Map();
         return new Map([...answers].filter(([name]) => this.#shown.get(name) === newest.incarnations[name]));
       },
       mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],

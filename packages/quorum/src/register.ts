@@ -33,8 +33,9 @@ export class Register {
    * Returns what was chosen last; `undefined` where nothing was. Where the members are split, and still are after a pause, a
    * look is answered what the newest write was to replace, and a consistent get completes that write. So does a look where
    * no member has what was replaced, and is who may not write.
+   * @param completes whether a split is completed.
    */
-  async get(consistent: boolean, limits: CallLimits): Promise<Chosen | undefined> {
+  async get(consistent: boolean, limits: CallLimits, completes: boolean = consistent): Promise<Chosen | undefined> {
     let before: Ballot | undefined;
     for (let times = 0; ; times += 1) {
       // Of those that a decision depends on, every member is asked that answers: one that has forgotten may be among them.
@@ -48,7 +49,7 @@ export class Register {
         const isKnown = base === null || replaced !== undefined;
         // Its age is not told: the other one may have been chosen.
         const passed = replaced && { proposal: replaced };
-        if (isKnown && !consistent) return passed;
+        if (isKnown && !completes) return passed;
         const completed = await this.#inTurn(limits, () => this.#complete(limits));
         if (completed) return { proposal: completed };
         if (isKnown) return passed;

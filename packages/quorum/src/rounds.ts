@@ -115,7 +115,8 @@ export class Rounds {
     limits.signal.throwIfAborted();
     // Only silence is absence. One that refuses has something else by now, which may be newer than all the rest.
     const isRefused = [...failures.values()].includes(REFUSED);
-    return isRefused || answers.size < this.#majority ? undefined : { ballot, kept: answers };
+    const promised = this.#counting(answers);
+    return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
   }
 
   /** Has a proposal accepted without a prepare, under the ballot that the last accept has promised. */

@@ -3,18 +3,9 @@ import { SimulatedRecordService } from "@leasehold/core/testing";
 import { IMPOSSIBLE_VERSION, type LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
-import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Name } from "./world.ts";
+import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, World, write, type Client, type Name } from "./world.ts";
 
 type Store = SimulatedRecordService;
-
-/** Writes so often that whoever was away is taken in again. */
-async function write(world: World, by: Client, election: string, times: number): Promise<void> {
-  let version = (await by.get(true, election))?.version;
-  for (let count = 0; count < times; count += 1) {
-    version = versionOf(await by.put(`write ${count}`, version, election));
-    await world.clock.advance(2_000);
-  }
-}
 
 /** Reads, and sends a write that must fail, as the engine's check does. */
 async function check(world: World, by: Client): Promise<unknown> {

@@ -123,6 +123,15 @@ export class Client {
   }
 }
 
+/** Writes so often that whoever was away is taken in again. */
+export async function write(world: World, by: Client, election: string, times: number): Promise<void> {
+  let version = (await by.get(true, election))?.version;
+  for (let count = 0; count < times; count += 1) {
+    version = versionOf(await by.put(`write ${count}`, version, election));
+    await world.clock.advance(2_000);
+  }
+}
+
 /** The version of a write that was stored. */
 export function versionOf(outcome: PutOutcome): string {
   if (outcome.stored) return outcome.version;

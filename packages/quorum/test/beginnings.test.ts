@@ -1,0 +1,116 @@
+/** What begins while processes have been given different stores under one name: a quorum, a roster, an election. */
+import type { LeaseRecord } from "@leasehold/core/provider";
+import { SimulatedRecordService } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { MARKER, ROSTER } from "../src/roster.ts";
+import { ELECTION, nonceOf, OTHER_ELECTION, World, write, type Client, type Name } from "./world.ts";
+
+const LOST = { arrivals: [] };
+
+/** How many of some writes for the same place were stored. */
+async function stored(world: World, nonce: string, by: readonly Client[], ifVersion?: string): Promise<number> {
+  const outcomes = await world.clock.runUntil(Promise.allSettled(by.map((one) => one.startPut(nonce, ifVersion))));
+  return outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored).length;
+}
+
+/** The number of the roster that a member keeps, if any. */
+function rosterAt(world: World, name: Name): number | undefined {
+  const { value } = (world.services[name].record(ROSTER) ?? {}) as Partial<LeaseRecord>;
+  return value === undefined ? undefined : (JSON.parse(value) as { number: number }).number;
+}
+
+/** Whether a member has promised more of a roster than went with the one that it keeps. */
+function isPrepared(world: World, name: Name): boolean {
+  const { quorum } = (world.services[name].record(ROSTER) ?? {}) as Partial<LeaseRecord>;
+  if (quorum === undefined) return false;
+  const { promised, accepted } = JSON.parse(quorum) as Record<string, { round: number } | null>;
+  return (promised?.round ?? 0) > (accepted?.round ?? -1) + 1;
+}
+
+test("an election does not begin twice where one process still has the store that was replaced", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await old.get();
+  const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
+  await write(world, renewed, OTHER_ELECTION, 4);
+  // The one reads all, and its writes do not arrive at a. To the other one b is silent.
+  world.passage = ({ by, to, operation }) =>
+    (by === "renewed" && to === "a" && operation === "put") || (by === "old" && to === "b") ? LOST : undefined;
+  let count = 0;
+  for (let times = 0; times < 3; times += 1) count += await stored(world, "mine", [renewed, old]);
+  expect(count).toBeLessThanOrEqual(1);
+
+  world.passage = () => undefined;
+  expect(count + (await stored(world, "mine", [renewed]))).toBe(1);
+});
+
+test("a first write that one member alone has taken is completed, also where all stores have come in place of others", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  for (const name of ["a", "b", "c"] as const) {
+    await write(world, one, OTHER_ELECTION, 3);
+    world.empty(name);
+    await write(world, one, OTHER_ELECTION, 8);
+  }
+  let writes = 0;
+  world.passage = ({ operation }) => (operation === "put" && (writes += 1) > 4 ? LOST : undefined);
+  await expect(one.put("first")).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.passage = () => undefined;
+
+  expect(nonceOf(await world.open("other").get())).toBe("first");
+});
+
+test("an election that was not written between two replacements is not believed by what the member that is left has of it", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.down.add("a");
+  await write(world, one, ELECTION, 1);
+  world.down.delete("a");
+  for (const name of ["c", "b"] as const) {
+    await write(world, one, OTHER_ELECTION, 3);
+    world.empty(name);
+    await write(world, one, OTHER_ELECTION, 8);
+  }
+
+  const other = world.open("other");
+  await expect(other.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  expect(await stored(world, "fork", [other, one])).toBe(0);
+});
+
+test("of two that begin with different stores under one name, one begins", async () => {
+  const world = new World();
+  const begin = [world.open("one"), world.open("other", { c: new SimulatedRecordService(world.clock) })];
+  // Each has read the markers of a and b once more, and is cut off from one of them then.
+  const seen = new Set<string>();
+  world.passage = ({ by, to }) => {
+    const isCut = (by === "one" && to === "b") || (by === "other" && to === "a");
+    if (!isCut || !world.services[to].record(MARKER)) return undefined;
+    return seen.size === seen.add(by).size ? LOST : undefined;
+  };
+  let count = 0;
+  for (let times = 0; times < 4; times += 1) count += await stored(world, "mine", begin);
+  expect(count).toBeLessThanOrEqual(1);
+
+  world.passage = () => undefined;
+  for (let times = 0; times < 4; times += 1) count += await stored(world, "mine", begin);
+  expect(count).toBe(1);
+});
+
+test("a process that starts while one member hangs, and another has missed the roster, leads all the same", async () => {
+  const world = new World();
+  const one = world.open("one");
+  let isLost = false;
+  world.passage = ({ to, operation }) => {
+    if (isLost || to !== "b" || operation !== "put" || !isPrepared(world, "b")) return undefined;
+    isLost = true;
+    return LOST;
+  };
+  await write(world, one, ELECTION, 4);
+  expect([rosterAt(world, "a"), rosterAt(world, "b")]).toEqual([1, undefined]);
+  world.down.add("c");
+
+  const other = world.open("other");
+  await other.get().catch(() => undefined);
+  expect(nonceOf(await other.get())).toBe("write 3");
+});
