@@ -6,7 +6,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, REQUEST_CHANNEL, type LeaseStore, type OccurrenceStore, type StoreRequest } from "@leasehold/core";
-import type { Lease, ReleaseOutcome } from "@leasehold/core/provider";
+import type { AcquireOutcome, Lease, ReleaseOutcome } from "@leasehold/core/provider";
 import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leasehold/functions";
 import { byHostClock, hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
@@ -95,6 +95,7 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
   if (watched.has(given)) return given;
   watched.add(given);
   const acquire = given.acquire.bind(given);
+  const acquireUnseen = given.acquireUnseen?.bind(given);
   const release = given.release.bind(given);
   const complete = given.complete?.bind(given);
   const occurrences = given.occurrences?.bind(given);
@@ -103,16 +104,25 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
     say({ event: "released", delivery: lease.candidateId, ok: outcome === "released" });
     return outcome;
   };
+  const tellIfWon = (outcome: AcquireOutcome | undefined): void => {
+    // The note of the last run is nobody's to lead on.
+    if (!outcome?.acquired || outcome.lease.election === "last-run") return;
+    const { candidateId: delivery, term, grantedAt } = outcome.lease;
+    say({ event: "acquired", delivery, term, grantedMs: byHostClock(grantedAt.monotonicMs) });
+    dieOnce("acquired", delivery);
+  };
   given.acquire = async (request) => {
     const outcome = await acquire(request);
-    // The note of the last run is nobody's to lead on.
-    if (outcome.acquired && request.election !== "last-run") {
-      const { candidateId: delivery, term, grantedAt } = outcome.lease;
-      say({ event: "acquired", delivery, term, grantedMs: byHostClock(grantedAt.monotonicMs) });
-      dieOnce("acquired", delivery);
-    }
+    tellIfWon(outcome);
     return outcome;
   };
+  if (acquireUnseen) {
+    given.acquireUnseen = async (request) => {
+      const outcome = await acquireUnseen(request);
+      tellIfWon(outcome);
+      return outcome;
+    };
+  }
   given.release = async (lease, options) => released(lease, await release(lease, options));
   if (complete) given.complete = async (lease, limits) => released(lease, await complete(lease, limits));
   if (occurrences) given.occurrences = (election, options) => watch(occurrences(election, options));
