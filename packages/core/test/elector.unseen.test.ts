@@ -1,3 +1,4 @@
+import { StoreError } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, type Candidate } from "./election-world.ts";
@@ -61,6 +62,20 @@ describe("tryRun", () => {
       await expect(candidate.elector.tryRun(() => "ran")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
       expect(candidate.elector.health()).not.toHaveProperty("lastContactAgeMs");
     }
+  });
+
+  test("looks at once where its attempt meets a transaction, such as a fenced one of the leader's", async () => {
+    const leadership = await a.elector.campaign();
+    let attempts = 0;
+    b.records.putIfOpen = async () => {
+      attempts += 1;
+      const details = { store: "faulty", operation: "put", mayHaveBeenApplied: false };
+      throw new StoreError("STORE_CONFLICT", "It met a transaction.", details);
+    };
+    const leader = { candidateId: "a", term: 1, state: "unknown" };
+    await expect(b.elector.tryRun(() => "ran")).resolves.toEqual({ elected: false, leader });
+    expect([attempts, sent("b")]).toEqual([1, ["get"]]);
+    await leadership.release();
   });
 
   test("refuses a store whose record was lost, and writes none", async () => {

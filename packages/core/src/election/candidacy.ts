@@ -58,7 +58,7 @@ export class Candidacy {
     const { store } = this.#options;
     const request = this.#request(expiry);
     const outcome = signal.aborted ? undefined : await this.#send("write", async () => await store.acquireUnseen?.(request));
-    // Nothing was sent, and nobody has answered.
+    // Perhaps nothing was sent, and nobody has answered.
     if (!outcome) return { snapshot: await this.look(expiry, signal) };
     this.contact.answered("read");
     if (outcome.acquired) return { won: await this.#inTime(outcome.lease) };

@@ -4,6 +4,7 @@ import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
 import { ANY_VERSION, type Condition } from "./abandoned-terms.ts";
+import { hasMetTransaction } from "./record-requests.ts";
 import type { HeldLeases } from "./held-leases.ts";
 import { isOpen, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
@@ -68,18 +69,21 @@ export class Acquisitions {
 
   /**
    * An attempt by what the service finds, and not by what this process has seen; what is refused is a look. For a service
-   * that decides by itself whether an election is open.
+   * that decides by itself whether an election is open. `undefined` where it met a transaction, as a leader may have one after the
+   * other on its record: who leads is to be read then, rather than to be asked again and again.
    */
-  async attemptUnseen(request: AcquireRequest): Promise<AcquireOutcome> {
+  async attemptUnseen(request: AcquireRequest): Promise<AcquireOutcome | undefined> {
     const { election, timeoutMs, expiry, aboveTerm = 0 } = request;
     const record = this.#unseenRecordOf(request);
     const mayCreate = aboveTerm < (request.minTerm ?? 1);
     const grantedAt = instantOf(this.#seen.clock);
     const attempt = { request, record, condition: ANY_VERSION, grantedAt } as const;
     const outcome = await this.#seen.writeIfOpen(election, record, { timeoutMs, mayCreate }).catch((error: unknown) => {
+      if (hasMetTransaction(error)) return undefined;
       if (!isUnknown(error)) throw error;
       return error as Error;
     });
+    if (!outcome) return undefined;
     if (outcome instanceof Error) return await this.#resolve(attempt, outcome);
     if (outcome.written) {
       return { acquired: true, lease: this.#leases.take(election, outcome.written, grantedAt, outcome.undated) };

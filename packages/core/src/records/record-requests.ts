@@ -36,17 +36,6 @@ export class RecordRequests {
     );
   }
 
-  /** Sends one conditional write. */
-  async put(
-    election: string,
-    record: LeaseRecord,
-    { timeoutMs, signal, ...put }: Omit<PutOptions, "signal"> & GivenLimits,
-  ): Promise<PutOutcome> {
-    const send = async (options: RecordRequestOptions): Promise<PutOutcome> =>
-      await this.#records.put(election, record, { ...put, ...options });
-    return await this.#write(election, { timeoutMs, signal }, send);
-  }
-
   /** Sends one write that depends on what is there, and not on what was seen. For a store that has it. */
   async putIfOpen(
     election: string,
@@ -60,23 +49,24 @@ export class RecordRequests {
   }
 
   /**
-   * Sends a write, and again soon where it met somebody else's transaction, such as a fenced one on the same
+   * Sends one conditional write, and again soon where it met somebody else's transaction, such as a fenced one on the same
    * record, of which a leader may have one after the other under way. It does so for half of its time: the last try has
    * the other half.
    */
-  async #write<Outcome>(
+  async put(
     election: string,
-    { timeoutMs, signal }: GivenLimits,
-    send: (options: RecordRequestOptions) => Promise<Outcome>,
-  ): Promise<Outcome> {
+    record: LeaseRecord,
+    { timeoutMs, signal, ...put }: Omit<PutOptions, "signal"> & GivenLimits,
+  ): Promise<PutOutcome> {
+    const send = async (options: RecordRequestOptions): Promise<PutOutcome> =>
+      await this.#records.put(election, record, { ...put, ...options });
     const untilMs = this.#clock.monotonicMs() + timeoutMs;
     const leftMs = (): number => untilMs - this.#clock.monotonicMs();
     for (;;) {
       try {
-        const request = this.#request(election, { operation: "put", writes: true, timeoutMs: leftMs(), signal });
-        return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs: request.timeoutMs }));
+        return await this.#write(election, { timeoutMs: leftMs(), signal }, send);
       } catch (error) {
-        if (isUnknown(error) || !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
+        if (!hasMetTransaction(error)) throw error;
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
         if (leftMs() - waitMs < timeoutMs / 2) throw error;
         await sleep(this.#clock, waitMs, signal);
@@ -86,7 +76,21 @@ export class RecordRequests {
     }
   }
 
+  async #write<Outcome>(
+    election: string,
+    { timeoutMs, signal }: GivenLimits,
+    send: (options: RecordRequestOptions) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const request = this.#request(election, { operation: "put", writes: true, timeoutMs, signal });
+    return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs }));
+  }
+
   #request(election: string, request: Omit<RequestOptions, "clock" | "store" | "election">): RequestOptions {
     return { ...request, clock: this.#clock, store: this.#records.name, election };
   }
+}
+
+/** Reports whether a write was not carried out because it met somebody else's transaction. */
+export function hasMetTransaction(error: unknown): boolean {
+  return !isUnknown(error) && isLeaseholdError(error, "STORE_CONFLICT");
 }

@@ -30,7 +30,8 @@ export interface LeaseStore {
   /**
    * One attempt of somebody who need not have looked: where the service can decide by itself that nobody leads and nothing
    * bars, it has the lease after one request. What is refused is a look as well, which has shown `current`; no expiry is
-   * acted on. `undefined`, without a request, where this process has seen last that it would be refused: it is to look.
+   * acted on. `undefined` where nothing comes of that: this process has seen last that it would be refused, and sends nothing, or
+   * others were writing at that moment. It is to look then.
    */
   acquireUnseen?(request: AcquireRequest): Promise<AcquireOutcome | undefined>;
 
