@@ -65,7 +65,12 @@ export class Membership implements Admission {
   }
 
   async follow(number: number, limits: CallLimits): Promise<void> {
-    if (number > this.roster.number) await this.#read(true, limits);
+    if (number <= this.roster.number) return;
+    await this.#read(true, limits);
+    if (number <= this.roster.number) return;
+    // By an older one, or none, others would count, and what is written would not.
+    const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
+    throw new StoreError("STORE_UNAVAILABLE", "The members that answer are split over who the members are.", details);
   }
 
   /**

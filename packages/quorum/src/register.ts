@@ -1,4 +1,4 @@
-import { ConfigurationError, type Clock } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -71,8 +71,7 @@ export class Register {
         sent = accepted === "unknown";
       }
       for (;;) {
-        const reading = await rounds.read(limits, true, () => false);
-        rounds.demandMajority(reading, sent);
+        const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
         if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base)
           return this.#judge(proposal, top, sent);
@@ -147,6 +146,18 @@ export class Register {
     // A put of this process goes by what it wrote itself, and never by a repair.
     rounds.yield();
     return accepted === "confirmed" ? top : undefined;
+  }
+
+  /** What the members keep. Where that cannot be told, a write that was sent may have been applied all the same. */
+  async #readAfter(sent: boolean, limits: CallLimits): Promise<Reading> {
+    try {
+      const reading = await this.#rounds.read(limits, true, () => false);
+      this.#rounds.demandMajority(reading, sent);
+      return reading;
+    } catch (error) {
+      if (!sent || !isLeaseholdError(error) || !error.code.startsWith("STORE_")) throw error;
+      throw this.#rounds.error(error.code as StoreErrorCode, error.message, true, error);
+    }
   }
 
   /** What a put makes of another write, chosen in place of the one that it was to replace; or of its own. */

@@ -97,7 +97,8 @@ test("of two that begin with different stores under one name, one begins", async
   expect(count).toBe(1);
 });
 
-test("a process that starts while one member hangs, and another has missed the roster, leads all the same", async () => {
+/** A quorum, and an election in it, whose roster has not arrived at b. */
+async function withoutRosterAtB(): Promise<World> {
   const world = new World();
   const one = world.open("one");
   let isLost = false;
@@ -108,9 +109,43 @@ test("a process that starts while one member hangs, and another has missed the r
   };
   await write(world, one, ELECTION, 4);
   expect([rosterAt(world, "a"), rosterAt(world, "b")]).toEqual([1, undefined]);
+  return world;
+}
+
+test("a process that starts while one member hangs, and another has missed the roster, leads all the same", async () => {
+  const world = await withoutRosterAtB();
   world.down.add("c");
 
   const other = world.open("other");
   await other.get().catch(() => undefined);
   expect(nonceOf(await other.get())).toBe("write 3");
+});
+
+test("who cannot tell who the members are does not say that nobody leads", async () => {
+  const world = await withoutRosterAtB();
+  const error = Object.assign(new Error("denied"), { code: "ACCESS" });
+  world.passage = ({ to, operation }) =>
+    to === "c" || operation === "put" ? { arrivals: [], breaks: { afterMs: 1, error } } : undefined;
+
+  await expect(world.open("observer").get()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+});
+
+test("a write that was sent may have been applied, also where nobody can tell any more who the members are", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 2);
+  const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
+  await write(world, renewed, OTHER_ELECTION, 4);
+  const base = (await old.get())?.version;
+  world.passage = ({ by, to, operation }) => {
+    if (by !== "old" || to === "c") return undefined;
+    if (operation === "get") return to === "a" ? LOST : undefined;
+    return to === "a" ? { arrivals: [{ afterMs: 1 }] } : LOST;
+  };
+  const mine = old.startPut("mine", base).catch((error: unknown) => error);
+  await world.clock.advance(10);
+  await write(world, renewed, ELECTION, 0);
+  expect(nonceOf(await renewed.get())).toBe("mine");
+
+  expect(await world.clock.runUntil(mine)).toMatchObject({ mayHaveBeenApplied: true, election: ELECTION });
 });
