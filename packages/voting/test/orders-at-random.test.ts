@@ -1,8 +1,8 @@
-/** What the simulation does not draw for servers that vote: breaks and holds, with servers that are started again or lose their disks. */
+/** What the simulation does not draw for servers that vote: breaks and holds, with messages that are late and servers that lose their disks. */
 import { expect, test } from "vitest";
-import { SAFETY_MARGIN, type Lease } from "@leasehold/core/provider";
+import { SAFETY_MARGIN, sleep, type Lease } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
-import { VotingLeaseStore } from "@leasehold/voting/simulation";
+import { VotingLeaseStore, type Answer, type Envelope, type Request } from "@leasehold/voting/simulation";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;
@@ -23,6 +23,14 @@ class Ordered extends Cluster {
   constructor(random: SeededRandom) {
     super(3);
     this.#random = random;
+  }
+
+  /** Some messages arrive late, and once more. */
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    if (!this.#random.chance(message.content.kind === "RELEASE" ? 0.6 : 0.1)) return await super.carry(message);
+    const { clock } = this;
+    const again = sleep(clock, this.#random.pick([500, 2_000, 6_000])).then(() => super.carry(message));
+    return this.#random.chance(0.5) ? await again : await super.carry(message);
   }
 
   get #nowMs(): number {
