@@ -223,6 +223,8 @@ export class Rounds {
     if (!this.#admission.mayTakeBack(name, proposal)) throw REFUSED;
     const counts = this.#counting(new Map([[name, present]])).size > 0;
     if (!counts && !(await confirmed)) throw REFUSED;
+    // It has promised more than this round brings it, and forgotten that: it counts again once a round goes above it.
+    if (!counts && compareBallots(link.known, forward(ballot)) > 0) this.#leads = undefined;
     if (compareBallots(present.promised, ballot) <= 0) {
       link.blockedBy = undefined;
       return present;

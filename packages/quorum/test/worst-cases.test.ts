@@ -139,6 +139,27 @@ test("one that has forgotten is not written again while another is silent, thoug
   await expect(one.put("fourth", version)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 });
 
+test("one that has forgotten a promise far above what the leader writes is taken back by the leader's renewals, too", async () => {
+  const world = await World.founded();
+  const [one, far] = [world.open("one"), world.open("far")];
+  for (let count = 0; count < 20; count += 1) await far.put("any", undefined, `election ${count}`);
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  const backup = world.backup("c");
+  world.passage = ({ by, to, operation }) => (by === "far" && operation === "put" && to !== "c" ? { arrivals: [] } : undefined);
+  await far.put("never", version).catch(() => undefined);
+  world.passage = () => undefined;
+  for (let renewals = 0; renewals < 6; renewals += 1) {
+    // The leader has met that promise once.
+    if (renewals === 2) world.restore("c", backup);
+    version = versionOf(await one.put(`renewal ${renewals}`, version));
+    await world.clock.advance(2_000);
+  }
+  world.down.add("b");
+
+  expect(nonceOf(await world.open("other").get())).toBe("renewal 5");
+});
+
 test("what a majority shows is not the answer where another member shows a higher ballot", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
