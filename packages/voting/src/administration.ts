@@ -12,9 +12,11 @@ export function administrationOf(server: Electorate): Administration {
 }
 
 async function look(server: Electorate, clock: Clock, election: string, limits: OrderLimits): Promise<Standing | undefined> {
-  const { answers, snapshot } = await sightedBy(server, clock, election, limits);
-  if (!snapshot) return undefined;
-  const { term } = snapshot;
+  const { answers, snapshot: sighted } = await sightedBy(server, clock, election, limits);
+  if (!sighted) return undefined;
+  const { term } = sighted;
+  const isBroken = answers.filter(({ sign }) => sign?.term === term && sign.broken).length >= server.majority;
+  const snapshot = isBroken ? sighted : unbroken(clock, election, answers);
   return {
     snapshot,
     lastHolder: snapshot.holder,
@@ -22,6 +24,13 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
       answers.filter(({ sign }) => sign?.term === term && sign.broken?.id === id).length >= server.majority,
     carryOut: (order) => breakTerm(server, election, term, order, limits),
   };
+}
+
+/** Before a majority has an order, its leader may go on. */
+function unbroken(clock: Clock, election: string, answers: readonly Sighted[]): LeaseSnapshot {
+  const sightings = new Sightings(clock);
+  for (const { sign } of answers) sightings.see(election, sign && { ...sign, broken: undefined });
+  return sightings.snapshot(election) as LeaseSnapshot;
 }
 
 /** What a majority has heard of an election, now. */

@@ -288,6 +288,20 @@ test("one that begins again has that on its disk, also after a write of before t
   expect(cluster.disks.get("b")).toContain(`"term":${lease.term}`);
 });
 
+test("an order to break that has reached one server alone is given again", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { store, lease } = await won(cluster, "a");
+  const broken = store.break("e", { reason: "why not", immediate: true, timeoutMs: 300 });
+  // The answers to its look come back; the order does not arrive.
+  await cluster.clock.advance(1);
+  cluster.away.add("b").add("c");
+  await cluster.clock.advance(400);
+  cluster.away.clear();
+  expect(await cluster.clock.runUntil(broken)).toEqual({ broken: true, term: lease.term });
+  expect(await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }))).toMatchObject({ held: false, reason: "broken" });
+});
+
 test("a server that was closed votes for nobody, asks nobody and writes nothing", async () => {
   const cluster = new Cluster();
   await cluster.start();
