@@ -1,6 +1,6 @@
 /** Who wins where several claim at once, and when who has lost claims again. */
 import { expect, test } from "vitest";
-import { VotingLeaseStore } from "@leasehold/voting/simulation";
+import { VotingLeaseStore } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;

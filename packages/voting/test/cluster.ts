@@ -9,7 +9,7 @@ import {
   type Request,
   type ServerOptions,
   type Transport,
-} from "@leasehold/voting/simulation";
+} from "../src/simulation.ts";
 
 /** Servers in virtual time, whose messages take a millisecond each way at first, and whose disks are there. */
 export class Cluster {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { SAFETY_MARGIN, sleep, type Lease } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
-import { VotingLeaseStore, type Answer, type Envelope, type Request } from "@leasehold/voting/simulation";
+import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { StoreError, type Clock } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
-import { VotingLeaseStore, type Answer, type Disk } from "@leasehold/voting/simulation";
+import { VotingLeaseStore, type Answer, type Disk } from "../src/simulation.ts";
 import { Admission } from "../src/admission.ts";
 import type { Elect, Told, Vote } from "../src/messages.ts";
 import { Cluster } from "./cluster.ts";

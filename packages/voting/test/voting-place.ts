@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock, LeaseStore } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
-import { VotingLeaseStore, type Answer, type Envelope, type Request } from "@leasehold/voting/simulation";
+import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const STEP_MS = 5;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "@leasehold/core";
 import { SAFETY_MARGIN, type Lease } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
-import { VotingLeaseStore } from "@leasehold/voting/simulation";
+import { VotingLeaseStore } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LONGEST = 10_000;

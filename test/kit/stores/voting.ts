@@ -1,9 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@leasehold/core";
 import { VotingLeaseStore } from "@leasehold/voting";
-import { Server } from "@leasehold/voting/simulation";
 import { freePort } from "../backends/free-port.ts";
 import { startTcpFaultProxy } from "../faults/tcp-fault-proxy.ts";
 import { makeTermGuarded, openTermGuarded } from "./term-guarded.ts";
@@ -41,7 +39,7 @@ export const voting: TestStore = {
 
   async open({ server, servers = "{}", folder = "", documents = "" }) {
     const { close, ...guarded } = openTermGuarded(documents);
-    const store = server === undefined ? bystander() : await openServer(server, servers, folder);
+    const store = server === undefined ? await bystander() : await openServer(server, servers, folder);
     return { store, ...guarded, close: async () => void (await Promise.all([close(), store.close()])) };
   },
 };
@@ -51,17 +49,10 @@ async function openServer(server: string, servers: string, folder: string): Prom
   return await VotingLeaseStore.open({ server, servers: addresses, secret: SECRET, stateDirectory: join(folder, server) });
 }
 
-/** Who is no server has nobody to ask: this one only tells what such a store can do. */
-function bystander(): VotingLeaseStore {
-  const transport = {
-    send: () => Promise.reject(new Error("This process has no server.")),
-    listen: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-  };
-  const disk = { read: () => Promise.resolve(undefined), write: () => Promise.resolve() };
-  return new VotingLeaseStore(
-    new Server({ name: "none", names: ["none"], cluster: "none", clock: systemClock, disk, transport }),
-  );
+/** Who is no server has nobody to ask: this one, alone in a cluster of its own, only tells what such a store can do. */
+async function bystander(): Promise<VotingLeaseStore> {
+  const servers = { none: `http://127.0.0.1:${await freePort()}` };
+  return await VotingLeaseStore.open({ server: "none", servers, secret: SECRET, stateDirectory: "none" });
 }
 
 /** Each with a way in, and a way out to each other one's: all that goes between two passes one of either. */

@@ -9,7 +9,7 @@ import {
   type Envelope,
   type Request,
   type Transport,
-} from "@leasehold/voting/simulation";
+} from "../../../../packages/voting/src/simulation.ts";
 import {
   ELECTION,
   FASTEST_RATE,
