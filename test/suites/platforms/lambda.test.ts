@@ -97,7 +97,7 @@ describe("a Lambda function behind the runtime interface", () => {
   test("is told to stop before Lambda ends it", async () => {
     const instance = await start("exclusive");
 
-    const invoked = await instance.invoke({ untilAborted: true }, { timeoutMs: 3_000 });
+    const invoked = await instance.invoke({ untilAborted: true }, { timeoutMs: 10_000 });
 
     expect(invoked).toMatchObject({ response: { reason: "out-of-time", valid: true } });
     expect((invoked as { response: { leftMs: number } }).response.leftMs).toBeGreaterThan(0);
