@@ -15,6 +15,7 @@ const FIRST: Readonly<Record<string, number>> = {
   "holder-trusts-wall-clock": 519,
   "loss-while-ending-unwatched": 286,
   "no-deadline-timer": 99,
+  "nonce-kept-by-the-chosen": 850,
   "rival-counts-from-its-send": 231,
   "win-after-abort-kept": 1222,
 };
