@@ -1,5 +1,6 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
+import { CHART_LOOK, FAINT, INK } from "../chart-look.ts";
 import { isEvent } from "./demo-event.ts";
 import type { Evidence } from "./expectations.ts";
 import { memberStretchesOf } from "./member-timeline.ts";
@@ -14,8 +15,6 @@ const MEASURE = -0.36;
 const MARK = 0.3;
 const SECOND_MARK = 0.46;
 
-const INK = "#24292f";
-const FAINT = "#57606a";
 const ALARM = "#c92a2a";
 const STANDBY_COLOUR = "#d8e0e8";
 const FROZEN_COLOUR = "#a3adb8";
@@ -230,20 +229,7 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
         })),
       ),
     ],
-    config: {
-      font: "Helvetica, Arial, sans-serif",
-      view: { stroke: null },
-      axis: {
-        labelColor: INK,
-        titleColor: FAINT,
-        gridColor: "#eef1f4",
-        domainColor: "#ccd3da",
-        tickColor: "#ccd3da",
-        labelFontSize: 12,
-      },
-      legend: { labelColor: INK, labelFontSize: 12, symbolType: "square" },
-      title: { anchor: "start", fontSize: 17, color: INK, subtitleColor: FAINT, subtitleFontSize: 12, offset: 14 },
-    },
+    config: { ...CHART_LOOK, legend: { ...CHART_LOOK.legend, symbolType: "square" } },
   };
 }
 

@@ -1,5 +1,6 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
+import { CHART_LOOK } from "../../chart-look.ts";
 import { CONTENDER_NAMES, contenderOf } from "./contenders.ts";
 import { FAULTS, type Episode, type FaultName } from "./faults.ts";
 import { LEASE_MS, type Measured } from "./measured.ts";
@@ -7,8 +8,6 @@ import { AWAY_S } from "./rows.ts";
 
 const WIDTH = 430;
 const ROW_HEIGHT = 54;
-const INK = "#24292f";
-const FAINT = "#57606a";
 
 /** What a panel shows of one fault: a dot for each time that it was played. */
 interface Series {
@@ -54,20 +53,7 @@ function specOf(measured: Measured): TopLevelSpec {
       panel(measured, OVERLAPS, "seconds with two leaders", false),
     ],
     resolve: { scale: { color: "independent", yOffset: "independent" } },
-    config: {
-      font: "Helvetica, Arial, sans-serif",
-      view: { stroke: null },
-      axis: {
-        labelColor: INK,
-        titleColor: FAINT,
-        gridColor: "#eef1f4",
-        domainColor: "#ccd3da",
-        tickColor: "#ccd3da",
-        labelFontSize: 12,
-      },
-      legend: { labelColor: INK, labelFontSize: 12 },
-      title: { anchor: "start", fontSize: 17, color: INK, subtitleColor: FAINT, subtitleFontSize: 12, offset: 14 },
-    },
+    config: CHART_LOOK,
   };
 }
 
