@@ -92,6 +92,8 @@ export class Rounds {
     // What was read before it was known that the member has promised more may have been written since: it is read again.
     // One that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
+    // One that was written since may say that another store has come in place of one of those that have answered.
+    await this.#admission.follow(this.#newestRoster(again.answers), limits);
     return {
       kept: this.#counting(new Map([...kept, ...again.answers])),
       answers: new Map([...first.answers, ...again.answers]),

@@ -3,7 +3,7 @@ import { SimulatedRecordService } from "@leasehold/core/testing";
 import { IMPOSSIBLE_VERSION, type LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
-import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, World, write, type Client, type Name } from "./world.ts";
+import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, write, type Client, type Name } from "./world.ts";
 
 type Store = SimulatedRecordService;
 
@@ -205,6 +205,39 @@ test("a new store in a member's place counts for an election once both others ha
   await expect(next.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
   await expect(next.put("fork", (await old.get())?.version)).rejects.toMatchObject({ mayHaveBeenApplied: false });
   await write(world, old, ELECTION, 1);
+});
+
+test("who still has the old store goes by the new roster also where a member says so that is read again", async () => {
+  const world = await World.founded();
+  const [old, other] = [world.open("old"), world.open("other")];
+  await write(world, other, ELECTION, 2);
+  const base = (await old.get())?.version;
+  const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
+  await write(world, renewed, OTHER_ELECTION, 4);
+  // The old one reads b before the other has written, and the rest afterwards: so b is read again, which takes a while.
+  const readsOfB = [1, 500];
+  world.passage = ({ by, to, operation }) => {
+    if (by !== "old") return undefined;
+    if (to === "b" && operation === "get" && readsOfB.length > 0)
+      return { arrivals: [{ afterMs: readsOfB.shift() as number, replyAfterMs: 1 }] };
+    if (readsOfB.length > 0) return { arrivals: [{ afterMs: 100, replyAfterMs: 1 }] };
+    return to === "a" ? { arrivals: [] } : undefined;
+  };
+  const late = old.startPut("late", base, 4_000).catch(() => undefined);
+  await world.clock.advance(10);
+  let version = (await other.get())?.version;
+  for (const nonce of ["x", "y", "z"]) version = versionOf(await other.put(nonce, version));
+  await world.clock.advance(150);
+  // Meanwhile the new store is taken in for this election, too, by one write.
+  version = versionOf(await renewed.put("chosen", (await renewed.get())?.version));
+  await world.clock.runUntil(late);
+  world.passage = ({ by, to }) =>
+    (by === "old" && to === "a") || (by === "renewed" && to === "b") ? { arrivals: [] } : undefined;
+
+  const outcomes = await world.clock.runUntil(
+    Promise.allSettled([old.startPut("mine", version), renewed.startPut("yours", version)]),
+  );
+  expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored)).toHaveLength(1);
 });
 
 test("a store that was replaced does not come back", async () => {
