@@ -2,10 +2,17 @@ import type { Ballot, KeptBallots } from "./ballots.ts";
 import type { Forgetfulness } from "./forgetfulness.ts";
 import type { Told } from "./messages.ts";
 
+/**
+ * By then no claim that was under way at a server's loss counts votes any more: each stops a tenth before, by its own clock.
+ */
+export const LONGEST_CLAIM_MS = 10_000;
+
 /** What another server has told since this one was started. */
 interface Heard extends Told {
   /** The most that it has heard of this server's writes. */
   readonly seen: number;
+  /** When it was asked. */
+  readonly askedMs: number;
 }
 
 /** What a server begins again with after a loss. */
@@ -21,8 +28,10 @@ export interface Beginning {
  * Decides when a server that was started may take part.
  *
  * One whose file is gone may have lost it. It waits for the longest lease that may stand, and until all others but a minority
- * have told it their terms: one of them is in every majority that has elected somebody. One whose file is whole may have
- * been given an older one: it asks the same, and otherwise waits for the longest lease.
+ * have told it their terms: one of them is in every majority that has elected somebody. A claim that had its vote may still have
+ * been under way: either everyone has told, the claimant too, or only what was asked once no such claim counts votes any
+ * more is heeded. One whose file is whole may have been given an older one, and anyone may be the only one who
+ * remembers: it asks them all, and otherwise waits for the longest lease.
  */
 export class Admission {
   readonly #servers: number;
@@ -58,8 +67,12 @@ export class Admission {
     this.#told.clear();
   }
 
-  hears(from: string, told: Told, seen: number): void {
-    this.#told.set(from, { ...told, seen });
+  hears(from: string, told: Told, seen: number, askedMs: number): void {
+    this.#told.set(from, { ...told, seen, askedMs });
+  }
+
+  get #haveAllTold(): boolean {
+    return this.#told.size === this.#servers - 1;
   }
 
   /** All others but a minority. */
@@ -72,7 +85,7 @@ export class Admission {
     if (this.#forgot) return false;
     const told = [...this.#told.values()];
     const longestMs = Math.max(longestLeaseMs, ...told.map((each) => each.longestLeaseMs));
-    return told.length >= this.#needed || nowMs >= this.#sinceMs + longestMs;
+    return this.#haveAllTold || nowMs >= this.#sinceMs + longestMs;
   }
 
   /**
@@ -82,8 +95,9 @@ export class Admission {
   beginning(nowMs: number, wallMs: number): Beginning | undefined {
     const told = [...this.#told.values()];
     const isFirstStart = told.every(({ forgot, isFresh }) => forgot || isFresh);
+    const heeded = told.filter(({ askedMs }) => this.#haveAllTold || askedMs >= this.#sinceMs + LONGEST_CLAIM_MS);
     // Beside one that has voted, another that has not begun has lost its file as well: it is none that could tell.
-    const telling = isFirstStart ? told : told.filter(({ forgot }) => !forgot);
+    const telling = isFirstStart ? heeded : heeded.filter(({ forgot }) => !forgot);
     if (telling.length < this.#needed) return undefined;
     const longestMs = Math.max(this.#forgetfulness?.longestLeaseMs ?? 0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;

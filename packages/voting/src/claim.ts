@@ -1,5 +1,14 @@
 import { isLeaseholdError, StoreError, TermRegressedError, type LeaseholdError } from "@leasehold/core";
-import { asSentence, sendRequest, toldError, type AcquireRequest } from "@leasehold/core/provider";
+import {
+  asSentence,
+  holderElapsedMs,
+  instantOf,
+  SAFETY_MARGIN,
+  sendRequest,
+  toldError,
+  type AcquireRequest,
+} from "@leasehold/core/provider";
+import { LONGEST_CLAIM_MS } from "./admission.ts";
 import type { Answer, Elect, Vote } from "./messages.ts";
 import { poll, type PollResult } from "./poll.ts";
 import { Reign } from "./reign.ts";
@@ -7,6 +16,8 @@ import type { Server } from "./server.ts";
 
 /** The longest that answers to a trial are held, so that voters have something to choose among. */
 const HOLD_MS = 50;
+/** No vote is counted later: its voter may have lost it, and have been let in again. */
+const COUNTING_MS = LONGEST_CLAIM_MS * (1 - SAFETY_MARGIN);
 
 /** A term that a majority has voted for and acknowledged; or the votes that were refused, and whether the trial was won. */
 export type ClaimOutcome =
@@ -51,9 +62,13 @@ export async function claim(server: Server, request: AcquireRequest, hasFailed: 
   const claimed: Elect = { ...elect, trial: false, term };
   const own = await within("ELECT", () => server.ask(server.name, claimed, timeoutMs));
   if (!isVote(own) || !own.granted) return { won: false, hasFailed: true, votes: trial.answers };
-  const ballot = await poll(server, { request: claimed, timeoutMs, isAnswer: isVote, isYes: isGranted });
+  const sentAt = instantOf(clock);
+  const countingMs = Math.min(timeoutMs, COUNTING_MS);
+  const ballot = await poll(server, { request: claimed, timeoutMs: countingMs, isAnswer: isVote, isYes: isGranted });
   if (ballot.outcome === "no") return { won: false, hasFailed: true, votes: ballot.answers };
-  if (ballot.outcome === "open") throw unanswered(election, "ELECT", ballot, false);
+  // A process that was frozen finds the votes before it finds its time limit.
+  if (ballot.outcome === "open" || holderElapsedMs(clock, sentAt) > COUNTING_MS)
+    throw unanswered(election, "ELECT", ballot, false);
 
   await within("remember", () => server.remember());
   const reign = new Reign(server, { election, term, termId, candidateId, leaseDurationMs }, value);

@@ -277,9 +277,10 @@ export class Server {
   }
 
   async #beTold(other: string): Promise<void> {
+    const askedMs = this.clock.monotonicMs();
     try {
       const answer = await this.#send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
-      if (answer?.kind === "TELL") this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0);
+      if (answer?.kind === "TELL") this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, askedMs);
     } catch {
       // It is asked again.
     }

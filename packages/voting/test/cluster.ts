@@ -98,3 +98,14 @@ export class Cluster {
     });
   }
 }
+
+/** The same clock, whose wall clock is off by so much. */
+export function shifted(clock: Clock, byMs: () => number): Clock {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs() + byMs(),
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    random: () => clock.random(),
+    randomUuid: () => clock.randomUuid(),
+  };
+}

@@ -1,11 +1,11 @@
 /** Servers that start, stop, lose their disks and meet one another. */
 import { expect, test } from "vitest";
-import { StoreError, type Clock } from "@leasehold/core";
+import { StoreError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Disk } from "../src/simulation.ts";
 import { Admission } from "../src/admission.ts";
 import type { Elect, Told, Vote } from "../src/messages.ts";
-import { Cluster } from "./cluster.ts";
+import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
 
@@ -169,23 +169,40 @@ const told = (how: "full" | "fresh" | "forgot"): Told => ({
 
 test("one other server gives no floor, nor do those that have not begun beside one that has voted, nor the others before the longest lease is over", () => {
   const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
-  admission.hears("b", told("full"), 3);
+  admission.hears("b", told("full"), 3, 0);
   expect(admission.beginning(1_000, 0)).toBeUndefined();
-  admission.hears("c", told("forgot"), 0);
+  admission.hears("c", told("forgot"), 0, 0);
   expect(admission.beginning(1_000, 0)).toBeUndefined();
-  admission.hears("c", told("full"), 9);
+  admission.hears("c", told("full"), 9, 0);
   expect(admission.beginning(99, 0)).toBeUndefined();
   expect(admission.beginning(100, 0)).toMatchObject({ writes: 10, ballots: { floor: 5, elections: { e: { term: 7 } } } });
 });
 
+test("of five, what was asked before every claim of before is over is heeded once all have told, and a whole file needs all as well", () => {
+  const admission = new Admission({ servers: 5, startMs: 0, forgot: true });
+  const intact = new Admission({ servers: 5, startMs: 0, forgot: false });
+  for (const name of ["a", "b", "c"]) for (const each of [admission, intact]) each.hears(name, told("full"), 0, 9_999);
+  expect(admission.beginning(20_000, 0)).toBeUndefined();
+  expect([intact.isIntact(0, 99), intact.isIntact(0, 100)]).toEqual([false, true]);
+  intact.hears("d", told("full"), 0, 50);
+  expect(intact.isIntact(0, 50)).toBe(true);
+  for (const name of ["a", "b"]) admission.hears(name, told("full"), 0, 10_000);
+  expect(admission.beginning(20_000, 0)).toBeUndefined();
+  const late = new Admission({ servers: 5, startMs: 0, forgot: true });
+  for (const name of ["a", "b", "c"]) late.hears(name, told("full"), 0, 10_000);
+  expect(late.beginning(10_000, 0)).toBeDefined();
+  admission.hears("d", told("full"), 0, 50);
+  expect(admission.beginning(20_000, 0)).toBeDefined();
+});
+
 test("servers that have begun and not voted tell as others do, and begin a first start among themselves", () => {
   const beside = new Admission({ servers: 3, startMs: 0, forgot: true });
-  beside.hears("b", told("full"), 3);
-  beside.hears("c", told("fresh"), 0);
+  beside.hears("b", told("full"), 3, 0);
+  beside.hears("c", told("fresh"), 0, 0);
   expect(beside.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: false, clockFloor: 0 } });
   const among = new Admission({ servers: 3, startMs: 0, forgot: true });
-  among.hears("b", told("forgot"), 0);
-  among.hears("c", told("fresh"), 0);
+  among.hears("b", told("forgot"), 0, 0);
+  among.hears("c", told("fresh"), 0, 0);
   expect(among.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: true, clockFloor: 9_000 } });
 });
 
@@ -193,8 +210,7 @@ test("terms rise whatever the clocks say, where votes are kept: after one that w
   const cluster = new Cluster();
   const { clock } = cluster;
   let offMs = 73 * 365 * 86_400_000;
-  const wallMs = (name: string): number => clock.wallMs() + (name === "c" ? offMs : 0);
-  cluster.others = (name) => ({ clock: { ...methodsOf(clock), wallMs: () => wallMs(name) } });
+  cluster.others = (name) => ({ clock: shifted(clock, () => (name === "c" ? offMs : 0)) });
   await cluster.start();
   const terms: number[] = [];
   for (const name of ["a", "b", "c"]) {
@@ -210,17 +226,6 @@ test("terms rise whatever the clocks say, where votes are kept: after one that w
   expect(terms).toEqual(terms.toSorted((one, other) => one - other));
   expect(new Set(terms).size).toBe(3);
 });
-
-/** A clock's methods, of which some may be replaced. */
-function methodsOf(clock: Clock): Clock {
-  return {
-    monotonicMs: () => clock.monotonicMs(),
-    wallMs: () => clock.wallMs(),
-    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
-    random: () => clock.random(),
-    randomUuid: () => clock.randomUuid(),
-  };
-}
 
 /** A server whose writes wait until they are let go; the others' do not. */
 function slowDisk(cluster: Cluster, name: string): { readonly isFull: () => boolean; letGo: () => void } {
@@ -251,7 +256,7 @@ test("one that learns of a greater loss while it begins again does not begin yet
   const disk = slowDisk(cluster, "d");
   cluster.away.add("a");
   const wiped = cluster.startOne("d");
-  await cluster.clock.advance(4_000);
+  await cluster.clock.advance(11_000);
   expect(disk.isFull()).toBe(true);
   // One that has told it nothing remembers more of it than the others do.
   const [message] = cluster.sent.filter(({ from, to, content }) => from === "b" && to === "d" && content.kind === "TELL");

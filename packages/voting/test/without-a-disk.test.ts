@@ -1,25 +1,13 @@
 /** Servers whose disks keep nothing: what they know at a start is what the clock and the others tell. */
 import { describe, expect, test } from "vitest";
-import type { Clock } from "@leasehold/core";
 import { SAFETY_MARGIN, type Lease } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
 import { VotingLeaseStore } from "../src/simulation.ts";
-import { Cluster } from "./cluster.ts";
+import { Cluster, shifted } from "./cluster.ts";
 
 const LONGEST = 10_000;
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
 const YEARS_MS = 73 * 365 * 86_400_000;
-
-/** The same clock, whose wall clock is off by so much. */
-function shifted(clock: Clock, byMs: () => number): Clock {
-  return {
-    monotonicMs: () => clock.monotonicMs(),
-    wallMs: () => clock.wallMs() + byMs(),
-    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
-    random: () => clock.random(),
-    randomUuid: () => clock.randomUuid(),
-  };
-}
 
 /** Servers of which nobody keeps anything. */
 class Forgetful extends Cluster {

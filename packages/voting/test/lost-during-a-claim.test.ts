@@ -1,0 +1,126 @@
+/** Of five servers, one loses what it kept, and the only one that knows of that, a candidate or the leader, is cut off. */
+import { expect, test } from "vitest";
+import type { AcquireOutcome } from "@leasehold/core/provider";
+import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { Cluster, shifted } from "./cluster.ts";
+
+const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
+
+/** Servers among which a message may be lost, or wait until it is let go. */
+class Delayed extends Cluster {
+  fate: (message: Envelope<Request>) => "arrives" | "waits" | "is lost" = () => "arrives";
+  readonly #letGo = Promise.withResolvers<void>();
+
+  letGo(): void {
+    this.#letGo.resolve();
+  }
+
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    const fate = this.fate(message);
+    if (fate === "is lost") return undefined;
+    if (fate === "waits") await this.#letGo.promise;
+    return await super.carry(message);
+  }
+
+  /** @param loss what happens to its disk meanwhile. */
+  async restart(name: string, loss: () => void = () => {}): Promise<void> {
+    await this.server(name).close();
+    loss();
+    this.startOne(name);
+  }
+
+  claim(name: string, timeoutMs: number): Promise<AcquireOutcome | undefined> {
+    return new VotingLeaseStore(this.server(name)).acquire({ ...REQUEST, timeoutMs }).catch(() => undefined);
+  }
+}
+
+/**
+ * Five servers, of which c has claimed a term: a has voted for it, and the ELECTs to the others are on their way.
+ *
+ * @param suspendedMs for how long c was, of which its monotonic clock knows nothing.
+ */
+async function underWay(
+  suspendedMs: () => number = () => 0,
+): Promise<{ cluster: Delayed; claim: Promise<AcquireOutcome | undefined> }> {
+  const cluster = new Delayed(5);
+  cluster.others = (name) => (name === "c" ? { clock: shifted(cluster.clock, suspendedMs) } : {});
+  await cluster.start();
+  // So that it is no first start any more.
+  const before = new VotingLeaseStore(cluster.server("b"));
+  const request = { ...REQUEST, election: "before", leaseDurationMs: 200, timeoutMs: 100 };
+  await cluster.clock.runUntil(before.acquire(request));
+  cluster.fate = ({ from, to, content }) =>
+    from === "c" && to !== "a" && content.kind === "ELECT" && !content.trial ? "waits" : "arrives";
+  const claim = cluster.claim("c", 20_000);
+  await cluster.clock.advance(100);
+  const votedFor = ["a", "c"].filter(
+    (name) => cluster.server(name).ballots.termOf("e") > cluster.server("b").ballots.termOf("e"),
+  );
+  expect(votedFor).toEqual(["a", "c"]);
+  // From now on nobody reaches c.
+  cluster.fate = ({ from, to }) => (from === "c" || to === "c" ? "is lost" : "arrives");
+  return { cluster, claim };
+}
+
+test("one that has lost its disk votes for nobody else in the term of a claim that is under way", async () => {
+  const { cluster, claim } = await underWay();
+  await cluster.restart("a", () => cluster.disks.delete("a"));
+  await cluster.clock.advance(2_000);
+
+  // Another server claims, which b does not hear of.
+  const { fate } = cluster;
+  cluster.fate = (message) => ([message.from, message.to].join() === "d,b" ? "is lost" : fate(message));
+  const rival = await cluster.clock.runUntil(cluster.claim("d", 300));
+  // A third one is started again; c is back, and its ELECT reaches b alone.
+  cluster.fate = ({ content }) => (content.kind === "ELECT" ? "is lost" : "arrives");
+  await cluster.restart("e");
+  await cluster.clock.advance(1_000);
+  cluster.away.add("d");
+  cluster.letGo();
+  const first = await cluster.clock.runUntil(claim);
+  const terms = [rival, first].flatMap((outcome) => (outcome?.acquired ? [outcome.lease.term] : []));
+  expect(terms).toHaveLength(1);
+});
+
+test("one that has lost its disk is back once no such claim counts votes any more, though the claimant is not", async () => {
+  const { cluster, claim } = await underWay();
+  await cluster.restart("a", () => cluster.disks.delete("a"));
+  await cluster.clock.advance(9_500);
+  expect(await claim).toBeUndefined();
+  expect(cluster.server("a").takesPart).toBe(false);
+  // It asks again once c has had its second to answer.
+  await cluster.clock.advance(2_000);
+  expect(cluster.server("a").takesPart).toBe(true);
+  expect(await cluster.clock.runUntil(cluster.claim("d", 300))).toMatchObject({ acquired: true });
+});
+
+test("votes that a candidate finds when it thaws are not counted", async () => {
+  let suspendedMs = 0;
+  const { cluster, claim } = await underWay(() => suspendedMs);
+  suspendedMs = 10_000;
+  cluster.fate = () => "arrives";
+  cluster.letGo();
+  await cluster.clock.advance(100);
+  expect(cluster.server("b").ballots.termOf("e")).toBe(cluster.server("c").ballots.termOf("e"));
+  expect(await claim).toBeUndefined();
+});
+
+test("one with an older file does not vote for another beside a leader that alone remembers it, and is cut off", async () => {
+  const cluster = new Delayed(5);
+  await cluster.start();
+  const older = cluster.disks.get("a");
+  cluster.away.add("d").add("e");
+  const leader = new VotingLeaseStore(cluster.server("c"));
+  const led = await cluster.clock.runUntil(leader.acquire({ ...REQUEST, timeoutMs: 300 }));
+  expect(led).toMatchObject({ acquired: true });
+
+  await cluster.restart("a", () => cluster.disks.set("a", older));
+  cluster.away.clear();
+  cluster.away.add("c");
+  await cluster.clock.advance(2_000);
+  expect(await cluster.clock.runUntil(cluster.claim("d", 300))).not.toMatchObject({ acquired: true });
+  cluster.away.clear();
+  expect(await cluster.clock.runUntil(leader.renew(led.acquired ? led.lease : expect.fail(), { timeoutMs: 300 }))).toMatchObject({
+    held: true,
+  });
+});
