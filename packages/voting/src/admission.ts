@@ -75,6 +75,17 @@ export class Admission {
     return this.#told.size === this.#servers - 1;
   }
 
+  /** Nobody that has told has voted. */
+  get #isFirstStart(): boolean {
+    return [...this.#told.values()].every(({ forgot, isFresh }) => forgot || isFresh);
+  }
+
+  /** Those that can tell: beside one that has voted, another that has not begun has lost its file as well. */
+  get #telling(): ReadonlyMap<string, Heard> {
+    if (this.#isFirstStart) return this.#told;
+    return new Map([...this.#told].filter(([, { forgot }]) => !forgot));
+  }
+
   /** All others but a minority. */
   get #needed(): number {
     return Math.min(this.#servers - majorityOf(this.#servers) + 1, this.#servers - 1);
@@ -89,16 +100,35 @@ export class Admission {
   }
 
   /**
+   * What a server that does not take part yet waits for, in words for a person.
+   *
+   * @param others all other servers.
+   */
+  waitsFor(others: readonly string[]): string {
+    const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
+    if (!this.#forgot) return `its file may be an older one: it waits for ${unheard} to answer, or for the longest lease to end.`;
+    const why = this.#forgetfulness ? "it keeps nothing" : "it has lost its file, or never had one";
+    const telling = this.#telling;
+    const missing = this.#needed - telling.size;
+    if (missing <= 0) return `${why}: it waits for the claims and the longest lease to end that it may have known of.`;
+    if (unheard !== "") return `${why}: it waits for ${missing} more of the others to tell what they know, of ${unheard}.`;
+    const [known, lost] = [[...telling.keys()], others.filter((name) => !telling.has(name))];
+    const who = known.join(" and ");
+    const how = this.#forgetfulness
+      ? `start ${who} again too`
+      : `stop ${who}, remove what is in its stateDirectory, and start it again`;
+    return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
+  }
+
+  /**
    * What one that has lost its file begins with; undefined until it may. Where none that has told has voted, it is a
    * first start, and the clock tells from which term on anybody is voted for.
    */
   beginning(nowMs: number, wallMs: number): Beginning | undefined {
     const told = [...this.#told.values()];
-    const isFirstStart = told.every(({ forgot, isFresh }) => forgot || isFresh);
-    const heeded = told.filter(({ askedMs }) => this.#haveAllTold || askedMs >= this.#sinceMs + LONGEST_CLAIM_MS);
-    // Beside one that has voted, another that has not begun has lost its file as well: it is none that could tell.
-    const telling = isFirstStart ? heeded : heeded.filter(({ forgot }) => !forgot);
-    if (telling.length < this.#needed) return undefined;
+    const isHeeded = ({ askedMs }: Heard): boolean => this.#haveAllTold || askedMs >= this.#sinceMs + LONGEST_CLAIM_MS;
+    if ([...this.#telling.values()].filter(isHeeded).length < this.#needed) return undefined;
+    const isFirstStart = this.#isFirstStart;
     const longestMs = Math.max(this.#forgetfulness?.longestLeaseMs ?? 0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;
     // What it would refuse bars nobody, until its clock allows it: by another clock it may have voted for that.

@@ -157,13 +157,13 @@ export class HttpTransport implements Transport {
     const { troubles, server } = this.#options;
     try {
       const reply = await this.#post(header, contents, signal);
-      troubles.answers(to);
+      troubles.ends(to);
       if (to !== server) this.#meets(to, reply.start);
       return reply;
     } catch (error) {
       if (!this.#isClosed && error instanceof NoAnswer && to !== server) {
         if (error.isMistake) troubles.tell(error.message);
-        else troubles.isSilent(to, error.message);
+        else troubles.lasts(to, error.message);
       }
       throw error;
     }

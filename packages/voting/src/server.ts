@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly transport: Transport;
   /** Where its disk keeps nothing: the longest lease that anybody may have; see {@link Forgetfulness}. */
   readonly longestLeaseMs?: number | undefined;
+  /** Is told, again and again, what it waits for while it does not take part. */
+  readonly onWait?: ((reason: string) => void) | undefined;
 }
 
 /** One server: votes by the rules of {@link Ballots}, once what it has to keep is on its disk, and asks the others. */
@@ -267,6 +269,7 @@ export class Server {
     while (!signal.aborted && !this.#takesPart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
       if (await this.#mayTakePart()) return;
+      this.#options.onWait?.(this.#admission.waitsFor(this.others));
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
     }
   }

@@ -34,7 +34,7 @@ export class Troubles {
   readonly #server: string;
   readonly #dropped = new Map<DropReason, number>();
   readonly #toldMs = new Map<string, number>();
-  readonly #failingSinceMs = new Map<string, number>();
+  readonly #sinceMs = new Map<string, number>();
   readonly #channel = channel(DROPPED_CHANNEL);
 
   constructor(clock: Clock, server: string) {
@@ -63,15 +63,16 @@ export class Troubles {
     process.emitWarning(`Voting server ${this.#server}: ${message}`, { type, code: "LEASEHOLD_VOTING" });
   }
 
-  answers(name: string): void {
-    this.#failingSinceMs.delete(name);
+  /** What a server was in trouble for is over. */
+  ends(name: string): void {
+    this.#sinceMs.delete(name);
   }
 
-  /** Another one does not answer: it may only not have been started yet. */
-  isSilent(name: string, message: string): void {
+  /** A server does not answer, or take part: it is told once that lasts, since others may only not have been started yet. */
+  lasts(name: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
-    const sinceMs = this.#failingSinceMs.get(name) ?? nowMs;
-    this.#failingSinceMs.set(name, sinceMs);
+    const sinceMs = this.#sinceMs.get(name) ?? nowMs;
+    this.#sinceMs.set(name, sinceMs);
     if (nowMs - sinceMs >= PATIENCE_MS) this.tell(message);
   }
 }

@@ -157,6 +157,34 @@ test.each([
   },
 );
 
+test("what a server waits for is said: an answer, or where two of three have lost their files, that the third begins anew as well", async () => {
+  const cluster = new Cluster();
+  const waits: Record<string, string> = {};
+  cluster.others = (name) => ({ onWait: (reason) => void (waits[name] = reason) });
+  await cluster.start();
+  expect(waits).toEqual({});
+  const { lease } = await won(cluster, "c");
+  const restart = async (names: readonly string[], isWiped: boolean): Promise<void> => {
+    await Promise.all(names.map((name) => cluster.server(name).close()));
+    for (const name of names) {
+      if (isWiped) cluster.disks.delete(name);
+      cluster.startOne(name);
+    }
+    await cluster.clock.advance(4_000);
+  };
+  cluster.away.add("b");
+  await restart(["a"], false);
+  expect(waits).toEqual({ a: "its file may be an older one: it waits for b to answer, or for the longest lease to end." });
+  cluster.away.clear();
+
+  await restart(["a", "b"], true);
+  expect(waits["b"]).toBe(
+    "it has lost its file, or never had one, nor does a, and c alone cannot tell them all. To begin anew by the clocks, stop c, remove what is in its stateDirectory, and start it again.",
+  );
+  await restart(["c"], true);
+  expect((await won(cluster, "a")).lease.term).toBeGreaterThan(lease.term);
+});
+
 const told = (how: "full" | "fresh" | "forgot"): Told => ({
   kind: "TELL",
   forgot: how === "forgot",

@@ -12,6 +12,8 @@ const YEARS_MS = 73 * 365 * 86_400_000;
 /** Servers of which nobody keeps anything. */
 class Forgetful extends Cluster {
   readonly offMs: Record<string, number> = {};
+  /** What each has said last that it waits for. */
+  readonly waits: Record<string, string> = {};
 
   constructor() {
     super(3);
@@ -19,6 +21,7 @@ class Forgetful extends Cluster {
       longestLeaseMs: LONGEST,
       disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
       clock: shifted(this.clock, () => this.offMs[name] ?? 0),
+      onWait: (reason) => void (this.waits[name] = reason),
     });
   }
 
@@ -77,6 +80,31 @@ test("one that was started again takes part once the longest lease is over and b
   await cluster.clock.advance(1_000);
   expect(cluster.server("b").takesPart).toBe(true);
   expect(cluster.server("b").ballots.termOf("e")).toBe(lease?.term);
+});
+
+test("two of three that were started at once say that they wait for the third to be started again, too: then all go on", async () => {
+  const cluster = new Forgetful();
+  for (const name of ["a", "b"]) cluster.startOne(name);
+  await cluster.clock.advance(LONGEST);
+  expect(cluster.waits["a"]).toBe("it keeps nothing: it waits for 1 more of the others to tell what they know, of c.");
+  cluster.startOne("c");
+  await cluster.clock.advance(2_000);
+  expect(cluster.waits["c"]).toBe(
+    "it keeps nothing: it waits for the claims and the longest lease to end that it may have known of.",
+  );
+  await cluster.clock.advance(LONGEST);
+  const lease = await cluster.acquire("a");
+
+  await cluster.restart("a", "b");
+  await cluster.clock.advance(60_000);
+  expect(cluster.taking).toBe(1);
+  expect(cluster.waits["a"]).toBe(
+    "it keeps nothing, nor does b, and c alone cannot tell them all. To begin anew by the clocks, start c again too.",
+  );
+  await cluster.restart("c");
+  await cluster.clock.advance(LONGEST + 1_000);
+  expect(cluster.taking).toBe(3);
+  expect((await cluster.acquire("a"))?.term).toBeGreaterThan(lease?.term ?? Infinity);
 });
 
 test("no longer lease than the longest is voted for, or acknowledged", async () => {
