@@ -65,18 +65,17 @@ interface Failure {
 
 /** Reports whether a write's precondition did not hold: an answer, not a failure. */
 export function isConditionFailed(error: unknown): boolean {
-  const { code, details, message } = (error ?? {}) as Failure;
+  const code = codeOf(error);
   if (code === CODE.alreadyExists || code === CODE.failedPrecondition) return true;
   // The same code stands for a whole database that is missing.
-  return code === CODE.notFound && /no (document|entity) to update/i.test(details ?? message ?? "");
+  return code === CODE.notFound && /no (document|entity) to update/i.test(textOf(error));
 }
 
 /** Returns the SDK's error as one of ours, and an error of ours as it is. */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
-  const { code, details, message } = (error ?? {}) as Failure;
-  const known = typeof code === "number" ? code : undefined;
-  const text = discreet(details ?? message ?? String(error));
+  const known = codeOf(error);
+  const text = discreet(textOf(error));
   if (NO_PROJECT.test(text)) return noProject(error);
   const hasNoCredentials = NO_CREDENTIALS.test(text);
   const storeCode = hasNoCredentials ? "STORE_UNAUTHENTICATED" : storeCodeOf(known);
@@ -92,6 +91,17 @@ export function toStoreError(error: unknown, operation: string, election: string
       cause,
     },
   );
+}
+
+/** Returns the code of gRPC, which is a number. */
+function codeOf(error: unknown): number | undefined {
+  const { code } = (error ?? {}) as Failure;
+  return typeof code === "number" ? code : undefined;
+}
+
+function textOf(error: unknown): string {
+  const { details, message } = (error ?? {}) as Failure;
+  return details ?? message ?? String(error);
 }
 
 function storeCodeOf(code: number | undefined): StoreErrorCode {

@@ -1,4 +1,4 @@
-import type { DocumentSnapshot, Firestore, Timestamp } from "@google-cloud/firestore";
+import type { DocumentSnapshot, Firestore, QueryDocumentSnapshot, Timestamp } from "@google-cloud/firestore";
 import type { Clock } from "@leasehold/core";
 import type {
   GetOptions,
@@ -13,7 +13,7 @@ import type {
 import { FirestoreClock, nanosIn } from "./clock.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
 import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./schema.ts";
-import { FirestoreRequests, type WireWrite } from "./requests.ts";
+import { FirestoreRequests, type Write } from "./requests.ts";
 import type { Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts";
 
@@ -61,24 +61,21 @@ export class FirestoreRecordStore implements RecordStore {
     const { document, readTime } = await this.#calls.read(election, this.#paths.record(election), signal);
     learnTime(nanosOf(readTime));
     if (!document) return undefined;
-    return stored(decodeFields(document.fields ?? {}), nanosOf(document.updateTime ?? {}), nanosOf(readTime));
+    return stored(decodeFields(document.fields), nanosOf(document.updateTime), nanosOf(readTime));
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, fence, signal } = options;
     const expiresAt = await this.#expiresAt(election, signal);
-    const lease: WireWrite = {
-      update: {
-        name: await this.#documentName(election, this.#paths.record(election)),
-        fields: encodeFields(fieldsOf(record, ifVersion, keepsNonce, expiresAt)),
-      },
+    const lease: Write = {
+      path: this.#paths.record(election),
+      fields: encodeFields(fieldsOf(record, ifVersion, keepsNonce, expiresAt)),
       updateMask: { fieldPaths: FIELD_MASK },
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
     const writes = [lease];
     if (fence && this.#retentionMs === undefined) {
-      const name = await this.#documentName(election, this.#paths.fence(election));
-      writes.push({ update: { name, fields: encodeFields({ ...fence }) } });
+      writes.push({ path: this.#paths.fence(election), fields: encodeFields({ ...fence }) });
     }
     const updateTime = await this.#calls.commit(election, writes, signal);
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
@@ -97,7 +94,6 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<StoredRecord | undefined> {
-    if (signal.aborted) return;
     // Only the last snapshot matters: one that is not taken in time is replaced.
     let pushed: { readonly record: StoredRecord | undefined } | { readonly error: Error } | undefined;
     let wake = Promise.withResolvers<void>();
@@ -119,47 +115,37 @@ export class FirestoreRecordStore implements RecordStore {
       for (;;) {
         await wake.promise;
         wake = Promise.withResolvers();
-        if (signal.aborted) return;
-        const next = pushed;
-        pushed = undefined;
-        if (!next) continue;
-        if ("error" in next) throw next.error;
-        yield next.record;
+        if (signal.aborted || !pushed) return;
+        if ("error" in pushed) throw pushed.error;
+        yield pushed.record;
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
       unsubscribe();
     }
   }
-
-  async #documentName(election: string, path: string): Promise<string> {
-    try {
-      return await this.#calls.documentName(path);
-    } catch (error) {
-      // Nothing has been sent: it is not even known which project this is.
-      throw toStoreError(error, "put", election, false);
-    }
-  }
 }
 
 function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
-  const data = snapshot.data();
-  if (!data || !snapshot.updateTime) return undefined;
-  const fields = Object.entries(withNumbers(data)).map(([name, value]: [string, unknown]) => [
+  if (!snapshot.exists) return undefined;
+  const found = snapshot as QueryDocumentSnapshot;
+  const fields = Object.entries(withNumbers(found.data())).map(([name, value]: [string, unknown]) => [
     name,
     isTimestamp(value) ? nanosOfTimestamp(value) : value,
   ]);
   return stored(
     Object.fromEntries(fields) as Record<string, unknown>,
-    nanosOfTimestamp(snapshot.updateTime),
-    nanosOfTimestamp(snapshot.readTime),
+    nanosOfTimestamp(found.updateTime),
+    nanosOfTimestamp(found.readTime),
   );
 }
 
-/** By its shape: a user's `Firestore` may be of another copy of the SDK than ours, such as firebase-admin's own. */
+/**
+ * By a method that no other value of Firestore's has: a user's `Firestore` may be of another copy of the SDK than ours, such as
+ * firebase-admin's own.
+ */
 function isTimestamp(value: unknown): value is Timestamp {
-  const { seconds, nanoseconds, toDate } = (value ?? {}) as Partial<Timestamp>;
-  return typeof seconds === "number" && typeof nanoseconds === "number" && typeof toDate === "function";
+  return typeof (value as Partial<Timestamp> | null)?.toDate === "function";
 }
 
 /** Returns integers as numbers, also where the user's settings make them bigints. */

@@ -10,7 +10,7 @@ export class Paths {
     // https://firebase.google.com/docs/firestore/quotas#collections_documents_and_fields
     if (segments.length % 2 === 0 || segments.some((segment) => segment === "" || /^(\.{1,2}|__.*__)$/.test(segment))) {
       throw new ConfigurationError(
-        `collection is ${JSON.stringify(collection) ?? "missing"}; it must be the path of a collection, such as 'leasehold' or 'apps/billing/leases'.`,
+        `collection is ${JSON.stringify(collection)}; it must be the path of a collection, such as 'leasehold' or 'apps/billing/leases'.`,
       );
     }
     this.#collection = collection;

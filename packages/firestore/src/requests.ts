@@ -5,14 +5,14 @@ import type { WireFields, WireTime } from "./wire.ts";
 
 /** A document as the wire has it. */
 export interface WireDocument {
-  readonly name?: string | null;
-  readonly fields?: WireFields | null;
-  readonly updateTime?: WireTime | null;
+  readonly fields: WireFields;
+  readonly updateTime: WireTime;
 }
 
 /** One of the writes of a commit. */
-export interface WireWrite {
-  readonly update: WireDocument;
+export interface Write {
+  readonly path: string;
+  readonly fields: WireFields;
   readonly updateMask?: { readonly fieldPaths: readonly string[] };
   readonly currentDocument?: { readonly exists: boolean } | { readonly updateTime: WireTime };
 }
@@ -61,7 +61,7 @@ const REQUEST_TAG = "leasehold";
 /** The codes after which to retry. */
 const NEVER: readonly number[] = [];
 /** By default a stream that fails is opened twice more, whatever its status. */
-const NO_STREAM_RETRIES = { retries: 0, noResponseRetries: 0, shouldRetryFn: () => false };
+const NO_STREAM_RETRIES = { noResponseRetries: 0 };
 
 /** Calls of Firestore's API through the user's `Firestore`, each sent once, and cancelled when its signal says so. */
 export class FirestoreRequests {
@@ -78,20 +78,13 @@ export class FirestoreRequests {
    * @throws {StoreError} if there are none.
    */
   async ready(election: string, signal: AbortSignal): Promise<void> {
-    await this.#call("watch", election, false, signal, () => Promise.resolve());
-  }
-
-  /** The full name of a document, once it is known which project this is. */
-  async documentName(path: string): Promise<string> {
-    await this.#firestore.initializeIfNeeded(REQUEST_TAG);
-    return `${this.#firestore.formattedName}/documents/${path}`;
+    await this.#call("watch", election, signal, () => Promise.resolve());
   }
 
   /** @throws {StoreError} whatever goes wrong. */
   async read(election: string, path: string, signal: AbortSignal): Promise<WireReading> {
-    return await this.#call("get", election, false, signal, async (client, options) => {
-      const request = { database: this.#firestore.formattedName, documents: [await this.documentName(path)] };
-      signal.throwIfAborted();
+    return await this.#call("get", election, signal, async (client, options) => {
+      const request = { database: this.#firestore.formattedName, documents: [this.#nameOf(path)] };
       const stream = client.batchGetDocuments(request, options);
       const onAbort = (): void => stream.cancel();
       signal.addEventListener("abort", onAbort, { once: true });
@@ -114,15 +107,15 @@ export class FirestoreRequests {
    * did not hold.
    * @throws {StoreError} whatever goes wrong.
    */
-  async commit(election: string, writes: readonly WireWrite[], signal: AbortSignal): Promise<WireTime | undefined> {
-    return await this.#call("put", election, true, signal, async (client, options) => {
-      signal.throwIfAborted();
+  async commit(election: string, writes: readonly Write[], signal: AbortSignal): Promise<WireTime | undefined> {
+    return await this.#call("put", election, signal, async (client, options) => {
+      const request = {
+        database: this.#firestore.formattedName,
+        writes: writes.map(({ path, fields, ...rest }) => ({ update: { name: this.#nameOf(path), fields }, ...rest })),
+      };
       try {
         // The generated client's own promise cannot be cancelled; what it calls heeds the signal.
-        const [{ writeResults }] = await client.commit(
-          { database: this.#firestore.formattedName, writes },
-          { ...options, signal },
-        );
+        const [{ writeResults }] = await client.commit(request, { ...options, signal });
         const updateTime = writeResults?.[0]?.updateTime;
         if (!updateTime) throw new Error("the reply has no update time");
         return updateTime;
@@ -131,6 +124,11 @@ export class FirestoreRequests {
         throw error;
       }
     });
+  }
+
+  /** The full name of a document; not before it is known which project this is. */
+  #nameOf(path: string): string {
+    return `${this.#firestore.formattedName}/documents/${path}`;
   }
 
   /** Streams are retried in one of two ways, which exclude each other's options. */
@@ -143,20 +141,21 @@ export class FirestoreRequests {
   async #call<T>(
     operation: "get" | "put" | "watch",
     election: string,
-    writes: boolean,
     signal: AbortSignal,
     send: (client: ApiClient, options: object) => Promise<T>,
   ): Promise<T> {
+    const writes = operation === "put";
+    let isSent = false;
     try {
       await this.#firestore.initializeIfNeeded(REQUEST_TAG);
-      signal.throwIfAborted();
       return await this.#firestore._clientPool.run(REQUEST_TAG, operation === "watch", async (client) => {
         await initialized(client);
         signal.throwIfAborted();
+        isSent = true;
         return await send(client, writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions(client));
       });
     } catch (error) {
-      throw toStoreError(error, operation, election, writes);
+      throw toStoreError(error, operation, election, writes && isSent);
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { Timestamp } from "@google-cloud/firestore";
 
-/** A moment by Firestore's clock as the wire has it; the two numbers are left out where they are 0. */
+/** A moment by Firestore's clock as the wire has it. */
 export interface WireTime {
-  readonly seconds?: string | number | { toString(): string } | null;
-  readonly nanos?: number | null;
+  readonly seconds: string | number | { toString(): string };
+  readonly nanos: number;
 }
 
 /** A field's value as the wire has it, of the kinds that a lease record is made of. */
@@ -14,13 +14,13 @@ export interface WireValue {
   readonly doubleValue?: number | null;
   readonly booleanValue?: boolean | null;
   readonly timestampValue?: WireTime | null;
-  readonly mapValue?: { readonly fields?: WireFields | null } | null;
+  readonly mapValue?: { readonly fields: WireFields } | null;
 }
 export type WireFields = Readonly<Record<string, WireValue>>;
 
 /** Returns a moment by Firestore's clock in nanoseconds since the Unix epoch: exact, and fit to be compared. */
 export function nanosOf({ seconds, nanos }: WireTime): bigint {
-  return BigInt(String(seconds ?? 0)) * 1_000_000_000n + BigInt(nanos ?? 0);
+  return BigInt(String(seconds)) * 1_000_000_000n + BigInt(nanos);
 }
 
 /** The SDK's timestamps name the second part differently. */
@@ -51,10 +51,10 @@ export function encodeFields(fields: Readonly<Record<string, unknown>>): WireFie
 /** Decodes what a lease record may be made of; anything else becomes undefined, and then is no lease record. */
 export function decode(value: WireValue): unknown {
   if (value.nullValue !== undefined) return null;
-  if (value.mapValue) return decodeFields(value.mapValue.fields ?? {});
+  if (value.mapValue) return decodeFields(value.mapValue.fields);
   if (value.timestampValue) return nanosOf(value.timestampValue);
   if (value.integerValue !== undefined && value.integerValue !== null) return Number(String(value.integerValue));
-  return value.stringValue ?? value.doubleValue ?? value.booleanValue ?? undefined;
+  return value.stringValue ?? value.doubleValue ?? value.booleanValue;
 }
 
 export function decodeFields(fields: WireFields): Record<string, unknown> {

@@ -90,7 +90,8 @@ describe("a lease document", () => {
   test("keeps the fields that others have put into it", async ({ world }) => {
     const store = world.store();
     const lease = await win(store, { value: "value" });
-    const theirs = { owner: "ops", tags: ["a"], at: new Date(0), nothing: null, nested: { "odd key": true } };
+    const odd = { halfOfATime: { seconds: 1 }, theOther: { nanoseconds: 1 }, noDate: { toDate: "tomorrow" } };
+    const theirs = { owner: "ops", tags: ["a"], at: new Date(0), nothing: null, nested: { "odd key": true }, ...odd };
     await world.aside((firestore) => firestore.doc(LEASE_PATH).set(theirs, { merge: true }));
 
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
@@ -103,6 +104,11 @@ describe("a lease document", () => {
     expect(fields).toMatchObject({ ...others, term: 2 });
     expect((fields!["at"] as FirebaseFirestore.Timestamp).toDate()).toEqual(at);
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2 });
+    // Nor do they keep it from being pushed.
+    for await (const snapshot of world.store().watch!(ELECTION, { signal: world.ended })) {
+      expect(snapshot).toMatchObject({ state: "held", term: 2 });
+      break;
+    }
   });
 });
 

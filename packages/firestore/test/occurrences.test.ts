@@ -203,9 +203,10 @@ describe("the expiry of an occurrence's document", () => {
     const time = new FirestoreClock(clock);
     expect(time.latest()).toBeUndefined();
     const learn = time.asking();
-    clock.freeze(500);
+    clock.freeze(501);
     learn(7_000_000_000n);
-    expect(time.latest()).toBe(7_000_000_000n + BigInt(500 * 1.1) * 1_000_000n);
+    // 551.1 ms, to the next whole one.
+    expect(time.latest()).toBe(7_552_000_000n);
   });
 
   test("is read first by a record store that has read nothing", async ({ world }) => {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
@@ -9,6 +10,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { KEEPALIVE } from "../src/options.ts";
 import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
@@ -271,6 +273,13 @@ describe("the client", () => {
     expect(new Set(names)).toEqual(new Set(["projects/demo-x/databases/second"]));
     expect((await firestore.doc(`apps/billing/leases/${ELECTION}`).get()).get("term")).toBe(1);
     await expect(world.fieldsAt(`apps/billing/leases/${ELECTION}`)).resolves.toBeUndefined();
+  });
+
+  test("that is made by the store has the keepalive that the README gives for yours", async () => {
+    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    const options = Object.entries(KEEPALIVE.grpcOptions).map(([name, ms]) => `"${name}": ${ms.toString().slice(0, -3)}_000`);
+    expect(options).toHaveLength(2);
+    for (const option of options) expect(readme).toContain(option);
   });
 
   test("is made with what the SDK finds by itself, if none is given", async ({ world }) => {

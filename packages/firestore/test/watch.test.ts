@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { DocumentReference, DocumentSnapshot, Firestore } from "@google-cloud/firestore";
 import type { LeaseSnapshot } from "@leasehold/core";
@@ -151,8 +151,10 @@ describe("a watch ends", () => {
 
   test("when its loop is left", async ({ world }) => {
     const firestore = world.client();
-    for await (const _ of world.store({ firestore }).watch!(ELECTION, { signal: world.ended })) break;
+    const { signal } = new AbortController();
+    for await (const _ of world.store({ firestore }).watch!(ELECTION, { signal })) break;
     expect(listenersOf(firestore)).toBe(0);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
     await world.disconnect(firestore);
   });
 

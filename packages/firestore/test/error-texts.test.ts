@@ -1,0 +1,49 @@
+/** What is made of whatever the SDK throws. */
+import { StoreError } from "@leasehold/core";
+import { expect, test } from "vitest";
+import { isConditionFailed, toStoreError } from "../src/firestore-errors.ts";
+
+const NOT_FOUND = 5;
+
+test.for<[thrown: unknown, text: string]>([
+  [{ details: "the details", message: "5 NOT_FOUND: the details" }, "the details."],
+  [new Error("the message"), "the message."],
+  ["a text", "a text."],
+  [undefined, "undefined."],
+  [null, "null."],
+])("%o is told as it says it", ([thrown, text]) => {
+  expect(toStoreError(thrown, "put", "e", true)).toMatchObject({
+    code: "STORE_UNAVAILABLE",
+    message: `firestore: 'put' of 'e' failed: ${text}`,
+    mayHaveBeenApplied: true,
+  });
+});
+
+test("a code that is none of gRPC's is not told", () => {
+  const error = toStoreError(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }), "get", "e", false);
+  expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message: "firestore: 'get' of 'e' failed: getaddrinfo." });
+  expect(error.cause).not.toHaveProperty("code");
+});
+
+test("without credentials nothing was written", () => {
+  const thrown = new Error("Could not load the default credentials. Browse to …");
+  expect(toStoreError(thrown, "put", "e", true)).toMatchObject({ code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false });
+});
+
+test("an error of ours is passed on as it is", () => {
+  const ours = new StoreError("STORE_TIMEOUT", "ours", { store: "firestore", operation: "put", mayHaveBeenApplied: true });
+  expect(toStoreError(ours, "put", "e", true)).toBe(ours);
+});
+
+test.for<[thrown: unknown, failed: boolean]>([
+  [{ code: NOT_FOUND, details: "No document to update: x" }, true],
+  [{ code: NOT_FOUND, message: "no entity to update: x" }, true],
+  [{ code: NOT_FOUND, details: "The database (default) does not exist." }, false],
+  [{ code: NOT_FOUND }, false],
+  [{ code: 13, details: "No document to update: x" }, false],
+  [{ code: 6 }, true],
+  [{ code: 9 }, true],
+  [undefined, false],
+])("%o is a condition that did not hold: %s", ([thrown, failed]) => {
+  expect(isConditionFailed(thrown)).toBe(failed);
+});
