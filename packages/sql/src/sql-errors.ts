@@ -39,7 +39,7 @@ const MIGRATION_RIGHTS =
  * Returns the error of a write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
  * discards the connection, which undoes it now.
  */
-export function notCommitted({ store, operation, election }: RequestLabel): StoreError {
+export function notCommitted({ store, operation, election }: Omit<RequestLabel, "writes">): StoreError {
   return new StoreError(
     "STORE_REJECTED",
     `${store}: '${operation}' of '${election}' was not committed: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.`,

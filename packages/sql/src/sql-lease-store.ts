@@ -24,7 +24,7 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
   /** @throws {ConfigurationError} unless exactly one database is given, and given well; nothing has been sent. */
   constructor(options: SqlLeaseStoreOptions) {
     const clock = options?.clock ?? systemClock;
-    const database = openDatabase(options ?? {}, clock);
+    const database = openDatabase(options, clock);
     super(database, { clock });
     this.#database = database;
     this.#clock = clock;

@@ -1,25 +1,46 @@
 import { expect, test } from "vitest";
 import { MySqlConnections, type MySqlPoolConnection } from "../src/mysql/mysql-pool.ts";
+import { PostgresConnections, type PostgresPoolClient } from "../src/postgres/postgres-pool.ts";
 
-/** A connection whose server runs a statement of ours under that number, or does not. */
-function connectionTo(ours: boolean): { readonly connection: MySqlPoolConnection; readonly statements: string[] } {
+interface Server {
+  /** Runs a statement of ours under that number. */
+  readonly ours: boolean;
+  readonly refuses?: boolean;
+}
+
+/** A connection to a server. */
+function connectionTo({ ours, refuses = false }: Server): {
+  readonly connection: MySqlPoolConnection;
+  readonly statements: string[];
+} {
   const statements: string[] = [];
-  const query = (options: object): Promise<readonly [unknown]> => {
+  const query = async (options: object): Promise<readonly [unknown]> => {
     const { sql } = options as { readonly sql: string };
     statements.push(sql);
-    return Promise.resolve([sql.startsWith("SELECT") && ours ? [{ id: 5 }] : []]);
+    if (!sql.startsWith("SELECT") && refuses) throw new Error("You are not its owner.");
+    return [sql.startsWith("SELECT") && ours ? [{ id: 5 }] : []];
   };
   return { connection: { threadId: 9, query, release: () => undefined, destroy: () => undefined }, statements };
 }
+
+const mysql = new MySqlConnections("mysql://nobody@127.0.0.1/nowhere");
 
 test.for([
   [true, ["KILL QUERY 5"]],
   [false, []],
 ] as const)("a cancellation ends a statement only if it is one of ours: %s", async ([ours, kills]) => {
-  const { connection, statements } = connectionTo(ours);
-  const connections = new MySqlConnections("mysql://nobody@127.0.0.1/nowhere");
+  const { connection, statements } = connectionTo({ ours });
 
-  await connections.cancel({ ...connection, threadId: 5 }, connection);
+  await mysql.cancel({ ...connection, threadId: 5 }, connection);
 
   expect(statements.filter((sql) => sql.startsWith("KILL"))).toEqual(kills);
+});
+
+test("a cancellation is over when the server has answered, also if it refuses", async () => {
+  const { connection } = connectionTo({ ours: true, refuses: true });
+  await expect(mysql.cancel({ ...connection, threadId: 5 }, connection)).rejects.toThrow("You are not its owner.");
+
+  const refusing = { processID: 5, query: () => Promise.reject(new Error("no")) } as unknown as PostgresPoolClient;
+  const postgres = new PostgresConnections("postgres://nobody@127.0.0.1/nowhere");
+  await expect(postgres.cancel(refusing, refusing)).rejects.toThrow("no");
 });

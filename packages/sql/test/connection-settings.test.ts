@@ -223,7 +223,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     const error = await failureOf(
       rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
     );
-    expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    expect(error).toMatchObject({ code: "STORE_REJECTED", operation: "put", mayHaveBeenApplied: false });
     // And leaves no lock behind.
     await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
     await roundTrip(world, world.place);

@@ -98,6 +98,8 @@ plainTest.for([
   { postgres: null },
   { postgres: "host=h password=hush" },
   { postgres: new Client() },
+  { postgres: { connect: () => undefined } },
+  { postgres: { end: () => undefined } },
 ] as readonly SqlLeaseStoreOptions[])("%o is refused at construction, without a word of a password", (options) => {
   let error: unknown;
   try {

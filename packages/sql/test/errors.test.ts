@@ -292,18 +292,52 @@ describe("what an error of node:sqlite means", () => {
 
 plainTest("whatever was thrown is an error of the store's", () => {
   const label = { store: "mysql", operation: "put", election: "e", writes: true };
-  for (const thrown of [undefined, null, "a text"]) {
-    expect(toStoreError(thrown, label, mysqlMeaning)).toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message: expect.stringContaining(`failed: ${thrown}.`),
-      mayHaveBeenApplied: true,
-    });
+  for (const meaningOf of [mysqlMeaning, postgresMeaning, sqliteMeaning]) {
+    for (const thrown of [undefined, null, "a text"]) {
+      expect(toStoreError(thrown, label, meaningOf)).toMatchObject({
+        code: "STORE_UNAVAILABLE",
+        message: `mysql: 'put' of 'e' failed: ${thrown}.`,
+        mayHaveBeenApplied: true,
+      });
+    }
   }
+});
+
+plainTest("a driver's code is told once, and kept on the cause", () => {
+  const label = { store: "mysql", operation: "get", election: undefined, writes: false };
+  const failure = (message: string, code?: unknown) =>
+    toStoreError(Object.assign(new Error(message), code === undefined ? {} : { code }), label, () => undefined);
+
+  expect(failure("it went wrong", "EPIPE")).toMatchObject({
+    message: "mysql: 'get' failed: EPIPE: it went wrong.",
+    cause: { message: "it went wrong", code: "EPIPE" },
+  });
+  expect(failure("write EPIPE", "EPIPE").message).toBe("mysql: 'get' failed: write EPIPE.");
+  for (const code of [undefined, 5]) {
+    const { message, cause } = failure("it went wrong", code);
+    expect(message).toBe("mysql: 'get' failed: it went wrong.");
+    expect(cause).not.toHaveProperty("code");
+  }
+});
+
+plainTest("an error of ours is passed on as it is", () => {
+  const ours = new StoreError("STORE_CONFLICT", "ours", { store: "s", operation: "put", mayHaveBeenApplied: false });
+  const label = { store: "s", operation: "put", election: "e", writes: true };
+  expect(toStoreError(ours, label, mysqlMeaning)).toBe(ours);
 });
 
 plainTest("a migration that got no answer may have been carried out, and one that was denied has not", async () => {
   const failed = migrating("mysql", mysqlMeaning, () => Promise.reject(new Error("gone")));
   await expect(failed).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", operation: "migrate", mayHaveBeenApplied: true });
   const denied = migrating("mysql", mysqlMeaning, () => Promise.reject(Object.assign(new Error("no"), { errno: 1142 })));
-  await expect(denied).rejects.toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+  await expect(denied).rejects.toMatchObject({
+    code: "STORE_DENIED",
+    mayHaveBeenApplied: false,
+    message: expect.stringContaining("migrate() needs the right to create tables"),
+  });
+  // Nobody is told to migrate who does.
+  const missing = migrating("mysql", mysqlMeaning, () => Promise.reject(Object.assign(new Error("no"), { errno: 1146 })));
+  await expect(missing).rejects.toMatchObject({ code: "STORE_MISSING", message: "mysql: 'migrate' failed: no." });
+  const nowhere = migrating("mysql", mysqlMeaning, () => Promise.reject(Object.assign(new Error("no"), { errno: 1049 })));
+  await expect(nowhere).rejects.toMatchObject({ message: expect.stringContaining("Create the database first") });
 });

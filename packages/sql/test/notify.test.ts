@@ -109,7 +109,12 @@ await describeDatabases(["postgres"], (test) => {
     const { told, ended } = watching(world);
     await expect.poll(() => told.length).toBe(1);
     for (const pid of await listeners(world)) await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
-    await expect(ended).resolves.toMatchObject({ code: "STORE_UNAVAILABLE", operation: "watch", election: world.election });
+    await expect(ended).resolves.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      operation: "watch",
+      election: world.election,
+      mayHaveBeenApplied: false,
+    });
   });
 
   test("also if something was told just before, and nobody had heard it yet", async ({ world }) => {

@@ -11,13 +11,36 @@ test("a server's URL is no path of a file, and its password is not shown", () =>
 });
 
 test.for([
-  [undefined, "missing"],
   [":memory:", '":memory:"'],
   [5, "5"],
 ])("what is no path of a file is named: %s", ([sqlite, named]) => {
   expect(() => new SqlLeaseStore({ sqlite } as SqlLeaseStoreOptions)).toThrow(
-    sqlite === undefined ? /sqlite/ : `sqlite is ${named}; it must be the path of a database file.`,
+    `sqlite is ${named}; it must be the path of a database file.`,
   );
+});
+
+test.for<[options: object | undefined, message: string]>([
+  [{}, "it was given none."],
+  [{ sqlite: undefined }, "it was given none."],
+  [{ sqlite: "a.db", postgres: "postgres://u@h/d" }, "it was given sqlite and postgres."],
+  [{ sqlite: "a.db", mysql: "mysql://u@h/d", postgres: {} }, "it was given sqlite and mysql and postgres."],
+  [{ sqlit: "a.db" }, "SqlLeaseStore has no option 'sqlit'. Was 'sqlite' meant?"],
+  [undefined, "SqlLeaseStore needs its options, an object."],
+])("options that do not name one database say what was given: %o", ([options, message]) => {
+  expect(() => new SqlLeaseStore(options as SqlLeaseStoreOptions)).toThrow(message);
+});
+
+test.for([
+  ["ends the host early by a slash", "me/7@host/db"],
+  ["ends the host early by a hash", "me#7@host/db"],
+  ["has a % that encodes nothing", "me:50%@host/db"],
+  ["is no URL", "me:7@ho st/db"],
+])("a URL that %s is refused, and nothing of it is shown", ([, rest]) => {
+  for (const kind of ["mysql", "postgres"]) {
+    const open = (): unknown => new SqlLeaseStore({ [kind]: `${kind}://${rest}` } as SqlLeaseStoreOptions);
+    expect(open).toThrow(new RegExp(`^${kind} is a URL that cannot be read\\..*percent-encode`));
+    expect(open).not.toThrow("host/db");
+  }
 });
 
 test("options that the driver does not take are said to be that, without the URL", async () => {

@@ -11,6 +11,7 @@ class World {
   readonly failures: Error[] = [];
   readonly #connecting: Array<PromiseWithResolvers<PostgresPoolClient>> = [];
   readonly listener: PostgresListener;
+  #listeners = new Map<string, Array<(value: never) => void>>();
 
   constructor() {
     const connections = {
@@ -36,13 +37,21 @@ class World {
     return this.#connecting.length;
   }
 
+  /** The client that listens tells of an event. */
+  tell(event: string, value: unknown): void {
+    for (const listener of this.#listeners.get(event) ?? []) listener(value as never);
+  }
+
   connect(): void {
+    this.#listeners = new Map();
+    const listeners = this.#listeners;
     const client = {
       query: async ({ text }: { readonly text: string }) => {
         this.statements.push(text);
         return { rows: [], rowCount: 0 };
       },
-      on: () => undefined,
+      on: (event: string, listener: (value: never) => void) =>
+        void listeners.set(event, [...(listeners.get(event) ?? []), listener]),
       off: () => undefined,
       release: (destroy?: boolean) => void this.given.push(destroy ? "up" : "back"),
     };
@@ -77,8 +86,24 @@ describe("a listener", () => {
     other.leave();
     expect(world.given).toEqual(["up"]);
 
+    // What becomes of its connection is nobody's business any more: others watch on another one.
     world.join();
     expect(world.connections).toBe(1);
+    world.tell("error", new Error("Connection terminated"));
+    expect(world.failures).toEqual([]);
+    expect(world.given).toEqual(["up"]);
+  });
+
+  test("whose connection breaks fails all who watch, once, and gives it up", async () => {
+    const world = new World();
+    const [one, other] = [world.join(), world.join()];
+    world.connect();
+    await Promise.all([one.listening, other.listening]);
+    for (let times = 0; times < 2; times += 1) world.tell("error", new Error("Connection terminated"));
+    one.leave();
+    other.leave();
+    expect(world.failures).toHaveLength(2);
+    expect(world.given).toEqual(["up"]);
   });
 
   test("that gets no connection for ten seconds fails all who watch", async () => {

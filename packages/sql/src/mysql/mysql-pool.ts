@@ -26,7 +26,7 @@ const OWN_CONNECTIONS = 4;
 
 /** Returns a statement as `mysql2` takes it, whatever the connection's own settings say. */
 export function statement(sql: string, values: readonly unknown[]): object {
-  return { sql, values, namedPlaceholders: false, rowsAsArray: false, nestTables: false, typeCast: true };
+  return { sql, values, rowsAsArray: false, nestTables: false, typeCast: true };
 }
 
 /** Returns a pool or a connection of `mysql2` as one of `mysql2/promise`. */
@@ -68,7 +68,6 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 
   async cancel({ threadId }: MySqlPoolConnection, by: MySqlPoolConnection): Promise<void> {
-    if (threadId === null) return;
     // After a failover the number may be that of somebody else's connection, on another server.
     const [rows] = await by.query(statement(OURS, [threadId]));
     if ((rows as readonly unknown[]).length > 0) await by.query(statement(`KILL QUERY ${threadId}`, []));

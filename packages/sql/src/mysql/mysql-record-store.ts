@@ -43,7 +43,7 @@ const NO_SAVEPOINT = 1305;
 
 interface UpdateResult {
   readonly affectedRows: number;
-  readonly serverStatus?: number;
+  readonly serverStatus: number;
 }
 
 /** The statements on one table, and parts of them; the parameters are a row's key. */
@@ -122,9 +122,9 @@ export class MySqlRecordStore implements FencedRecordStore {
         return { stored: false };
       };
       const result = await write();
-      const { serverStatus = 0 } = result;
+      const { serverStatus } = result;
       if ((serverStatus & IN_TRANSACTION) === 0) return await outcomeOf(result);
-      if (serverStatus & AUTOCOMMIT) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
+      if (serverStatus & AUTOCOMMIT) throw notCommitted({ store: this.name, operation: "put", election });
       return await inOwnTransaction(connection, async () => outcomeOf(await write()));
     });
   }

@@ -51,7 +51,6 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     try {
       await Promise.race([listening, wake.promise]);
       for (;;) {
-        if (signal.aborted) return;
         if (failure) throw failure;
         const record = await this.get(election, { signal });
         yield record;
@@ -73,9 +72,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
       try {
         for (const sql of this.migration) {
           // Of several that create a table at once, all but one fail in spite of IF NOT EXISTS; then it is there.
-          await client.query(statement(sql)).catch(async (error: unknown) => {
+          await client.query(statement(sql)).catch((error: unknown) => {
             if (!CREATED_MEANWHILE.has(String((error as { readonly code?: unknown }).code))) throw error;
-            await client.query(statement(sql));
           });
         }
         for (const sql of LAYOUT_CHECKS) await client.query(statement(sql));

@@ -57,9 +57,8 @@ export class PostgresListener {
     let client: PostgresPoolClient | undefined;
     let stopped = false;
     const stop = (): void => {
-      if (stopped) return;
       stopped = true;
-      if (this.#listening === listening) this.#listening = undefined;
+      this.#listening = undefined;
       // It has its state at the server: nobody else gets this connection.
       client?.release(true);
     };
@@ -84,8 +83,7 @@ export class PostgresListener {
     const timeUp = new AbortController();
     const begun = Promise.race([begin(), this.#timeLimit(timeUp.signal)]).finally(() => timeUp.abort());
     begun.catch(fail);
-    const listening: Listening = { begun, stop };
-    return listening;
+    return { begun, stop };
   }
 
   /** @throws once LISTEN has taken too long, or once `over` aborts. */

@@ -72,7 +72,6 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.checkOpen();
     const client = await this.#unlessClosed(pool.connect());
     // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
-    client.off("error", ignore);
     client.on("error", ignore);
     if (!client.getTransactionStatus && !heard.has(client)) hear(client);
     return client;

@@ -76,7 +76,7 @@ export class PostgresRecordStore implements FencedRecordStore {
             statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
           )
         : await client.query(statement(update(keepsNonce, record.termId === null), values));
-      if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election, writes: true });
+      if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
       if (rowCount === 1) return { stored: true, version };
       if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
       return { stored: false };

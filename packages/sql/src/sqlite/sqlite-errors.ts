@@ -19,7 +19,7 @@ const NO_DATABASE = " What is there is something else, which stays as it is: giv
  * write of a commit may be the one that did.
  */
 export function sqliteMeaning(error: unknown): Meaning | undefined {
-  const { errcode, message } = (error ?? {}) as { readonly errcode?: unknown; readonly message?: string };
+  const { errcode, message = "" } = (error ?? {}) as { readonly errcode?: unknown; readonly message?: string };
   if (typeof errcode !== "number") return undefined;
   // The extended code's low byte is the primary one.
   const code = errcode & 0xff;
@@ -27,7 +27,7 @@ export function sqliteMeaning(error: unknown): Meaning | undefined {
   const advice = " The file's folder must exist, and this process must be allowed to write to it.";
   if (code === PERM || code === AUTH || code === READONLY) return { code: "STORE_DENIED", notApplied: true, advice };
   if (code === CANTOPEN) return { code: "STORE_MISSING", notApplied: true, advice };
-  if (code === ERROR && /no such column|has no column/.test(message ?? ""))
+  if (code === ERROR && /no such column|has no column/.test(message))
     return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (code === IOERR || code === FULL) return { code: "STORE_UNAVAILABLE", notApplied: false };
   if (code === NOTADB) return { code: "STORE_REJECTED", notApplied: true, advice: NO_DATABASE };

@@ -23,7 +23,7 @@ export class SqliteFiles {
     }
     if (typeof path !== "string" || path === "" || path.includes(":memory:") || path.startsWith("file:")) {
       throw new ConfigurationError(
-        `sqlite is ${JSON.stringify(path) ?? "missing"}; it must be the path of a database file. Within one process, use MemoryLeaseStore.`,
+        `sqlite is ${JSON.stringify(path)}; it must be the path of a database file. Within one process, use MemoryLeaseStore.`,
       );
     }
     this.#path = path;
@@ -62,7 +62,7 @@ export class SqliteFiles {
     // Loaded when it is needed: Node warns about it where it is experimental.
     const { DatabaseSync: Database } = await import("node:sqlite");
     const path = await canonical(this.#path);
-    const database = new Database(`${path}${LEASE_FILE_SUFFIX}`, { timeout: 0 });
+    const database = new Database(`${path}${LEASE_FILE_SUFFIX}`);
     try {
       database.exec("PRAGMA synchronous = FULL");
       database.prepare("ATTACH ? AS fenced").run(path);

@@ -162,9 +162,8 @@ function moveFence(database: DatabaseSync, election: string, { term, termId }: F
   return false;
 }
 
-/** Node before 22.16 does not show it: there, one transaction cannot begin in another. */
+/** One transaction cannot begin in another. Node itself tells it only from 22.16 on. */
 function isInTransaction(database: DatabaseSync): boolean {
-  if (database.isTransaction !== undefined) return database.isTransaction;
   try {
     database.exec("BEGIN");
   } catch {

@@ -1,0 +1,54 @@
+/** What becomes of a fence that was found, whatever the database. */
+import { describe, expect, test } from "vitest";
+import { checkFence, fenceIsMissing, outranks } from "../src/fence.ts";
+import type { Row } from "../src/schema.ts";
+import { recordOf } from "./sql-world.ts";
+
+const LED = { election: "e", term: 2, termId: "t" };
+
+/** What the error of a check says, or that it passed. */
+function checked(found: Row | undefined): unknown {
+  try {
+    checkFence(LED, found);
+    return "passed";
+  } catch (error) {
+    return (error as { readonly currentTerm?: number }).currentTerm;
+  }
+}
+
+test.for<[found: Row | undefined, says: unknown]>([
+  [{ term: 2, term_id: "t" }, "passed"],
+  [{ term: "2", term_id: Buffer.from("t") }, "passed"],
+  [{ term: 3, term_id: "t" }, 3],
+  [{ term: 2, term_id: "u" }, 2],
+  [{ term: 2, term_id: null }, 2],
+  // A row that was made and never acquired.
+  [{ term: null, term_id: null }, undefined],
+  [undefined, undefined],
+])("of %o a check says %s", ([found, says]) => {
+  expect(checked(found)).toBe(says);
+});
+
+test("a fence gives way to a later term, and beside a quorum's record to any", () => {
+  const fence = { term: 7, termId: "t" };
+  expect(outranks(recordOf({ term: 7 }), fence)).toBe(7);
+  expect(outranks(recordOf({ schema: 2, term: 7, quorum: "{}" }), fence)).toBe(Number.MAX_SAFE_INTEGER);
+});
+
+describe("a write that changed nothing", () => {
+  test.for<[found: Row | undefined, missing: boolean]>([
+    [undefined, false],
+    [{ version: "another", fence_term: null }, false],
+    [{ version: "v", fence_term: null }, true],
+    [{ version: "v", fence_term: 4 }, false],
+    [{ version: "another", fence_term: 9 }, false],
+  ])("and found %o: the fence is missing: %s", ([found, missing]) => {
+    expect(fenceIsMissing("e", 5, "v", found)).toBe(missing);
+  });
+
+  test.for([5, 6])("and found the fence of term %d already is an error that names it", (term) => {
+    expect(() => fenceIsMissing("e", 5, "v", { version: "v", fence_term: term })).toThrow(
+      expect.objectContaining({ code: "TERM_REGRESSED", highestTermSeen: term }),
+    );
+  });
+});
