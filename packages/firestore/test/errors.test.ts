@@ -33,6 +33,8 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 /** A write that met a transaction of somebody else's is sent again by the engine, after a few milliseconds. */
 const SENT_AGAIN = 10;
 const REAL_TIME = { clock: systemClock };
+/** Google's authentication looks for a metadata server in real time, and for some seconds. */
+const PATIENT = { timeoutMs: 60_000 };
 const UNKNOWN_OUTCOMES = Object.entries(FAILURES).filter(([, { applied }]) => applied);
 
 describe("before anything is sent", () => {
@@ -44,8 +46,8 @@ describe("before anything is sent", () => {
     const error = { code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false };
 
     for (let tries = 0; tries < 2; tries += 1) {
-      await expect(store.read(ELECTION)).rejects.toMatchObject(error);
-      await expect(store.acquire(acquiring())).rejects.toMatchObject(error);
+      await expect(store.read(ELECTION, PATIENT)).rejects.toMatchObject(error);
+      await expect(store.acquire(acquiring(PATIENT))).rejects.toMatchObject(error);
       await expect(store.watch!(ELECTION, { signal: world.ended })[Symbol.asyncIterator]().next()).rejects.toMatchObject(error);
     }
 
@@ -55,7 +57,7 @@ describe("before anything is sent", () => {
   test("no project: a mistake of this process, that says what to set", async ({ world }) => {
     const store = world.store({ ...REAL_TIME, firestore: new Firestore() });
 
-    const error = await world.witness.failureOf(store.read(ELECTION));
+    const error = await world.witness.failureOf(store.read(ELECTION, PATIENT));
 
     expect(error).toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("GOOGLE_CLOUD_PROJECT") });
   });
