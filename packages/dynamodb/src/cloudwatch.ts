@@ -1,4 +1,4 @@
-import { ConfigurationError, systemClock, type Clock, type Elector } from "@leasehold/core";
+import { ConfigurationError, systemClock, type Clock, type Elector, type Timer } from "@leasehold/core";
 import {
   ELECTION_DIMENSION,
   holderElapsedMs,
@@ -74,6 +74,7 @@ class ElectorMetrics {
   readonly #clock: Clock;
   readonly #write: (line: string) => void;
   readonly #stops: (() => void)[] = [];
+  #minute: Timer | undefined;
   /** The last time at which the lease was known to be ours. */
   #confirmedAt: Instant | undefined;
 
@@ -98,6 +99,7 @@ class ElectorMetrics {
 
   stop(): void {
     for (const stop of this.#stops.splice(0)) stop();
+    this.#minute?.cancel();
   }
 
   #isLeader(): Values {
@@ -116,13 +118,10 @@ class ElectorMetrics {
   /** In the middle of each minute of the wall clock: one that comes a little late still counts for its own minute. */
   #everyMinute(): void {
     const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
-    const timer = this.#clock.setTimer(() => {
-      this.#stops.splice(this.#stops.indexOf(cancel), 1);
+    this.#minute = this.#clock.setTimer(() => {
       this.#everyMinute();
       this.#publish(this.#isLeader());
     }, MINUTE_MS - intoMinuteMs);
-    const cancel = (): void => timer.cancel();
-    this.#stops.push(cancel);
   }
 
   #publish(values: Values, term?: number): void {

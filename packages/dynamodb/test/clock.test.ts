@@ -208,6 +208,19 @@ describe("the bounds of the service's time", () => {
     expect(time.bounds()).toEqual({ lo: 9_500, hi: 11_500 });
   });
 
+  test("that meet in one point contradict nothing; beyond it none is believed", () => {
+    for (const [dateMs, bounds] of [
+      [12_000, { lo: 11_500, hi: 11_500 }],
+      [12_001, undefined],
+    ] as const) {
+      const process = new Clocks();
+      const time = new DynamoDBClock(process);
+      time.sample(10_000, instantOf(process));
+      time.sample(dateMs, instantOf(process));
+      expect(time.bounds()).toEqual(bounds);
+    }
+  });
+
   test.each([
     ["forward", HOUR_MS],
     ["back", -HOUR_MS],

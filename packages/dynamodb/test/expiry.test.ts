@@ -440,3 +440,19 @@ describe("a clock of the service that steps", () => {
 function within(world: VirtualClock, mostMs: number): Network {
   return () => ({ arrivals: [{ afterMs: world.random() * mostMs, replyAfterMs: world.random() * mostMs }] });
 }
+
+test.each([
+  [14_000, 0],
+  [16_000, 1],
+])("after %d ms without a reply, what is known of the service's time is too vague for a lease of 15 s: %d", async (ms, looks) => {
+  const world = new VirtualClock(1);
+  const service = new SimulatedService(world);
+  const store = service.store(new ProcessClock(world), PROMPT);
+  // In the middle of a second of the service's, so that two replies show no turn of it.
+  await world.advance(100);
+  const lease = await world.runUntil(win(store));
+  const before = service.served.reads;
+  await world.advance(ms);
+  await world.runUntil(store.renew(lease, LIMITS));
+  expect(service.served.reads - before).toBe(looks);
+});

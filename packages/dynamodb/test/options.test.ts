@@ -27,8 +27,15 @@ describe("what cannot work is refused before any request", () => {
     expect(() => world.store({ tableName } as never)).toThrow(`tableName is ${given}; it must have 3 to 255`);
   });
 
-  test("no options at all", () => {
+  test("no options at all, or one that there is not", ({ world }) => {
     expect(() => new DynamoDBLeaseStore(undefined as never)).toThrow(ConfigurationError);
+    expect(() => world.store({ tablename: "leases" } as never)).toThrow("DynamoDBLeaseStore has no option 'tablename'");
+  });
+
+  test("occurrences of no election, or kept for no time", ({ world }) => {
+    const store = world.store();
+    expect(() => store.occurrences("", { retentionMs: 1 })).toThrow(/^election /u);
+    expect(() => store.occurrences(ELECTION, { retentionMs: 0 })).toThrow(/^retentionMs /u);
   });
 
   test.for(
@@ -37,6 +44,7 @@ describe("what cannot work is refused before any request", () => {
       "a text": "http://127.0.0.1",
       "settings of a client": { region: "eu-central-1" },
       "something that sends": { send: () => undefined },
+      "something with steps": { middlewareStack: { identify: () => ["retryMiddleware"] } },
       "a client of another kind": { send: () => undefined, middlewareStack: {} },
     }),
   )("a client that is %s", ([, client], { world }) => {

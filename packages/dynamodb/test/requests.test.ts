@@ -14,6 +14,9 @@ import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
+import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
+import { LeaseTable } from "../src/lease-table.ts";
+import { leaseKey } from "../src/schema.ts";
 import { clientOf, inputOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
@@ -63,8 +66,31 @@ describe("how many requests a step takes", () => {
     const lease = await win(store);
     world.clock.forward(3 * LEASE_MS);
     await dynalite.advance(3 * LEASE_MS);
-    const names = await world.namesDuring(() => store.renew(lease, LIMITS));
-    expect(names).toEqual(["GetItem", "UpdateItem"]);
+    const [look, write, ...rest] = await world.requestsDuring(() => store.renew(lease, LIMITS));
+    expect([look?.name, write?.name, rest]).toEqual(["GetItem", "UpdateItem", []]);
+    // The cheap one; and the write goes by what it has told.
+    expect(inputOf(look!)).toMatchObject({ ConsistentRead: false });
+    const { nonceNotBefore, nonceNotAfter } = (await world.item())!;
+    expect(Number(nonceNotAfter?.N) - Number(nonceNotBefore?.N)).toBeLessThanOrEqual(4_000);
+  });
+
+  test("what keeps the nonce needs no time to date it by, and no look", async ({ world }) => {
+    await win(world.store());
+    const { version, nonce } = (await world.item())!;
+    const table = new LeaseTable(world.client, world.tableName, world.clock);
+    const records = new DynamoDBRecordStore(table, { keyOf: leaseKey });
+    const record = {
+      schema: 1,
+      term: 1,
+      termId: "the-id-of-a-term",
+      candidateId: "a",
+      nonce: nonce!.S!,
+      leaseDurationMs: LEASE_MS,
+      renewIntervalMs: LEASE_MS / 3,
+    } as const;
+    const put = { ifVersion: version!.S!, keepsNonce: true, signal: new AbortController().signal };
+    const names = await world.namesDuring(() => records.put(ELECTION, record, put));
+    expect(names).toEqual(["UpdateItem"]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { Elector, UnsupportedError, type ElectorOptions } from "@leasehold/core";
 import { sleep, type AcquireOutcome } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type Passage } from "@leasehold/core/testing";
@@ -73,7 +74,9 @@ describe("a global table with eventually consistent replicas", () => {
 });
 
 test("a table that is replicated with strong consistency holds leases, and fences nothing", async ({ world }) => {
-  world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: REPLICAS, MultiRegionConsistency: "STRONG" }));
+  // One replica beside this one: a third region may be but a witness.
+  const table = { Replicas: REPLICAS.slice(1), MultiRegionConsistency: "STRONG" };
+  world.proxy.rule = onlyFor("DescribeTable", described(table));
   const store = world.store();
   const lease = await win(store);
 
@@ -81,6 +84,20 @@ test("a table that is replicated with strong consistency holds leases, and fence
   expect(() => store.fence(lease)).toThrow(/no transactions/);
   expect(() => store.occurrences(ELECTION, { retentionMs: 1 }).fence(lease)).toThrow(/no transactions/);
   await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+});
+
+test("a table without replicas fences, whatever else is said of it", async ({ world }) => {
+  world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: [], MultiRegionConsistency: "STRONG" }));
+  const store = world.store();
+  expect(store.fence(await win(store))).toHaveProperty("ConditionCheck");
+});
+
+test("a single replica is one too many, also one whose region is not told", async ({ world }) => {
+  world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: [{}] }));
+  await expect(world.witness.failureOf(world.store().acquire(acquiring()))).resolves.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringContaining("replicas (?)"),
+  });
 });
 
 test("a table in one region is asked about once", async ({ world }) => {
@@ -205,6 +222,81 @@ test("a hundred electors on one store ask once, whoever leads", async () => {
   expect(fleet.service.served.descriptions).toBe(1);
 });
 
+describe("an attempt unseen", () => {
+  const EVENTUAL = { status: 200, body: { Table: { Replicas: REPLICAS } } };
+
+  test("waits for an answer that is under way, and does not lead on a table that is unfit", async () => {
+    const fleet = new Fleet();
+    fleet.service.control = EVENTUAL;
+    fleet.question = { arrivals: [{ afterMs: 300, replyAfterMs: 300 }] };
+    const { store } = fleet.process();
+    const attempt = fleet.clock.runUntil(store.acquireUnseen!(acquiring()));
+    await expect(attempt).rejects.toMatchObject({ code: "CONFIGURATION" });
+    expect(fleet.service.served.writes).toBe(1);
+  });
+
+  test("writes nothing on one that is known to be unfit", async () => {
+    const fleet = new Fleet();
+    fleet.service.control = EVENTUAL;
+    const { store } = fleet.process();
+    await fleet.clock.runUntil(store.read(ELECTION));
+    await fleet.clock.advance(1_000);
+    const attempt = fleet.clock.runUntil(store.acquireUnseen!(acquiring()));
+    await expect(attempt).rejects.toMatchObject({ code: "CONFIGURATION" });
+    expect(fleet.service.served.writes).toBe(0);
+  });
+
+  test("that fails leaves nothing unhandled, though the table is unfit besides", async ({ world }) => {
+    world.proxy.rule = ({ name }) =>
+      name === "DescribeTable" ? described({ Replicas: REPLICAS }) : refusal(400, "AccessDeniedException");
+    const attempt = world.store().acquireUnseen!(acquiring());
+    await expect(world.witness.failureOf(attempt)).resolves.toMatchObject({ code: "STORE_DENIED" });
+    await world.proxy.waitFor(({ name, answeredMs }) => name === "DescribeTable" && answeredMs !== undefined);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+});
+
+describe("a question", () => {
+  test("that is not answered is given up after two seconds", async ({ world }) => {
+    world.proxy.rule = onlyFor("DescribeTable", { kind: "black-hole", side: "request" });
+    let done = false;
+    const checking = world.store().check({ election: ELECTION, timeoutMs: 60_000 });
+    void checking.then(() => (done = true));
+    await world.proxy.waitFor(({ name, answeredMs }) => name === "UpdateItem" && answeredMs !== undefined);
+    world.clock.forward(1_999);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(done).toBe(false);
+    world.clock.forward(1);
+    await expect.poll(() => done).toBe(true);
+    await checking;
+  });
+
+  test("that is answered leaves no timer, and nobody who waits for it a listener", async () => {
+    const fleet = new Fleet();
+    const { store } = fleet.process();
+    const { signal } = new AbortController();
+    await fleet.clock.runUntil(store.check({ election: ELECTION, signal }));
+    await fleet.clock.runUntil(store.acquire(acquiring()));
+    expect(fleet.clock.pendingTimers).toBe(0);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("that failed while nobody wrote is forgotten once it is answered well", async () => {
+    const fleet = new Fleet();
+    const { control } = fleet.service;
+    fleet.service.control = { status: 500, body: { __type: "InternalServerError" } };
+    const { store } = fleet.process();
+    await fleet.clock.runUntil(store.read(ELECTION));
+    await fleet.clock.advance(60_000);
+    fleet.service.control = control;
+    await fleet.clock.runUntil(store.read(ELECTION));
+    await fleet.clock.advance(1_000);
+    await fleet.clock.runUntil(store.acquire(acquiring()));
+    expect(fleet.service.served.descriptions).toBe(2);
+    expect(warned).not.toHaveBeenCalled();
+  });
+});
+
 describe("a check", () => {
   test("finds an unfit table, however late the answer is", async () => {
     const fleet = new Fleet();
@@ -302,7 +394,7 @@ describe("a first write", () => {
   test("is possible again where a later answer is a good one, which is asked for after a minute", async () => {
     const fleet = new Fleet();
     const { control } = fleet.service;
-    fleet.service.control = EVENTUAL;
+    fleet.service.control = { status: 200, body: { Table: { Replicas: REPLICAS.slice(1) } } };
     const { store } = fleet.process();
     await expect(fleet.clock.runUntil(store.acquire(acquiring()))).rejects.toMatchObject({ code: "CONFIGURATION" });
     fleet.service.control = control;

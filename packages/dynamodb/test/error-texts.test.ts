@@ -1,0 +1,92 @@
+/** What is made of whatever the SDK throws. */
+import { StoreError } from "@leasehold/core";
+import { describe, expect, test } from "vitest";
+import { toStoreError } from "../src/dynamodb-errors.ts";
+
+interface Meaning {
+  readonly code: string;
+  readonly message: string;
+  readonly mayHaveBeenApplied: boolean;
+}
+
+const SERVICE = { $metadata: { httpStatusCode: 400, requestId: "r" } };
+
+describe("an error of a write", () => {
+  test.for<[says: string, thrown: unknown, means: Meaning]>([
+    [
+      "that took longer than the user's client allows",
+      { name: "TimeoutError", message: "Request timed out." },
+      { code: "STORE_TIMEOUT", message: "TimeoutError: Request timed out.", mayHaveBeenApplied: true },
+    ],
+    [
+      "whose socket timed out",
+      { name: "TimeoutError", message: "connect ETIMEDOUT", code: "ETIMEDOUT" },
+      { code: "STORE_TIMEOUT", message: "TimeoutError: connect ETIMEDOUT.", mayHaveBeenApplied: true },
+    ],
+    [
+      "whose connection was closed, which the SDK calls a timeout",
+      { name: "TimeoutError", message: "socket hang up", code: "ECONNRESET" },
+      { code: "STORE_UNAVAILABLE", message: "ECONNRESET: socket hang up.", mayHaveBeenApplied: true },
+    ],
+    [
+      "that was aborted",
+      { name: "AbortError", message: "Request aborted" },
+      { code: "STORE_TIMEOUT", message: "AbortError: Request aborted.", mayHaveBeenApplied: true },
+    ],
+    [
+      "with a code of its own",
+      { name: "NewException", message: "what", code: "E_NEW" },
+      { code: "STORE_UNAVAILABLE", message: "NewException: what.", mayHaveBeenApplied: true },
+    ],
+    [
+      "of Node's",
+      { name: "Error", message: "write EPROTO", code: "EPROTO" },
+      { code: "STORE_UNAVAILABLE", message: "EPROTO: write EPROTO.", mayHaveBeenApplied: true },
+    ],
+    [
+      "in the request, but not in its keys",
+      { name: "ValidationException", message: "The item is too large", ...SERVICE },
+      {
+        code: "STORE_REJECTED",
+        message: "ValidationException (HTTP 400): The item is too large.",
+        mayHaveBeenApplied: false,
+      },
+    ],
+    [
+      "of keys, that is none of validation",
+      { name: "SomethingNewException", message: "No such key", ...SERVICE },
+      { code: "STORE_REJECTED", message: "SomethingNewException (HTTP 400): No such key.", mayHaveBeenApplied: false },
+    ],
+    [
+      "of credentials",
+      { name: "CredentialsProviderError", message: "none" },
+      {
+        code: "STORE_UNAUTHENTICATED",
+        message:
+          "CredentialsProviderError: none. Give the process a role, or name a profile (AWS_PROFILE); the machine's clock must be right, too.",
+        mayHaveBeenApplied: false,
+      },
+    ],
+  ])("%s", ([, thrown, { code, message, mayHaveBeenApplied }]) => {
+    expect(toStoreError(thrown, "put", "e", true)).toMatchObject({
+      code,
+      message: `dynamodb: 'put' of 'e' failed: ${message}`,
+      mayHaveBeenApplied,
+    });
+  });
+
+  test.for([undefined, null, "a text", {}])("that is none at all may have been carried out: %o", (thrown) => {
+    expect(toStoreError(thrown, "put", "e", true)).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+  });
+});
+
+test("its cause has the SDK's name and code, and the service's answer where there is one", () => {
+  const causeOf = (thrown: object): unknown => ({ ...(toStoreError(thrown, "get", "e", false).cause as object) });
+  expect(causeOf({ name: "Error", message: "m", code: "EPIPE" })).toEqual({ name: "Error", code: "EPIPE" });
+  expect(causeOf({ name: "X", message: "m", ...SERVICE, $response: { body: "secret" } })).toEqual({ name: "X", ...SERVICE });
+});
+
+test("an error of ours is passed on as it is", () => {
+  const ours = new StoreError("STORE_TIMEOUT", "ours", { store: "dynamodb", operation: "put", mayHaveBeenApplied: true });
+  expect(toStoreError(ours, "put", "e", true)).toBe(ours);
+});
