@@ -25,4 +25,17 @@ export class Forgetfulness {
   get highestTerm(): number {
     return Math.floor((this.#clock.wallMs() + this.longestLeaseMs * (1 - SAFETY_MARGIN)) / 1_000);
   }
+
+  /**
+   * How another server's clock differs from this one's by more than it may, in words; undefined where that is not certain.
+   *
+   * @param wallMs what that clock has shown since `askedMs` of this one.
+   */
+  differenceOf(wallMs: number, askedMs: number): string | undefined {
+    const isAhead = wallMs - this.#clock.wallMs() > this.longestLeaseMs;
+    const isBehind = askedMs - wallMs > this.longestLeaseMs;
+    if (!isAhead && !isBehind) return undefined;
+    const where = isAhead ? "ahead of" : "behind";
+    return `more than ${this.longestLeaseMs / 1_000} s ${where} this one: servers that keep nothing take their terms from their clocks, which have to agree to within longestLeaseMs. Correct the wrong one.`;
+  }
 }

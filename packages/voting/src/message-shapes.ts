@@ -75,6 +75,7 @@ const TOLD: ShapeOf<Told> = {
   clockFloor: isCount,
   terms: areTerms,
   longestLeaseMs: isNumber,
+  wallMs: isNumber,
 };
 const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   VOTE,

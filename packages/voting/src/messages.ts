@@ -113,6 +113,8 @@ export interface Told {
   readonly terms: Readonly<Record<string, number>>;
   /** The longest lease that it knows of. */
   readonly longestLeaseMs: number;
+  /** What its wall clock shows. */
+  readonly wallMs: number;
 }
 
 /** It may not say anything: it has lost its disk, or does not know yet whether it has. */

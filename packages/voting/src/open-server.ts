@@ -32,8 +32,7 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
   try {
     const { disk, onMet } = kept;
     const transport = new HttpTransport({ server: name, servers, secret, listen, ca, clock, troubles, onMet });
-    const onWait = (reason: string): void => troubles.lasts(name, `it takes no part yet, since ${reason}`);
-    const server = new Server({ name, names, cluster: clusterOf(names), clock, disk, transport, longestLeaseMs, onWait });
+    const server = new Server({ name, names, cluster: clusterOf(names), clock, disk, transport, longestLeaseMs, troubles });
     await server.start();
     const end = async (): Promise<void> => {
       await server.close();

@@ -1,5 +1,5 @@
 import type { Clock } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { instantOf, sleep } from "@leasehold/core/provider";
 import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
@@ -9,6 +9,7 @@ import type { Acknowledgement, Answer, Break, Elect, Envelope, Lead, Release, Re
 import type { Transport } from "./transport.ts";
 import { OBSERVER } from "./messages.ts";
 import { Trials } from "./trials.ts";
+import type { Troubles } from "./troubles.ts";
 
 /** The wait before a server that does not take part yet asks the others once more, and how long each has to answer. */
 const ASK_AGAIN_MS = 250;
@@ -26,8 +27,8 @@ export interface ServerOptions {
   readonly transport: Transport;
   /** Where its disk keeps nothing: the longest lease that anybody may have; see {@link Forgetfulness}. */
   readonly longestLeaseMs?: number | undefined;
-  /** Is told, again and again, what it waits for while it does not take part. */
-  readonly onWait?: ((reason: string) => void) | undefined;
+  /** Are told to a person. */
+  readonly troubles?: Pick<Troubles, "tell" | "lasts"> | undefined;
 }
 
 /** One server: votes by the rules of {@link Ballots}, once what it has to keep is on its disk, and asks the others. */
@@ -236,7 +237,8 @@ export class Server {
     const { longestLeaseMs, kept } = this.#ballots;
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
-    return { kind: "TELL", forgot: this.#admission.forgot, isFresh, floor, clockFloor, terms, longestLeaseMs };
+    const { forgot } = this.#admission;
+    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, longestLeaseMs, wallMs: this.clock.wallMs() };
   }
 
   /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent for good. */
@@ -269,7 +271,8 @@ export class Server {
     while (!signal.aborted && !this.#takesPart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
       if (await this.#mayTakePart()) return;
-      this.#options.onWait?.(this.#admission.waitsFor(this.others));
+      const reason = this.#admission.waitsFor(this.others);
+      this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${reason}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
     }
   }
@@ -280,10 +283,13 @@ export class Server {
   }
 
   async #beTold(other: string): Promise<void> {
-    const askedMs = this.clock.monotonicMs();
+    const asked = instantOf(this.clock);
     try {
       const answer = await this.#send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
-      if (answer?.kind === "TELL") this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, askedMs);
+      if (answer?.kind !== "TELL") return;
+      this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, asked.monotonicMs);
+      const differs = this.#forgetfulness?.differenceOf(answer.wallMs, asked.wallMs);
+      if (differs !== undefined) this.#options.troubles?.tell(`the clock of ${other} is ${differs}`);
     } catch {
       // It is asked again.
     }

@@ -160,7 +160,7 @@ test.each([
 test("what a server waits for is said: an answer, or where two of three have lost their files, that the third begins anew as well", async () => {
   const cluster = new Cluster();
   const waits: Record<string, string> = {};
-  cluster.others = (name) => ({ onWait: (reason) => void (waits[name] = reason) });
+  cluster.others = () => ({ troubles: { tell: expect.unreachable, lasts: (name, words) => void (waits[name] = words) } });
   await cluster.start();
   expect(waits).toEqual({});
   const { lease } = await won(cluster, "c");
@@ -174,12 +174,14 @@ test("what a server waits for is said: an answer, or where two of three have los
   };
   cluster.away.add("b");
   await restart(["a"], false);
-  expect(waits).toEqual({ a: "its file may be an older one: it waits for b to answer, or for the longest lease to end." });
+  expect(waits).toEqual({
+    a: "it takes no part yet, since its file may be an older one: it waits for b to answer, or for the longest lease to end.",
+  });
   cluster.away.clear();
 
   await restart(["a", "b"], true);
   expect(waits["b"]).toBe(
-    "it has lost its file, or never had one, nor does a, and c alone cannot tell them all. To begin anew by the clocks, stop c, remove what is in its stateDirectory, and start it again.",
+    "it takes no part yet, since it has lost its file, or never had one, nor does a, and c alone cannot tell them all. To begin anew by the clocks, stop c, remove what is in its stateDirectory, and start it again.",
   );
   await restart(["c"], true);
   expect((await won(cluster, "a")).lease.term).toBeGreaterThan(lease.term);
@@ -193,6 +195,7 @@ const told = (how: "full" | "fresh" | "forgot"): Told => ({
   clockFloor: 0,
   terms: { e: 7 },
   longestLeaseMs: 100,
+  wallMs: 0,
 });
 
 test("one other server gives no floor, nor do those that have not begun beside one that has voted, nor the others before the longest lease is over", () => {

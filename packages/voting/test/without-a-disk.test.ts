@@ -12,8 +12,9 @@ const YEARS_MS = 73 * 365 * 86_400_000;
 /** Servers of which nobody keeps anything. */
 class Forgetful extends Cluster {
   readonly offMs: Record<string, number> = {};
-  /** What each has said last that it waits for. */
+  /** What each has said last that it waits for, and all that they have told at once. */
   readonly waits: Record<string, string> = {};
+  readonly told = new Set<string>();
 
   constructor() {
     super(3);
@@ -21,7 +22,10 @@ class Forgetful extends Cluster {
       longestLeaseMs: LONGEST,
       disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
       clock: shifted(this.clock, () => this.offMs[name] ?? 0),
-      onWait: (reason) => void (this.waits[name] = reason),
+      troubles: {
+        tell: (words) => void this.told.add(`${name}: ${words}`),
+        lasts: (_, words) => void (this.waits[name] = words),
+      },
     });
   }
 
@@ -53,9 +57,11 @@ class Forgetful extends Cluster {
 
 test("a first start, and one of all, waits for the longest lease, and goes on above every term of before", async () => {
   const cluster = new Forgetful();
+  cluster.offMs["c"] = LONGEST;
   for (const name of cluster.names) cluster.startOne(name);
   await cluster.clock.advance(LONGEST - 100);
   expect(cluster.taking).toBe(0);
+  expect(cluster.told).toEqual(new Set());
   await cluster.clock.advance(1_000);
   expect(cluster.taking).toBe(3);
   const lease = await cluster.acquire("a");
@@ -86,11 +92,13 @@ test("two of three that were started at once say that they wait for the third to
   const cluster = new Forgetful();
   for (const name of ["a", "b"]) cluster.startOne(name);
   await cluster.clock.advance(LONGEST);
-  expect(cluster.waits["a"]).toBe("it keeps nothing: it waits for 1 more of the others to tell what they know, of c.");
+  expect(cluster.waits["a"]).toBe(
+    "it takes no part yet, since it keeps nothing: it waits for 1 more of the others to tell what they know, of c.",
+  );
   cluster.startOne("c");
   await cluster.clock.advance(2_000);
   expect(cluster.waits["c"]).toBe(
-    "it keeps nothing: it waits for the claims and the longest lease to end that it may have known of.",
+    "it takes no part yet, since it keeps nothing: it waits for the claims and the longest lease to end that it may have known of.",
   );
   await cluster.clock.advance(LONGEST);
   const lease = await cluster.acquire("a");
@@ -99,7 +107,7 @@ test("two of three that were started at once say that they wait for the third to
   await cluster.clock.advance(60_000);
   expect(cluster.taking).toBe(1);
   expect(cluster.waits["a"]).toBe(
-    "it keeps nothing, nor does b, and c alone cannot tell them all. To begin anew by the clocks, start c again too.",
+    "it takes no part yet, since it keeps nothing, nor does b, and c alone cannot tell them all. To begin anew by the clocks, start c again too.",
   );
   await cluster.restart("c");
   await cluster.clock.advance(LONGEST + 1_000);
@@ -140,6 +148,15 @@ test("a clock in 2099 keeps its own server from winning, and no other", async ()
   const cluster = new Forgetful();
   cluster.offMs["c"] = YEARS_MS;
   await cluster.startAll();
+  const rest =
+    "more than 10 s %s this one: servers that keep nothing take their terms from their clocks, which have to agree to within longestLeaseMs. Correct the wrong one.";
+  const [ahead, behind] = [rest.replace("%s", "ahead of"), rest.replace("%s", "behind")];
+  expect([...cluster.told].toSorted()).toEqual([
+    `a: the clock of c is ${ahead}`,
+    `b: the clock of c is ${ahead}`,
+    `c: the clock of a is ${behind}`,
+    `c: the clock of b is ${behind}`,
+  ]);
   expect(await cluster.acquire("c")).toBeUndefined();
   const wins = [];
   for (let round = 0; round < 10 && wins.length === 0; round += 1) {

@@ -21,6 +21,7 @@ import { expect, test } from "vitest";
 import { MISTAKES } from "./mistakes.ts";
 import { startServices } from "./services.ts";
 import { steady } from "./steady.ts";
+import { votingMistakes } from "./voting-mistakes.ts";
 
 /** Azure's shortest: for any store. */
 const LEASE_MS = 15_000;
@@ -32,25 +33,41 @@ For each store, what is said at once when it is set up wrongly (to the logger, o
 them. A test makes these mistakes, and this page. Azurite and dynalite stand for their services, which say some of it in other
 words: of a wrong key Azure itself says AuthenticationFailed, which is STORE_UNAUTHENTICATED.
 `;
+const VOTING = "\n## Servers that vote\n";
+const VOTING_HEAD = `${VOTING}
+Here \`open\` rejects, or resolves, and within seconds each server says in process warnings what is wrong.
+
+`;
 
 const missing = (await isMissing(etcdMissing())) || (await isMissing(mariaDbMissing())) || (await isMissing(postgresMissing()));
 
 test.skipIf(missing)("every mistake is said at once, and none waits for ever without need", { timeout: 120_000 }, async () => {
   await using services = await startServices();
 
-  const sections = await Promise.all(
-    Object.entries(MISTAKES).map(async ([title, mistakes]) => {
-      const told = await Promise.all(
-        Object.entries(mistakes).map(async ([mistake, make]) => tell(mistake, await make(services))),
-      );
-      return `\n## ${title}\n\n\`\`\`text\n${told.join("\n")}\n\`\`\`\n`;
-    }),
-  );
-
-  const page = HEAD + sections.join("");
-  if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) await writeFile(PAGE, page);
-  expect(page).toBe(await readFile(PAGE, "utf8"));
+  const sections = Object.entries(MISTAKES).map(async ([title, mistakes]) => {
+    const told = await Promise.all(Object.entries(mistakes).map(async ([mistake, make]) => tell(mistake, await make(services))));
+    return `\n## ${title}\n\n${textBlock(told)}`;
+  });
+  await expectPart("stores", HEAD + (await Promise.all(sections)).join(""));
 });
+
+test("every mistake of servers that vote is said, by open or within seconds", { timeout: 120_000 }, async () => {
+  await expectPart("voting", VOTING_HEAD + textBlock(await votingMistakes()));
+});
+
+/** Compares one part of the page with what it has to be, which it is first made where that was asked for. */
+async function expectPart(which: "stores" | "voting", expected: string): Promise<void> {
+  const page = await readFile(PAGE, "utf8");
+  const end = page.indexOf(VOTING);
+  const [stores, voting] = [page.slice(0, end), page.slice(end)];
+  const right = which === "stores" ? expected + voting : stores + expected;
+  if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) await writeFile(PAGE, right);
+  else expect(right).toBe(page);
+}
+
+function textBlock(lines: readonly string[]): string {
+  return `\`\`\`text\n${lines.join("\n")}\n\`\`\`\n`;
+}
 
 async function tell(mistake: string, store: LeaseStore): Promise<string> {
   const said: Array<readonly [message: string, code: unknown]> = [];

@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { isLeaseholdError, systemClock, type Clock } from "@leasehold/core";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
+import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
+
+/** What is said at once comes within so long of what was said before; what may come right by itself, after five seconds. */
+const QUIET_MS = 2_000;
+const FIRST_MS = 15_000;
+const HOUR_MS = 3_600_000;
+
+/** Options of one server, but for those that are as they should be. */
+type Wrong = Partial<VotingLeaseStoreOptions> & Pick<VotingLeaseStoreOptions, "server">;
+
+/** Three servers of this machine: their addresses, and a folder with a directory for each. */
+interface Place {
+  readonly servers: Readonly<Record<"a" | "b" | "c", string>>;
+  readonly folder: string;
+}
+
+/** What new users set up wrongly: the servers that they start, one after the other. */
+const MISTAKES: Readonly<Record<string, (place: Place) => readonly Wrong[]>> = {
+  "two have different secrets": () => [{ server: "a" }, { server: "b", secret: "another secret of servers" }],
+  "two addresses are exchanged": ({ servers: { a, b, c } }) => [
+    { server: "b" },
+    { server: "c" },
+    { server: "a", servers: { a, b: c, c: b } },
+  ],
+  "one list lacks a server": ({ servers: { a, b } }) => [{ server: "b" }, { server: "a", servers: { a, b } }],
+  "two processes of one machine are the same server": ({ folder }) => [
+    { server: "a" },
+    { server: "a", stateDirectory: join(folder, "copy") },
+  ],
+  "two machines are the same server": ({ folder }) => [
+    { server: "a" },
+    { server: "a", host: "127.0.0.2", stateDirectory: join(folder, "copy") },
+  ],
+  "two have one stateDirectory": ({ folder }) => [{ server: "a" }, { server: "b", stateDirectory: join(folder, "a") }],
+  "nobody else can reach it": () => [{ server: "a", servers: { a: "http://10.0.0.1:7400", b: "http://10.0.0.2:7400" } }],
+  "its name is not in the list": () => [{ server: "server-a" }],
+  "the others are not started": () => [{ server: "a" }],
+  "nothing is kept, and a clock is an hour behind": () => [
+    { server: "a", stateDirectory: "none", clock: late(HOUR_MS) },
+    { server: "b", stateDirectory: "none" },
+  ],
+};
+
+/** Makes each mistake, and tells what was said: by `open`, or in process warnings. */
+export async function votingMistakes(): Promise<readonly string[]> {
+  const told: string[] = [];
+  // One after the other: the warnings of a process are all its servers'.
+  for (const [mistake, make] of Object.entries(MISTAKES)) told.push(await tell(mistake, make));
+  return told;
+}
+
+async function tell(mistake: string, make: (place: Place) => readonly Wrong[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-voting-mistakes-"));
+  const ports = [await freePort(), await freePort(), await freePort()];
+  const [a, b, c] = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string, string];
+  const said = new Set<string>();
+  let saidMs = Infinity;
+  const hear = ({ name, message }: Error): void => {
+    if (name !== "LeaseholdWarning" || said.has(message)) return;
+    said.add(message);
+    saidMs = performance.now();
+  };
+  process.on("warning", hear);
+  const stores: VotingLeaseStore[] = [];
+  try {
+    const servers = { a, b, c };
+    for (const wrong of make({ servers, folder })) {
+      const options = { servers, secret: "a secret of servers", stateDirectory: join(folder, wrong.server), ...wrong };
+      stores.push(await VotingLeaseStore.open(options));
+    }
+    const latestMs = performance.now() + FIRST_MS;
+    while (performance.now() < Math.min(latestMs, saidMs + QUIET_MS)) await delay(100);
+    const lines = [...said].map((message) => named(message, ports, folder)).toSorted();
+    return [`${mistake}: open resolves, and warnings say`, ...lines.map((line) => `    ${line}`)].join("\n");
+  } catch (error) {
+    if (!isLeaseholdError(error)) throw error;
+    return `${mistake}: open rejects with ${error.code}\n    ${named(error.message, ports, folder)}`;
+  } finally {
+    process.off("warning", hear);
+    for (const store of stores) await store.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** With the ports and the folder that a user might have. */
+function named(message: string, ports: readonly number[], folder: string): string {
+  const withPorts = ports.reduce((text, port, at) => text.replaceAll(`:${port}`, `:${7_401 + at}`), message);
+  return withPorts.replaceAll(folder, "/var/lib/votes");
+}
+
+function late(byMs: number): Clock {
+  return { ...systemClock, wallMs: () => systemClock.wallMs() - byMs };
+}
