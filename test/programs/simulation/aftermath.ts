@@ -3,6 +3,7 @@ import { LAST_ARRIVALS_MS, RETRY_AFTER_LEASES } from "./network.ts";
 import { LONGEST_TASK_STEP_LEASES, type Candidate } from "./candidate.ts";
 import type { Mishap } from "./mishaps/mishaps.ts";
 import { NOBODY } from "./orders.ts";
+import type { SimulatedProcess } from "./process.ts";
 import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
@@ -39,6 +40,9 @@ export async function seeRecovery(world: World): Promise<void> {
   }
   standbys.forEach((standby) => seeFewRequests(world, standby, world.nowMs - fromMs));
   seeEveryoneLook(world);
+  // Where a push lost the term, an observer looks for itself, once in the longest lease.
+  const longestMs = Math.max(...world.seated.map(({ plan: { leaseDurationMs } }) => leaseDurationMs));
+  await world.until(() => !whoSeesAnother(world, leadership.term), referee.grantedMs + (1.1 * longestMs) / SLOWEST_RATE);
   seeBystanders(world, leadership.term);
 }
 
@@ -104,15 +108,21 @@ function seeEveryoneLook({ plan, seated, leaseMs }: World): void {
 }
 
 /** Those who share a store object with a candidate are well: whoever is alone in an election leads it, and observers see who leads. */
-function seeBystanders({ processes }: World, term: number): void {
-  for (const { id, clock, bystanders } of processes) {
-    if (!clock.alive) continue;
-    const { lodger, seen } = bystanders;
-    if (lodger && !lodger.isLeader) fail("lodger-leads", `nobody leads '${lodger.election}'`);
-    if (seen && seen.leader?.term !== term) {
-      fail("observer-sees", `the observer with ${id} sees term ${seen.leader?.term ?? "none"}, and it is ${term}`);
-    }
+function seeBystanders(world: World, term: number): void {
+  for (const { clock, bystanders } of world.processes) {
+    const { lodger } = bystanders;
+    if (clock.alive && lodger && !lodger.isLeader) fail("lodger-leads", `nobody leads '${lodger.election}'`);
   }
+  const other = whoSeesAnother(world, term);
+  if (!other) return;
+  const { id, bystanders } = other;
+  fail("observer-sees", `the observer with ${id} sees term ${bystanders.seen?.leader?.term ?? "none"}, and it is ${term}`);
+}
+
+function whoSeesAnother({ processes }: World, term: number): SimulatedProcess | undefined {
+  return [...processes].find(
+    ({ clock, bystanders: { seen } }) => clock.alive && seen !== undefined && seen.leader?.term !== term,
+  );
 }
 
 /** How often the others are refused for a while before a leader dies. */

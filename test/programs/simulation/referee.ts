@@ -121,6 +121,11 @@ export class Referee {
     this.violate("terms-pause", `${candidate.id} leads again ${afterMs.toFixed(1)} ms after its last term`);
   }
 
+  /** When the last term was given out. */
+  get grantedMs(): number {
+    return this.#lastGrant?.atMs ?? 0;
+  }
+
   get isSpoilt(): boolean {
     return this.#isSpoilt;
   }

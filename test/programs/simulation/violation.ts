@@ -24,7 +24,7 @@ export const INVARIANTS = {
   "leader-returns": "nobody led within the promised time after the last fault",
   "leader-stays": "a leader lost its term although nothing was wrong",
   "lodger-leads": "an elector that is alone in an election does not lead, though it shares its store object",
-  "observer-sees": "an observer that shares its store object with a candidate does not see who leads",
+  "observer-sees": "an observer that shares its store object with a candidate does not see within a lease who leads",
   "nobody-is-stuck": "a candidate neither leads nor looks any more",
   "nothing-spins": "something is done over and over again without time passing",
   "done-once": "an occurrence was claimed or written to after it was done, or completed by somebody who does not have it",

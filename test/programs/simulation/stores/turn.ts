@@ -30,6 +30,11 @@ export class Turn {
   #since = NEVER;
   /** The same, by when each of these writes was sent. */
   #sentSince = NEVER;
+  /**
+   * When each nonce was accepted first. One that comes again is a request's second delivery, and who saw the first counts
+   * from that one: its sender counts from when it sent both.
+   */
+  readonly #firstMs = new Map<string, number>();
 
   /** @param toleranceMs how far the clock may be off by which candidates tell. */
   constructor(toleranceMs: number) {
@@ -54,7 +59,9 @@ export class Turn {
       this.#lifted = false;
     } else if (record.broken) this.#lifted = true;
     if (isLeft(write)) this.#holdMs = record.holdMs ?? 0;
-    this.#since = after(this.#since, write, write.atMs);
+    const firstMs = this.#firstMs.get(record.nonce) ?? write.atMs;
+    this.#firstMs.set(record.nonce, firstMs);
+    this.#since = after(this.#since, write, firstMs);
     this.#sentSince = after(this.#sentSince, write, write.sentMs);
   }
 
