@@ -83,7 +83,9 @@ await describeDatabases(SERVERS, (test) => {
               : dice < 0.2
                 ? "transfer"
                 : !lease
-                  ? "acquire"
+                  ? dice < 0.6
+                    ? "take"
+                    : "acquire"
                   : dice < 0.7
                     ? "renew"
                     : "release";
@@ -97,7 +99,12 @@ await describeDatabases(SERVERS, (test) => {
               .catch((error: unknown) => {
                 if (!abort.aborted) throw error;
               });
-          } else if (operation === "acquire") {
+          } else if (operation === "take" && store.acquireUnseen) {
+            const request = world.acquiring({ candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
+            const outcome = await store.acquireUnseen(request);
+            lease = outcome?.acquired ? outcome.lease : undefined;
+            if (!lease) continue;
+          } else if (operation === "acquire" || operation === "take") {
             await store.read(world.election, { expiry: "store-clock", timeoutMs: 1_000 });
             const request = world.acquiring({ candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
             const outcome = await store.acquire({ ...request, expiry: "store-clock" });
@@ -134,7 +141,7 @@ await describeDatabases(SERVERS, (test) => {
     };
     await Promise.all([candidate("a"), candidate("b"), candidate("c"), candidate("d"), kill()]);
     expect(await disagreement(world), `seed ${seed}`).toBeUndefined();
-    for (const operation of ["acquire", "renew", "release", "break", "break now", "transfer", "killed"]) {
+    for (const operation of ["acquire", "take", "renew", "release", "break", "break now", "transfer", "killed"]) {
       expect(done[operation], `${operation} (seed ${seed}, ${JSON.stringify(done)})`).toBeGreaterThan(0);
     }
     expect(done["FOREIGN_RECORD"] ?? 0).toBe(0);

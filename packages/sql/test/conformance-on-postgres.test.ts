@@ -6,7 +6,6 @@ import { postgres } from "@leasehold/test-kit/stores/postgres";
 import { runOnServer, type Database } from "./sql-place.ts";
 
 await runOnServer("postgres", postgresMissing(), {
-  lacks: { unseen: "not offered yet" },
   async start() {
     const server = await startPostgres();
     const admin = new Pool({ connectionString: server.url });

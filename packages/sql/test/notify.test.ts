@@ -53,9 +53,13 @@ await describeDatabases(["postgres"], (test) => {
     await expect.poll(() => told.at(-1)).toMatchObject({ endingReason: "why", term: 2 });
     await store.release(next, LIMITS);
     await expect.poll(() => told.at(-1)).toMatchObject({ state: "vacant", term: 2 });
+    await expect(world.store().acquireUnseen!(world.acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: true });
+    await expect.poll(() => told.at(-1)).toMatchObject({ term: 3, holder: "c" });
+    await expect(world.store().acquireUnseen!(world.acquiring())).resolves.toMatchObject({ acquired: false });
+    await world.store().read(world.election);
     expect(told.filter((snapshot) => snapshot?.value !== undefined)).toEqual([]);
-    // What was there, two acquisitions, two releases, a transfer and a break; the five renewals are not among it.
-    expect(told).toHaveLength(7);
+    // What was there, three acquisitions, two releases, a transfer and a break; neither the five renewals nor what was refused.
+    expect(told).toHaveLength(8);
   });
 
   test("a publication is pushed, once", async ({ world }) => {

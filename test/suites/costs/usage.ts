@@ -73,7 +73,8 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     idleTick: FOUND_DONE,
     prices: { write: FIRESTORE_WRITE, read: FIRESTORE_READ },
   },
-  postgres: sql("PostgreSQL", 1_100),
+  // Who claims it need not look; and a claim that is refused is a look.
+  postgres: { ...sql("PostgreSQL", 1_100), tick: requests(1, 2), idleTick: requests(0, 1) },
   mysql: sql("MySQL, MariaDB", 2_300),
   sqlite: sql("SQLite", 2_300),
   etcd: {

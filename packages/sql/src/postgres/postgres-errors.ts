@@ -1,4 +1,5 @@
 import type { StoreErrorCode } from "@leasehold/core";
+import { FENCES } from "../schema.ts";
 import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
@@ -23,16 +24,20 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
 const NO_DATABASE = "3D000";
 /** undefined_column */
 const NO_COLUMN = "42703";
+/** not_null_violation: of a fence's term, by which one that is ahead undoes what would have taken its election. */
+const NO_TERM = "23502";
 /** Cancelled, by us or by a timeout of the server's. */
 const CANCELLED = "57014";
 
 /** Returns the meaning of an error of `pg`; `undefined` where it is none of the server's, or ends the connection. */
 export function postgresMeaning(error: unknown): Meaning | undefined {
-  const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
+  const { code, severity, table } = (error ?? {}) as Partial<Record<"code" | "severity" | "table", unknown>>;
   if (typeof code !== "string" || severity === undefined) return undefined;
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
   if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
+  // As if somebody had written the fence at that moment: whoever looks now, and acquires by that, is told what is wrong.
+  if (code === NO_TERM && table === FENCES) return { code: "STORE_CONFLICT", notApplied: true };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
   return known && { code: known, notApplied: true };
 }

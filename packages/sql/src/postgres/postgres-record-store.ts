@@ -3,6 +3,8 @@ import type {
   Fenced,
   GetOptions,
   LeaseRecord,
+  PutIfOpenOptions,
+  PutIfOpenOutcome,
   PutOptions,
   PutOutcome,
   RecordStoreCapabilities,
@@ -11,7 +13,7 @@ import type {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
-import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, type RecordTable, type Row } from "../schema.ts";
+import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, numberOf, stored, textOf, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
@@ -62,10 +64,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     const { seed, update } = this.#statements;
     const key = this.#table.keyOf(election);
     const version = this.#clock.randomUuid();
-    const columns = columnValues(record).map((value, index) =>
-      // Text cannot hold a NUL here.
-      typeof value === "string" && FREE_TEXT.includes(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
-    );
+    const columns = valuesOf(record);
     return await this.#run("put", election, signal, async (client) => {
       // The first acquisition of all makes the rows that every one competes for.
       if (ifVersion === NO_VERSION) await client.query(statement(seed, key));
@@ -80,6 +79,20 @@ export class PostgresRecordStore implements FencedRecordStore {
       if (rowCount === 1) return { stored: true, version };
       if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
       return { stored: false };
+    });
+  }
+
+  async putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
+    const { mayCreate, signal } = options;
+    const text = this.#statements.take(mayCreate);
+    const first = [...this.#table.keyOf(election), this.#clock.randomUuid(), ...valuesOf(record)];
+    return await this.#run("put", election, signal, async (client) => {
+      const [row = {}] = (await client.query(statement(text, [...first, writtenAtWallMs(this.#clock)]))).rows;
+      // What was found, too, is of that transaction, however old it is.
+      if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
+      const [term, version] = [numberOf(row["taken_term"]), textOf(row["taken_version"])];
+      if (term !== null && version !== null) return { stored: true, term, version };
+      return { stored: false, current: stored(withBytes(row)) };
     });
   }
 
@@ -115,6 +128,13 @@ export class PostgresRecordStore implements FencedRecordStore {
     const label = { store: this.name, operation, election, writes: operation === "put" };
     return await onOneConnection(this.#connections, label, signal, postgresMeaning, this.#clock, act);
   }
+}
+
+/** Returns the values of {@link COLUMNS}, as bytes where they may hold a NUL: text cannot here. */
+function valuesOf(record: LeaseRecord): unknown[] {
+  return columnValues(record).map((value, index) =>
+    typeof value === "string" && FREE_TEXT.includes(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
+  );
 }
 
 /** Returns the row with bytes in place of their hexadecimal digits. */
