@@ -1,0 +1,154 @@
+import { rm } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import { systemClock, type Clock, type LeaseStore } from "@leasehold/core";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
+import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
+import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
+import { VotingLeaseStore } from "@leasehold/voting";
+import { openServer, type OpenServer } from "../src/open-server.ts";
+
+const NAMES = ["a", "b", "c"] as const;
+type Name = (typeof NAMES)[number];
+/** The one whose network may fail. */
+const UNRELIABLE = "c";
+const LOOK_MS = 2;
+
+/**
+ * Three servers on ports of loopback, with directories of their own, in real time. All that goes between one of them and the
+ * others passes a network that can fail.
+ */
+export class LoopbackPlace implements Place {
+  readonly #folder: string;
+  readonly #ports: Readonly<Record<Name, number>>;
+  /** To a and b, and to the unreliable one. */
+  readonly #networks: Readonly<Record<Name, TcpNetwork>>;
+  readonly #open = new Map<Name, OpenServer>();
+  readonly #unused: Name[] = [...NAMES];
+  readonly #connected: LeaseStore[] = [];
+  #again = 0;
+  #requestsUnderWay = 0;
+  #isFair = true;
+
+  private constructor(folder: string, ports: Readonly<Record<Name, number>>, networks: Readonly<Record<Name, TcpNetwork>>) {
+    this.#folder = folder;
+    this.#ports = ports;
+    this.#networks = networks;
+  }
+
+  static async open(): Promise<LoopbackPlace> {
+    const folder = await memoryFolder("leasehold-loopback-");
+    const ports = { a: await freePort(), b: await freePort(), c: await freePort() };
+    const networks = { a: await TcpNetwork.open(ports.a), b: await TcpNetwork.open(ports.b), c: await TcpNetwork.open(ports.c) };
+    const place = new LoopbackPlace(folder, ports, networks);
+    await Promise.all(NAMES.map((name) => place.#start(name, systemClock)));
+    await Promise.all(NAMES.map((name) => place.#takesPart(name)));
+    return place;
+  }
+
+  connect(): Promise<LeaseStore> {
+    const name = this.#unused.shift();
+    const store = name === undefined ? this.#connected[this.#again++ % this.#connected.length]! : this.#store(name);
+    if (name !== undefined) this.#connected.push(store);
+    return Promise.resolve(store);
+  }
+
+  /** One server is started again, with a clock of its own. */
+  async connectWith(clock: Clock): Promise<LeaseStore> {
+    const name = this.#unused.pop();
+    if (name === undefined) throw new Error("Every server has a process already.");
+    await this.#open.get(name)?.close();
+    await this.#start(name, clock);
+    await this.#takesPart(name);
+    return this.#store(name);
+  }
+
+  connectUnreliably(): Promise<UnreliableConnection> {
+    if (this.#unused.at(-1) === UNRELIABLE) this.#unused.pop();
+    return Promise.resolve({ store: this.#store(UNRELIABLE), faults: this.#faults() });
+  }
+
+  async pass(ms: number): Promise<void> {
+    await delay(ms);
+    await this.#quiet();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#open.values()].map(({ close }) => close()));
+    await Promise.all(Object.values(this.#networks).map((network) => network[Symbol.asyncDispose]()));
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** A call is over once the requests are that it does not wait for. */
+  #store(name: Name): LeaseStore {
+    const quietly = async <T>(call: Promise<T>): Promise<T> => {
+      const result = await call;
+      await this.#quiet();
+      return result;
+    };
+    return new (class extends VotingLeaseStore {
+      override acquire(...args: Parameters<LeaseStore["acquire"]>): ReturnType<LeaseStore["acquire"]> {
+        return quietly(super.acquire(...args));
+      }
+      override renew(...args: Parameters<LeaseStore["renew"]>): ReturnType<LeaseStore["renew"]> {
+        return quietly(super.renew(...args));
+      }
+      override release(...args: Parameters<LeaseStore["release"]>): ReturnType<LeaseStore["release"]> {
+        return quietly(super.release(...args));
+      }
+      override read(...args: Parameters<LeaseStore["read"]>): ReturnType<LeaseStore["read"]> {
+        return quietly(super.read(...args));
+      }
+    })(this.#open.get(name)!.server);
+  }
+
+  async #start(server: Name, clock: Clock): Promise<void> {
+    const servers = Object.fromEntries(NAMES.map((name) => [name, `http://127.0.0.1:${this.#portFor(server, name)}`]));
+    const secret = "a secret of servers";
+    const stateDirectory = `${this.#folder}/${server}`;
+    const open = await openServer({ server, servers, secret, stateDirectory, clock });
+    const ask = open.server.ask.bind(open.server);
+    open.server.ask = async (...args) => {
+      this.#requestsUnderWay += 1;
+      return await ask(...args).finally(() => (this.#requestsUnderWay -= 1));
+    };
+    this.#open.set(server, open);
+  }
+
+  /** Where one finds another. */
+  #portFor(from: Name, to: Name): number {
+    const isDirect = from === to || (from !== UNRELIABLE && to !== UNRELIABLE);
+    return isDirect ? this.#ports[to] : this.#networks[to].port;
+  }
+
+  async #takesPart(name: Name): Promise<void> {
+    while (!this.#open.get(name)!.server.takesPart) await delay(LOOK_MS);
+  }
+
+  /** Resolves once every request has ended, unless they may take long. */
+  async #quiet(): Promise<void> {
+    while (this.#isFair && this.#requestsUnderWay > 0) await delay(LOOK_MS);
+  }
+
+  /** What befalls all networks at once. */
+  #faults(): Faults {
+    const { a, b, c } = this.#networks;
+    const all = async (isFair: boolean, act: (network: TcpNetwork) => Promise<void>): Promise<void> => {
+      this.#isFair = isFair;
+      await Promise.all([a, b, c].map(act));
+    };
+    return {
+      loseRequests: () => all(false, (network) => network.loseRequests()),
+      loseReplies: () => all(false, (network) => network.loseReplies()),
+      heal: () => all(true, (network) => network.heal()),
+      hold: async (): Promise<HeldRequests> => {
+        this.#isFair = false;
+        const outward = await Promise.all([a.hold(), b.hold()]);
+        const inward = await c.hold();
+        // What it sends, it sends to both.
+        const arrived = Promise.all(outward.map((held) => held.arrived)).then(() => undefined);
+        return { arrived, letGo: async () => void (await Promise.all([...outward, inward].map((held) => held.letGo()))) };
+      },
+    };
+  }
+}

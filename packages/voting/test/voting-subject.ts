@@ -1,0 +1,29 @@
+import type { Subject } from "@leasehold/conformance";
+
+const NO_RECORD = "nothing but the servers is in the place of a lease";
+const BY_ITSELF = "a server that has heard a leader answers for the rest of the lease by itself";
+
+/** What is true of every store of servers that vote, of so many of them. */
+export function votingSubject(servers: number): Required<Pick<Subject, "requests" | "lacks" | "skips">> {
+  const others = servers - 1;
+  return {
+    // A trial, ELECT and LEAD to each other server; the own one's vote, and what it remembers. A standby's has been told.
+    requests: { acquire: 2 + 3 * others, renew: others, release: others, look: 0 },
+    lacks: {
+      fence: "none but the term",
+      unseen: "a claim is three round trips, whoever has looked",
+      foreign: NO_RECORD,
+      removal: NO_RECORD,
+      transfer: "not offered: who comes next is for the votes to say",
+      reservation: "not offered: its end takes a clock",
+      occurrences: "not offered: they are kept in a store",
+    },
+    skips: {
+      "min-term": "the clock gives the first term",
+      unreachable: BY_ITSELF,
+      "abort-read-unanswered": BY_ITSELF,
+      "counts-from-send": "an acquisition counts from its first LEAD, before which come a trial and ELECT",
+      "leading-lost-reply": "where the first replies to an acquisition are lost, nothing is carried out",
+    },
+  };
+}
