@@ -1,6 +1,6 @@
 /** What the constructor refuses, what the store says of itself, and that leases work on it. */
 import { MemoryLeaseStore, timing } from "@leasehold/core";
-import { MemoryRecordStore } from "@leasehold/core/provider";
+import { MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumLeaseStore } from "../src/index.ts";
@@ -9,13 +9,44 @@ const store = (): MemoryRecordStore => new MemoryRecordStore();
 
 test.each([
   [undefined, "members must be an object"],
+  [null, "members must be an object"],
+  ["a, b, c", "members must be an object"],
+  [{}, "three or five members, not 0"],
   [{ a: store(), b: store() }, "three or five members, not 2"],
   [{ a: store(), b: store(), c: store(), d: store() }, "three or five members, not 4"],
   [{ a: store(), b: store(), c: {} }, "Member 'c' is no store that keeps records"],
   [{ a: store(), b: store(), c: null }, "Member 'c' is no store that keeps records"],
+  [{ a: store(), b: store(), c: { get: () => undefined, capabilities: {} } }, "Member 'c' is no store that keeps records"],
+  [{ a: store(), b: store(), c: { put: () => undefined, capabilities: {} } }, "Member 'c' is no store that keeps records"],
+  [{ a: store(), b: store(), c: { get: () => undefined, put: () => undefined } }, "Member 'c' is no store that keeps records"],
   [{ a: store(), b: store(), "": store() }, "name is empty"],
 ])("%j is refused before any request", (members, message) => {
   expect(() => new QuorumLeaseStore({ members: members as never })).toThrow(message);
+});
+
+test("an option that there is not is refused", () => {
+  const members = { a: store(), b: store(), c: store() };
+  expect(() => new QuorumLeaseStore({ members, logers: false } as never)).toThrow("QuorumLeaseStore has no option 'logers'");
+});
+
+test("a value may be as long as the least of its members takes beside the quorum's note, and five may be members", () => {
+  const takes = (maxValueBytes: number): RecordStore => {
+    const records = store();
+    return {
+      ...records,
+      name: "m",
+      capabilities: { ...records.capabilities, maxValueBytes },
+      get: records.get,
+      put: records.put,
+    };
+  };
+  const bytesOf = (...bytes: number[]): number => {
+    const members = Object.fromEntries(bytes.map((count, at) => [`m${at}`, takes(count)]));
+    return new QuorumLeaseStore({ members, logger: false }).capabilities.maxValueBytes;
+  };
+  expect(bytesOf(65_536, 10_000, 30_000)).toBe(10_000 - 2_048);
+  expect(bytesOf(65_536, 30_000, 30_000, 30_000, 4_096)).toBe(2_048);
+  expect(bytesOf(65_536, 2_000, 30_000)).toBe(0);
 });
 
 test("one store under two names is refused", () => {

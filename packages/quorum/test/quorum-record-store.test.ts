@@ -42,6 +42,20 @@ test("of two that replace the same write one is stored, and the other is shown i
   expect(loser).toMatchObject({ stored: false, current: { data: { nonce: winner } } });
 });
 
+test("the rounds of one process follow each other: of two writes at once the second finds the first", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.requests();
+
+  const outcomes = await world.clock.runUntil(Promise.all([one.startPut("mine", first), one.startPut("mine, too", first)]));
+
+  expect(outcomes).toMatchObject([{ stored: true }, { stored: false, current: { data: { nonce: "mine" } } }]);
+  const all = (operation: string) => ["a", "b", "c"].map((name) => `one ${operation} ${name}`);
+  expect(world.requests()).toEqual([...all("put"), ...all("get")]);
+});
+
 test("a member that was down is caught up by later writes, and carries a majority after that", async () => {
   const world = await World.founded();
   const one = world.open("one");

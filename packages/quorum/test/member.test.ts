@@ -1,0 +1,124 @@
+/** One store of a quorum as a keeper of states: what it is sent, and what is told of its failures. */
+import { StoreError, type Logger } from "@leasehold/core";
+import { IMPOSSIBLE_VERSION, Journal, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+import { NOTHING, type State } from "../src/kept.ts";
+import { Member } from "../src/member.ts";
+import type { Roster } from "../src/roster.ts";
+import { recordOf } from "./world.ts";
+
+const ROSTER: Roster = { number: 2, incarnations: { a: "ia", b: "ib", c: "ic" }, later: [], past: [] };
+const BALLOT = { round: 1, proposer: "me" };
+const LIMITS = { timeoutMs: 1_000 };
+
+function stateOf(nonce: string, term = 1): State {
+  return {
+    promised: BALLOT,
+    accepted: BALLOT,
+    proposal: { write: `write of ${nonce}`, base: null, record: recordOf(nonce, term) },
+    seen: {},
+  };
+}
+
+function world(records?: (clock: VirtualClock) => Partial<RecordStore>) {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const line = (message: string): void => void lines.push(message);
+  const logger: Logger = { debug: line, info: line, warn: line, error: line };
+  const memory = new MemoryRecordStore(clock);
+  const sent: unknown[] = [];
+  const noted: RecordStore = {
+    name: "memory",
+    capabilities: memory.capabilities,
+    get: async (election, options) => {
+      sent.push({ consistent: options.consistent });
+      return await memory.get(election, options);
+    },
+    put: async (election, record, { ifVersion, keepsNonce, fence }) => {
+      sent.push({ ifVersion, keepsNonce, fence });
+      return await memory.put(election, record, { ifVersion, keepsNonce, fence, signal: new AbortController().signal });
+    },
+    ...records?.(clock),
+  };
+  const member = new Member("a", noted, ["a", "b", "c"], clock, Journal.to(logger));
+  return { clock, lines, sent, member };
+}
+
+describe("a state", () => {
+  test("is put in place of what the member keeps, with its fence and nonce where these are others", async () => {
+    const { sent, member } = world();
+    const first = await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    expect(first).toMatchObject({ ...stateOf("one"), roster: 2, incarnation: "ia", version: expect.any(String) });
+    const again = await member.put("e", stateOf("one"), ROSTER, first!, false, LIMITS);
+    const redated = await member.put("e", stateOf("one"), ROSTER, again!, true, LIMITS);
+    const next = await member.put("e", stateOf("two", 2), ROSTER, redated!, false, LIMITS);
+    await member.put("e", { ...stateOf("two", 2), proposal: undefined }, ROSTER, next!, false, LIMITS);
+    expect(sent).toEqual([
+      { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" } },
+      { ifVersion: first!.version, keepsNonce: true, fence: undefined },
+      { ifVersion: again!.version, keepsNonce: false, fence: undefined },
+      { ifVersion: redated!.version, keepsNonce: false, fence: { term: 2, termId: "t" } },
+      { ifVersion: next!.version, keepsNonce: false, fence: undefined },
+    ]);
+  });
+
+  test("is read as consistently as it is asked for", async () => {
+    const { sent, member } = world();
+    await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    sent.length = 0;
+    for (const consistent of [true, false]) {
+      await expect(member.get("e", consistent, LIMITS)).resolves.toMatchObject({ proposal: stateOf("one").proposal });
+    }
+    expect(sent).toEqual([{ consistent: true }, { consistent: false }]);
+  });
+
+  test("is not put in place of another one than was read; and a probe changes nothing", async () => {
+    const { member } = world();
+    const first = await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    await expect(member.put("e", stateOf("two"), ROSTER, NOTHING, false, LIMITS)).resolves.toBeUndefined();
+    await expect(member.refuses("e", IMPOSSIBLE_VERSION, ROSTER, LIMITS)).resolves.toBe(true);
+    await expect(member.get("e", true, LIMITS)).resolves.toMatchObject({ proposal: stateOf("one").proposal });
+    await expect(member.refuses("e", first!.version!, ROSTER, LIMITS)).resolves.toBe(false);
+  });
+});
+
+describe("a member that does not answer", () => {
+  const silent = () => ({ get: () => new Promise<never>(() => undefined), put: () => new Promise<never>(() => undefined) });
+
+  test("has failed after its time, and may have carried out a write", async () => {
+    const { clock, lines, member } = world(silent);
+    const reading = member.get("e", true, LIMITS);
+    await expect(clock.runUntil(reading)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
+    const writing = member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    await expect(clock.runUntil(writing)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("a (memory) fails: a (memory) did not answer 'put' of 'e' within 1000 ms");
+  });
+
+  test("has not where its caller has called that off", async () => {
+    const { clock, lines, member } = world(silent);
+    for (let times = 0; times < 3; times += 1) {
+      const abort = new AbortController();
+      const reading = member.get("e", true, { ...LIMITS, signal: abort.signal });
+      abort.abort(new Error("enough"));
+      await expect(clock.runUntil(reading)).rejects.toThrow("enough");
+    }
+    expect(lines).toEqual([]);
+  });
+});
+
+test("what a member refuses is told where it goes on, and that it answers again", async () => {
+  const details = { store: "s", operation: "get", mayHaveBeenApplied: false };
+  let fails = true;
+  const { lines, member } = world(() => ({
+    get: () => (fails ? Promise.reject(new StoreError("STORE_DENIED", "It may not.", details)) : Promise.resolve(undefined)),
+  }));
+  for (let times = 0; times < 2; times += 1) await expect(member.get("e", true, LIMITS)).rejects.toThrow("It may not.");
+  fails = false;
+  await expect(member.get("e", true, LIMITS)).resolves.toBe(NOTHING);
+  expect(lines).toEqual([
+    expect.stringContaining("a (memory) fails: It may not."),
+    expect.stringContaining("a (memory) answers again, after 0.0 s."),
+  ]);
+});

@@ -1,0 +1,123 @@
+/** How long a process waits before it looks again, or tries again. */
+import type { LeaseRecord } from "@leasehold/core/provider";
+import { expect, test } from "vitest";
+import { ELECTION, versionOf, World, write } from "./world.ts";
+
+/** A world in which a write has arrived at one member alone. */
+async function split(): Promise<World> {
+  const world = await World.founded();
+  const one = world.open("one");
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = ({ operation, to }) => (operation === "put" && to !== "a" ? { arrivals: [] } : undefined);
+  await one.put("second", first).catch(() => undefined);
+  world.passage = () => undefined;
+  return world;
+}
+
+test.for([
+  [1_000, 20, 100],
+  // Half of the time that a member has.
+  [400, 10, 50],
+] as const)("a split is looked at again after a random pause: of %d ms in all, %d to %d", async ([timeoutMs, least, most]) => {
+  const world = await split();
+  const pauses: number[] = [];
+  for (let looks = 0; looks < 40; looks += 1) {
+    const by = world.open(`looker ${looks}`);
+    // It knows who the members are.
+    await world.clock.runUntil(by.store.get("any", { consistent: false, signal: new AbortController().signal, timeoutMs }));
+    const sentMs: number[] = [];
+    world.passage = ({ to }) => {
+      if (to === "a") sentMs.push(world.clock.monotonicMs());
+      return { arrivals: [{ afterMs: 0, replyAfterMs: 0 }] };
+    };
+    await world.clock.runUntil(by.store.get(ELECTION, { consistent: false, signal: new AbortController().signal, timeoutMs }));
+    world.passage = () => undefined;
+    pauses.push(sentMs[1]! - sentMs[0]!);
+  }
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(least);
+  expect(Math.min(...pauses)).toBeLessThan(least + (most - least) / 4);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(most);
+  expect(Math.max(...pauses)).toBeGreaterThan(most - (most - least) / 4);
+});
+
+test("a store that cannot be taken in is tried again every ten seconds, however often anything is written", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.empty("c");
+  const attemptsMs: number[] = [];
+  world.passage = ({ operation, to }) => {
+    if (operation !== "put" || to !== "c") return undefined;
+    attemptsMs.push(world.clock.monotonicMs());
+    return { arrivals: [] };
+  };
+  await write(world, one, ELECTION, 13);
+  // Each asks for its own time, which is a quarter of a second here, and once more.
+  const begun = attemptsMs.filter((ms, at) => at === 0 || ms - attemptsMs[at - 1]! > 1_000);
+  expect(begun.length).toBeGreaterThanOrEqual(2);
+  for (const [at, ms] of begun.entries()) if (at > 0) expect(ms - begun[at - 1]!).toBeGreaterThanOrEqual(10_000);
+  for (const [at, ms] of begun.entries()) if (at > 0) expect(ms - begun[at - 1]!).toBeLessThan(14_000);
+});
+
+test("where nothing can be told and nothing completed, the pauses grow", async () => {
+  const world = await World.founded();
+  await write(world, world.open("one"), ELECTION, 2);
+  // A write whose forerunner no member has any more.
+  const record = world.services.a.record(ELECTION) as LeaseRecord;
+  const note = JSON.parse(record.quorum ?? "") as Record<string, unknown>;
+  const later = { round: 50, proposer: "nobody" };
+  const lost = { ...note, promised: later, accepted: later, write: "later", base: "gone" };
+  world.services.a.overwrite(ELECTION, { ...record, quorum: JSON.stringify(lost) });
+  const error = Object.assign(new Error("denied"), { code: "ACCESS" });
+  world.passage = ({ operation }) => (operation === "put" ? { arrivals: [], breaks: { afterMs: 1, error } } : undefined);
+  world.requests();
+
+  await expect(world.open("observer").get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
+  // After 60, 120, 240 and 480 ms or so, each time once to see and once to complete.
+  const looks = world.requests().filter((request) => request === "observer get a").length;
+  expect(looks).toBeGreaterThan(4);
+  expect(looks).toBeLessThan(16);
+});
+
+test("whoever meets a promise that may be of a round under way waits once before it goes above it", async () => {
+  const world = await World.founded();
+  const [one, dying, next] = [world.open("one"), world.open("dying"), world.open("next")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  let writes = 0;
+  world.passage = ({ by, operation }) =>
+    by === "dying" && operation === "put" && (writes += 1) > 3 ? { arrivals: [] } : undefined;
+  await dying.put("never", first).catch(() => undefined);
+  await next.get(false);
+  world.requests();
+  const beganMs = world.clock.monotonicMs();
+
+  await expect(next.put("second", first)).resolves.toMatchObject({ stored: true });
+  const [x, y, z] = ["a", "b", "c"].map((name) => `next get ${name}`);
+  expect(world.requests().slice(0, 7)).toEqual([x, y, z, x, y, z, "next put a"]);
+  expect(world.clock.monotonicMs() - beganMs).toBeGreaterThan(20);
+});
+
+test("a seal looks again after such a pause while its member is silent", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await one.put("first");
+  world.down.add("c");
+  const sentMs: number[] = [];
+  world.passage = ({ to, operation }) => {
+    if (to === "a" && operation === "get") sentMs.push(world.clock.monotonicMs());
+    return undefined;
+  };
+  const leadership = { election: ELECTION, term: 1, termId: "t" };
+  const sealing = one.store.seal(leadership, "c", { timeoutMs: 4_000 });
+  await expect(world.clock.runUntil(sealing)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  expect(sentMs.length).toBeGreaterThanOrEqual(3);
+  for (const [at, ms] of sentMs.entries()) {
+    if (at === 0) continue;
+    // A member has a quarter of the time.
+    const pauseMs = ms - sentMs[at - 1]! - 1_000;
+    expect(pauseMs).toBeGreaterThanOrEqual(20);
+    expect(pauseMs).toBeLessThan(110);
+  }
+});
