@@ -174,7 +174,8 @@ await describeDatabases(["sqlite"], (test) => {
     const ticking = setInterval(() => (ticks += 1), 5);
     await expect(store.release(lease, { timeoutMs: 500 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     clearInterval(ticking);
-    expect(ticks).toBeGreaterThan(20);
+    // A wait that blocks leaves none, however busy the machine is.
+    expect(ticks).toBeGreaterThan(3);
     // Looks and renewals do not need that lock.
     await expect(store.read(world.election)).resolves.toMatchObject({ term: 1 });
     await other.run("ROLLBACK");
