@@ -1,16 +1,20 @@
 /** Schedules in which a quorum of records once went wrong, or would without a rule of its own. */
 import { StoreError } from "@leasehold/core";
 import {
+  Journal,
+  MemoryRecordStore,
   RecordLeaseStore,
   type LeaseRecord,
+  type PutOptions,
   type PutOutcome,
   type RecordStore,
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
+import type { Ballot } from "../src/ballot.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
-import { ELECTION, nonceOf, recordOf, versionOf, World, type Client, type Sent } from "./world.ts";
+import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Sent } from "./world.ts";
 
 const TIMES = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
@@ -289,4 +293,51 @@ test("five members bear two that are down, or one that is down and one that is e
   // b carries a majority again.
   members.c.isDown = true;
   expect(await found()).toBe(`write ${writes}`);
+});
+
+test("a prepare goes above every ballot that this process has sent before, wherever it has arrived, and of other elections too", async () => {
+  const clock = new VirtualClock();
+  const sent: Array<{ readonly round: number; readonly isPrepare: boolean }> = [];
+  /** Whether the accepts are lost, or all writes. */
+  let lost: "nothing" | "accepts" | "all" = "nothing";
+  class Watched extends MemoryRecordStore {
+    override put(election: string, record: LeaseRecord, options: PutOptions): ReturnType<MemoryRecordStore["put"]> {
+      if (election !== ELECTION && election !== OTHER_ELECTION) return super.put(election, record, options);
+      const { promised, accepted } = JSON.parse(record.quorum ?? "") as {
+        readonly promised: Ballot;
+        readonly accepted: Ballot | null;
+      };
+      // An accept promises the next ballot as well.
+      const isPrepare = accepted?.round !== promised.round - 1;
+      sent.push({ round: promised.round, isPrepare });
+      if (lost === "nothing" || (lost === "accepts" && isPrepare)) return super.put(election, record, options);
+      const details = { store: "memory", operation: "put", mayHaveBeenApplied: true };
+      return Promise.reject(new StoreError("STORE_UNAVAILABLE", "gone", details));
+    }
+  }
+  const members = { a: new Watched(clock), b: new Watched(clock), c: new Watched(clock) };
+  const store = new QuorumRecordStore(members, clock, Journal.to(false));
+  const put = (nonce: string, election: string, ifVersion?: string): Promise<PutOutcome> =>
+    clock.runUntil(store.put(election, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs: 1_000 }));
+  const first = versionOf(await put("first", ELECTION));
+  for (lost of ["accepts", "all"] as const) {
+    await put("second", ELECTION, first).catch(() => undefined);
+    await put("third", ELECTION, first).catch(() => undefined);
+    await put("fourth", OTHER_ELECTION).catch(() => undefined);
+  }
+  lost = "nothing";
+  await put("fifth", ELECTION, first);
+
+  let highest = 0;
+  const prepares: number[] = [];
+  for (const { round, isPrepare } of sent) {
+    if (isPrepare && round !== prepares.at(-1)) {
+      expect(round).toBeGreaterThan(highest);
+      prepares.push(round);
+    }
+    highest = Math.max(highest, round);
+  }
+  // Each once to each member.
+  for (const one of prepares) expect(sent.filter(({ round, isPrepare }) => isPrepare && round === one).length).toBeLessThan(4);
+  expect(prepares.length).toBeGreaterThan(8);
 });
