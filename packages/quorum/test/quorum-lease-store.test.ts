@@ -30,16 +30,12 @@ test("an option that there is not is refused", () => {
 });
 
 test("a value may be as long as the least of its members takes beside the quorum's note, and five may be members", () => {
-  const takes = (maxValueBytes: number): RecordStore => {
-    const records = store();
-    return {
-      ...records,
-      name: "m",
-      capabilities: { ...records.capabilities, maxValueBytes },
-      get: records.get,
-      put: records.put,
-    };
-  };
+  const takes = (maxValueBytes: number): RecordStore => ({
+    name: "m",
+    capabilities: { ...store().capabilities, maxValueBytes },
+    get: () => Promise.resolve(undefined),
+    put: () => Promise.resolve({ stored: false }),
+  });
   const bytesOf = (...bytes: number[]): number => {
     const members = Object.fromEntries(bytes.map((count, at) => [`m${at}`, takes(count)]));
     return new QuorumLeaseStore({ members, logger: false }).capabilities.maxValueBytes;

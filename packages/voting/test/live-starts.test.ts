@@ -1,0 +1,61 @@
+/** Which start of another server is listened to, and which of its packets. */
+import { expect, test } from "vitest";
+import { LiveStarts } from "../src/live-starts.ts";
+
+/** Who is at each server's address; asked so often. */
+function world(present: Record<string, string | undefined>) {
+  const asked: string[] = [];
+  const starts = new LiveStarts(async (name) => {
+    asked.push(name);
+    return present[name];
+  });
+  return { asked, starts, present };
+}
+
+test("the one at the address is listened to, and asked for there once", async () => {
+  const { asked, starts } = world({ b: "one" });
+  expect(starts.any).toBe(false);
+  await expect(Promise.all([starts.isLive("b", "one"), starts.isLive("b", "other")])).resolves.toEqual([true, false]);
+  expect(asked).toEqual(["b"]);
+  expect(starts.any).toBe(true);
+  await expect(starts.isLive("b", "one")).resolves.toBe(true);
+  expect(asked).toEqual(["b"]);
+});
+
+test("another one is asked for again each time, and takes its place where it is there", async () => {
+  const { asked, starts, present } = world({ b: undefined });
+  await expect(starts.isLive("b", "one")).resolves.toBe(false);
+  expect(starts.any).toBe(false);
+  present["b"] = "one";
+  await expect(starts.isLive("b", "one")).resolves.toBe(true);
+  present["b"] = "two";
+  await expect(starts.isLive("b", "two")).resolves.toBe(true);
+  await expect(starts.isLive("b", "one")).resolves.toBe(false);
+  expect(asked).toHaveLength(4);
+});
+
+test("a packet is taken once, however they overtake one another, and one that many have overtaken not at all", () => {
+  const { starts } = world({});
+  expect([1, 2, 5, 3, 5, 1, 4].map((id) => starts.isNew("b", id))).toEqual([true, true, true, true, false, false, true]);
+  expect(starts.isNew("c", 1)).toBe(true);
+  expect(starts.isNew("b", 2_000)).toBe(true);
+  expect(starts.isNew("b", 2_000 - 1_024)).toBe(false);
+  expect(starts.isNew("b", 2_000 - 1_023)).toBe(true);
+  expect(starts.isNew("b", 2_000 - 1_023)).toBe(false);
+});
+
+test("of very many packets each is taken once, also after the old ones were let go", () => {
+  const { starts } = world({});
+  for (let id = 1; id <= 5_000; id += 1) expect(starts.isNew("b", id)).toBe(true);
+  for (let id = 1; id <= 5_000; id += 1) expect(starts.isNew("b", id)).toBe(false);
+});
+
+test("a new start's packets begin anew, and those of the same one do not", () => {
+  const { starts } = world({});
+  starts.answers("b", "one");
+  expect(starts.isNew("b", 7)).toBe(true);
+  starts.answers("b", "one");
+  expect(starts.isNew("b", 7)).toBe(false);
+  starts.answers("b", "two");
+  expect(starts.isNew("b", 7)).toBe(true);
+});

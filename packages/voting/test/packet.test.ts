@@ -1,0 +1,126 @@
+/** What servers sign and take of one another's packets. */
+import { describe, expect, test } from "vitest";
+import { packetOf, replyOf, Seal } from "../src/packet.ts";
+
+const HEADER = { cluster: "c", from: "a", to: "b", start: "s", writes: 0, seen: 0, id: 1, servers: ["a", "b"] };
+const TITLE = { election: "e", term: 1, termId: "t", leaseDurationMs: 1_000 };
+const BROKEN = { id: "i", reason: "r", immediate: false };
+const SIGN = { term: 1, number: 2, candidateId: "x", leaseDurationMs: 1.5, ageMs: 0, released: false, holdMs: 0 };
+
+const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  ELECT: { ...TITLE, trial: true, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 50 },
+  LEAD: { ...TITLE, number: 1, candidateId: "x" },
+  RELEASE: { ...TITLE, number: 1, holdMs: 0 },
+  BREAK: { ...BROKEN, election: "e", term: 1 },
+  READ: { election: "e" },
+  TELL: {},
+};
+const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  VOTE: { granted: true, term: 1, waitMs: 0 },
+  LEAD: { taken: true, term: 1 },
+  RELEASE: { taken: true, term: 1 },
+  BREAK: { taken: false, term: 1 },
+  READ: {},
+  TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, longestLeaseMs: 0, wallMs: 0 },
+  SILENT: {},
+};
+/** What may be left out, and what it is where it is not. */
+type Optional = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+const OF_REQUESTS: Optional = { LEAD: { value: "v" } };
+const OF_ANSWERS: Optional = {
+  LEAD: { broken: BROKEN },
+  RELEASE: { broken: BROKEN },
+  VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN } },
+  READ: { sign: SIGN },
+};
+
+const request = (content: unknown, header: object = {}) =>
+  packetOf(Buffer.from(JSON.stringify({ ...HEADER, contents: [content], ...header })));
+const reply = (content: unknown, header: object = {}) =>
+  replyOf(Buffer.from(JSON.stringify({ ...HEADER, isReply: true, contents: [content], ...header })));
+
+describe.each([
+  ["request", REQUESTS, OF_REQUESTS, request],
+  ["answer", ANSWERS, OF_ANSWERS, reply],
+] as const)("a %s", (_, kinds, optional, read) => {
+  test.each(Object.entries(kinds))(
+    "%s is taken with all of its fields, and without one or with another type of it not",
+    (kind, fields) => {
+      const whole = { kind, ...fields };
+      expect(read(whole)?.contents).toEqual([whole]);
+      for (const name of Object.keys(fields)) {
+        const { [name]: __, ...less } = whole as Record<string, unknown>;
+        expect(read(less), name).toBeUndefined();
+        for (const wrong of [null, [], "-", -1, 0.5, true]) {
+          if (typeof wrong === typeof fields[name] && !(typeof wrong === "number" && wrong < 0)) continue;
+          expect(read({ ...whole, [name]: wrong }), `${name}: ${JSON.stringify(wrong)}`).toBeUndefined();
+        }
+      }
+    },
+  );
+
+  test.each(Object.entries(optional))("%s may have what it need not have, but not another type of it", (kind, parts) => {
+    for (const [name, value] of Object.entries(parts)) {
+      expect(read({ kind, ...kinds[kind], [name]: value }), name).toBeDefined();
+      expect(read({ kind, ...kinds[kind], [name]: 5 }), name).toBeUndefined();
+    }
+  });
+
+  test("of no kind that there is is not taken", () => {
+    for (const content of [null, 5, "ELECT", {}, { kind: 5 }, { kind: "toString" }, { kind: "NEWS" }]) {
+      if (content === null && read === reply) continue;
+      expect(read(content), JSON.stringify(content)).toBeUndefined();
+    }
+  });
+
+  test("comes with a whole header", () => {
+    const content = { kind: "READ", election: "e" };
+    for (const name of Object.keys(HEADER)) expect(read(content, { [name]: undefined }), name).toBeUndefined();
+    expect(read(content, { toStart: "t" })).toMatchObject({ toStart: "t" });
+    for (const wrong of [{ toStart: 5 }, { servers: "a" }, { servers: [5] }, { id: -1 }, { id: 0.5 }, { contents: {} }]) {
+      expect(read(content, wrong), JSON.stringify(wrong)).toBeUndefined();
+    }
+  });
+});
+
+test("a sign is taken with all of its fields", () => {
+  for (const name of Object.keys(SIGN)) {
+    expect(reply({ kind: "READ", sign: { ...SIGN, [name]: undefined } }), name).toBeUndefined();
+  }
+});
+
+test("counts are whole and not below nothing, and times may be parts of milliseconds", () => {
+  const lead = { kind: "LEAD", ...REQUESTS["LEAD"] };
+  for (const number of [0, 1, Number.MAX_SAFE_INTEGER]) expect(request({ ...lead, number })).toBeDefined();
+  for (const number of [-1, 0.5, 2 ** 53]) expect(request({ ...lead, number })).toBeUndefined();
+  for (const leaseDurationMs of [0, 0.5, 1e300]) expect(request({ ...lead, leaseDurationMs })).toBeDefined();
+  expect(request({ ...lead, leaseDurationMs: -0.5 })).toBeUndefined();
+  expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: { e: -1 } })).toBeUndefined();
+  expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: null })).toBeUndefined();
+  expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: {} })).toBeDefined();
+});
+
+test("a request is no reply and a reply no request, and what cannot be read is neither", () => {
+  const content = { kind: "READ", election: "e" };
+  expect(request(content, { isReply: true })).toBeUndefined();
+  expect(reply({ kind: "SILENT" }, { isReply: false })).toBeUndefined();
+  for (const body of ["", "{", "null", "5", "[]"]) {
+    expect(packetOf(Buffer.from(body)), body).toBeUndefined();
+    expect(replyOf(Buffer.from(body)), body).toBeUndefined();
+  }
+});
+
+test("a reply may have nothing to say to a request, and say why it looked at none", () => {
+  expect(reply(null)?.contents).toEqual([null]);
+  for (const refused of ["lists", "start", "replay", "misdirected"]) expect(reply(null, { refused })).toMatchObject({ refused });
+  expect(reply(null, { refused: "weather" })).toBeUndefined();
+});
+
+test("a seal is one secret's alone, and of one body", () => {
+  const [ours, theirs] = [new Seal("our secret"), new Seal("their secret")];
+  const body = Buffer.from("body");
+  expect(ours.isOurs(body, ours.sign("body"))).toBe(true);
+  for (const signature of [theirs.sign(body), ours.sign("bodY"), ours.sign(body).slice(1), "", undefined, 5, [ours.sign(body)]]) {
+    expect(ours.isOurs(body, signature)).toBe(false);
+  }
+});

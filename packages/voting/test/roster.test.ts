@@ -1,0 +1,62 @@
+/** Which lists of servers work together, and how one may follow another. */
+import { describe, expect, test } from "vitest";
+import { asRoster, checkChange, clusterOf, differenceOf, distanceOf, inWords } from "../src/roster.ts";
+
+test("the order of a list does not matter to whether it is the same", () => {
+  expect(clusterOf(["a", "b", "c"])).toBe(clusterOf(["c", "a", "b"]));
+  expect(clusterOf(["a", "b"])).not.toBe(clusterOf(["a", "b", "c"]));
+  expect(clusterOf(["a,b"])).not.toBe(clusterOf(["a", "b"]));
+});
+
+test.each([
+  [["a", "b"], ["a", "b"], 0, ""],
+  [["a", "b", "c", "d"], ["a", "b"], 2, "has c, d"],
+  [["a"], ["a", "b"], 1, "lacks b"],
+  [["a", "c"], ["a", "b"], 2, "has c and lacks b"],
+] as const)("%j beside %j", (names, others, distance, words) => {
+  const difference = differenceOf(names, others);
+  expect(distanceOf(difference)).toBe(distance);
+  expect(inWords(difference)).toBe(words);
+});
+
+describe("a server begins with another list", () => {
+  const kept = { server: "a", names: ["a", "b", "c"], met: ["b", "c"] };
+  const change = (names: readonly string[], from: Partial<typeof kept> = {}, server = "a") =>
+    checkChange({ ...kept, ...from }, { server, names }, "/dir");
+
+  test("of one server more or less, once it has met those of both", () => {
+    for (const names of [
+      ["a", "b", "c"],
+      ["c", "b", "a"],
+      ["a", "b", "c", "d"],
+      ["a", "b"],
+    ]) {
+      expect(() => change(names)).not.toThrow();
+    }
+    // Whoever leaves need not have been met, nor who comes.
+    expect(() => change(["a", "b"], { met: ["b"] })).not.toThrow();
+    expect(() => change(["a", "b", "c"], { met: [] })).not.toThrow();
+  });
+
+  test.each([
+    [["a", "b", "c", "d", "e"], {}, /has d, e now\. Add or remove one server at a time/],
+    [["a", "b", "d"], {}, /worked with a, b, c before; the list has d and lacks c now\. Add or remove one/],
+    [["a", "b", "c", "d"], { met: ["b"] }, /It has not met c with the list of before/],
+    [["a", "b", "c", "d"], { met: [] }, /It has not met b, c with the list of before/],
+    [["a", "b"], { met: ["c"] }, /It has not met b with/],
+  ] as const)("%j, and not before: %j", (names, from, message) => {
+    expect(() => change(names, from as object)).toThrow(message);
+  });
+
+  test("in its own directory alone", () => {
+    expect(() => change(["a", "b", "c"], {}, "b")).toThrow(/^stateDirectory \/dir belongs to the server 'a', and this is 'b'/);
+  });
+});
+
+test("a list that was kept is read again, and what is none is none", () => {
+  const roster = { server: "a", names: ["a", "b"], met: ["b"] };
+  expect(asRoster(JSON.stringify({ ...roster, more: 1 }))).toEqual(roster);
+  for (const line of ["", "null", "5", { ...roster, server: 5 }, { ...roster, names: "a" }, { ...roster, met: [5] }]) {
+    expect(asRoster(typeof line === "string" ? line : JSON.stringify(line))).toBeUndefined();
+  }
+});

@@ -1,0 +1,109 @@
+/** What is made of the signs of leaders that were heard. */
+import { VirtualClock } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+import type { Sign } from "../src/messages.ts";
+import { Sightings } from "../src/sightings.ts";
+
+const SIGN: Sign = {
+  term: 3,
+  number: 5,
+  candidateId: "x",
+  value: "v",
+  leaseDurationMs: 1_000,
+  ageMs: 100,
+  released: false,
+  holdMs: 0,
+};
+const BROKEN = { id: "i", reason: "why", immediate: false };
+
+function world(...signs: Array<Sign | undefined>) {
+  const clock = new VirtualClock();
+  const sightings = new Sightings(clock);
+  for (const sign of signs) sightings.see("e", sign);
+  return { clock, sightings, snapshot: () => sightings.snapshot("e") };
+}
+
+test("nothing is known of an election of which nothing was heard", () => {
+  expect(world().snapshot()).toBeUndefined();
+  expect(world(undefined).snapshot()).toBeUndefined();
+});
+
+test("a leader is held until its lease has passed since it was heard, by whoever heard it", async () => {
+  const { clock, snapshot } = world(SIGN);
+  expect(snapshot()).toEqual({
+    election: "e",
+    state: "held",
+    term: 3,
+    holder: "x",
+    value: "v",
+    ageMs: [100, Infinity],
+    leaseDurationMs: 1_000,
+    bar: expect.objectContaining({ kind: "lease" }),
+  });
+  await clock.advance(899);
+  expect(snapshot()).toMatchObject({ state: "held", ageMs: [999, Infinity] });
+  await clock.advance(1);
+  expect(snapshot()).toMatchObject({ state: "expired", ageMs: [1_000, Infinity] });
+});
+
+test.each<[string, Partial<Sign>, object, readonly string[]]>([
+  ["released", { released: true }, { state: "vacant" }, ["holder", "value", "ageMs", "leaseDurationMs", "endingReason", "bar"]],
+  [
+    "released and held back",
+    { released: true, holdMs: 500 },
+    { state: "vacant", bar: { kind: "hold", leftMs: 500 } },
+    ["holder", "value"],
+  ],
+  ["nobody's", { candidateId: "" }, { state: "held" }, ["holder", "value", "ageMs"]],
+  ["without a value", { value: undefined }, { holder: "x" }, ["value"]],
+  ["broken", { broken: BROKEN }, { state: "ending", endingReason: "why", holder: "x" }, []],
+  ["broken at once", { broken: { ...BROKEN, immediate: true } }, { state: "expired", endingReason: "why" }, []],
+  ["broken and released", { broken: BROKEN, released: true }, { state: "vacant" }, ["endingReason"]],
+])("a term that is %s is told as that", (_, part, expected, absent) => {
+  const snapshot = world({ ...SIGN, ...part }).snapshot();
+  expect(snapshot).toMatchObject(expected);
+  for (const name of absent) expect(snapshot).not.toHaveProperty(name);
+});
+
+test("a hold runs out with the time", async () => {
+  const { clock, snapshot } = world({ ...SIGN, released: true, holdMs: 500 });
+  await clock.advance(200);
+  expect(snapshot()).toMatchObject({ bar: { kind: "hold", leftMs: 300 } });
+  await clock.advance(400);
+  expect(snapshot()).not.toHaveProperty("bar");
+});
+
+describe("of two signs the later one counts, in whichever order they are heard", () => {
+  test.each<[string, Partial<Sign>, Partial<Sign>]>([
+    ["of a later term", { term: 4, number: 1 }, { released: true, number: 9 }],
+    ["that it was released", { released: true, number: 5 }, { number: 6 }],
+    ["of a later number", { number: 6 }, { broken: BROKEN }],
+    ["that it was broken", { broken: BROKEN }, {}],
+  ])("%s", (_, later, earlier) => {
+    const [one, other] = [
+      { ...SIGN, candidateId: "later", ...later },
+      { ...SIGN, candidateId: "earlier", ...earlier },
+    ];
+    const expected = world(one).snapshot();
+    expect(world(one, other).snapshot()).toEqual(expected);
+    expect(world(other, one).snapshot()).toEqual(expected);
+  });
+
+  test("and one that says the same again makes the leader no younger", async () => {
+    const { clock, sightings, snapshot } = world(SIGN);
+    await clock.advance(500);
+    sightings.see("e", SIGN);
+    expect(snapshot()).toMatchObject({ ageMs: [600, Infinity] });
+  });
+});
+
+test("ten thousand elections are remembered, those that were heard of last", () => {
+  const { sightings } = world();
+  for (let at = 0; at < 10_000; at += 1) sightings.see(`e${at}`, SIGN);
+  expect(sightings.snapshot("e0")).toBeDefined();
+  sightings.see("e0", { ...SIGN, number: 6 });
+  sightings.see("one more", SIGN);
+  expect(sightings.snapshot("e0")).toBeDefined();
+  expect(sightings.snapshot("e1")).toBeUndefined();
+  expect(sightings.snapshot("e2")).toBeDefined();
+});
