@@ -33,7 +33,7 @@ function world(records?: (clock: VirtualClock) => Partial<RecordStore>) {
     capabilities: memory.capabilities,
     get: async (election, options) => {
       sent.push({ consistent: options.consistent });
-      return await memory.get(election, options);
+      return await memory.get(election);
     },
     put: async (election, record, { ifVersion, keepsNonce, fence }) => {
       sent.push({ ifVersion, keepsNonce, fence });
