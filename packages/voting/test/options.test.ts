@@ -1,5 +1,6 @@
 /** What is refused before anything is opened or sent. */
 import { existsSync } from "node:fs";
+import { systemClock } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
 import { resolveOptions } from "../src/options.ts";
@@ -53,4 +54,55 @@ test("who says nothing of a host is listened to on loopback alone", () => {
   });
   expect(resolveOptions({ ...RIGHT, servers: { a: "http://[::1]:7400" } }).listen.host).toBe("::1");
   expect(resolveOptions({ ...RIGHT, server: "b", host: "0.0.0.0" }).listen).toMatchObject({ host: "0.0.0.0", port: 7400 });
+});
+
+test.each([
+  ["search", "http://127.0.0.1:7400/?x"],
+  ["hash", "http://127.0.0.1:7400/#x"],
+  ["user", "http://me@127.0.0.1:7400"],
+])("an address with a %s has more in it than it may", (_, address) => {
+  expect(() => resolveOptions({ ...RIGHT, servers: { a: address } })).toThrow("has more in it than it may");
+});
+
+test.each(["", " ", "10.0.0.1 ", "10.0.0.1/24", 5 as never])("%j is no host to listen on", (host) => {
+  expect(() => resolveOptions({ ...RIGHT, host })).toThrow("host must be an address of this machine");
+});
+
+test.each([undefined, null, "a", 5])("%j is no list of servers, and no directory is one that is no text", (given) => {
+  expect(() => resolveOptions({ ...RIGHT, servers: given as never })).toThrow("servers must be an object");
+  if (given !== "a")
+    expect(() => resolveOptions({ ...RIGHT, stateDirectory: given as never })).toThrow("stateDirectory is missing");
+});
+
+test("what is just enough is taken as it is given", () => {
+  const seven = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`s${index}`, `http://127.0.0.1:${7_400 + index}`]));
+  const resolved = resolveOptions({ ...RIGHT, server: "s3", servers: seven, secret: "x".repeat(16) });
+  expect(Object.keys(resolved.servers)).toEqual(Object.keys(seven));
+  expect(resolved.servers["s3"]).toEqual(new URL("http://127.0.0.1:7403"));
+  expect(resolved).toMatchObject({
+    server: "s3",
+    secret: "x".repeat(16),
+    stateDirectory: "/nowhere/at/all",
+    longestLeaseMs: undefined,
+    listen: { host: "127.0.0.1", port: 7_403, tls: undefined },
+    ca: undefined,
+    clock: systemClock,
+  });
+  expect(() => resolveOptions({ ...RIGHT, secret: "x".repeat(15) })).toThrow("secret has 15 characters");
+  expect(resolveOptions({ ...RIGHT, server: "a", servers: { a: "http://127.1.2.3:1" } }).listen.host).toBe("127.1.2.3");
+  expect(() => resolveOptions({ ...RIGHT, servers: { a: "http://128.0.0.1:1" } })).toThrow("set host to 128.0.0.1");
+  expect(() => resolveOptions({ ...RIGHT, servers: { a: "http://127.example:1" } })).toThrow(
+    "set host to the address of this machine",
+  );
+});
+
+test("a server that keeps nothing says how long a lease may be: from two seconds to an hour, else a minute", () => {
+  const keepsNothing = { ...RIGHT, stateDirectory: "none" };
+  expect(resolveOptions(keepsNothing)).toMatchObject({ stateDirectory: undefined, longestLeaseMs: 60_000 });
+  for (const longestLeaseMs of [2_000, 3_600_000]) {
+    expect(resolveOptions({ ...keepsNothing, longestLeaseMs })).toMatchObject({ longestLeaseMs });
+  }
+  for (const longestLeaseMs of [1_999, 3_600_001]) {
+    expect(() => resolveOptions({ ...keepsNothing, longestLeaseMs })).toThrow("longestLeaseMs is");
+  }
 });

@@ -1,0 +1,104 @@
+/** When a server that was started may take part, and with what, by what others tell it. */
+import { describe, expect, test } from "vitest";
+import { Admission, LONGEST_CLAIM_MS, majorityOf } from "../src/admission.ts";
+import type { Told } from "../src/messages.ts";
+
+const TOLD: Told = {
+  kind: "TELL",
+  forgot: false,
+  isFresh: false,
+  floor: 0,
+  clockFloor: 0,
+  terms: {},
+  longestLeaseMs: 0,
+  wallMs: 0,
+};
+const start = (servers: number, forgot = true): Admission => new Admission({ servers, startMs: 1_000, forgot });
+
+test.each([
+  [1, 1],
+  [2, 2],
+  [3, 2],
+  [4, 3],
+  [5, 3],
+  [7, 4],
+])("of %d servers %d are a majority", (servers, majority) => {
+  expect(majorityOf(servers)).toBe(majority);
+});
+
+describe("one whose file is whole", () => {
+  test("takes part once all others have told, or the longest lease that anybody knows of has passed", () => {
+    const admission = start(3, false);
+    expect(admission.forgot).toBe(false);
+    expect([5_999, 6_000].map((nowMs) => admission.isIntact(5_000, nowMs))).toEqual([false, true]);
+    admission.hears("b", { ...TOLD, longestLeaseMs: 8_000 }, 0, 1_000);
+    expect([8_999, 9_000].map((nowMs) => admission.isIntact(5_000, nowMs))).toEqual([false, true]);
+    admission.hears("b", TOLD, 0, 1_000);
+    expect(admission.isIntact(5_000, 1_000)).toBe(false);
+    admission.hears("c", TOLD, 0, 1_000);
+    expect(admission.isIntact(5_000, 1_000)).toBe(true);
+  });
+
+  test("and is not where others remember more: then it has lost it, and what was told before is told again", () => {
+    const admission = start(2, false);
+    admission.hears("b", TOLD, 3, 1_000);
+    admission.loses(2_000);
+    expect(admission.forgot).toBe(true);
+    expect(admission.isIntact(0, 999_999)).toBe(false);
+    expect(admission.beginning(999_999, 0)).toBeUndefined();
+  });
+});
+
+describe("one that has lost its file", () => {
+  test("begins once all have told, and the longest lease has passed that may stand", () => {
+    const admission = start(3);
+    admission.hears("b", { ...TOLD, longestLeaseMs: 5_000, terms: { e: 4, f: 1 }, floor: 2, clockFloor: 9 }, 7, 1_000);
+    expect(admission.beginning(999_999, 5_000)).toBeUndefined();
+    admission.hears("c", { ...TOLD, terms: { e: 3 }, floor: 3, clockFloor: 8 }, 5, 1_000);
+    expect(admission.beginning(5_999, 5_000)).toBeUndefined();
+    expect(admission.beginning(6_000, 5_000)).toEqual({
+      ballots: {
+        floor: 3,
+        clockFloor: 9,
+        isFresh: false,
+        elections: { e: { term: 4, votedFor: null, leaseDurationMs: 0 }, f: { term: 1, votedFor: null, leaseDurationMs: 0 } },
+      },
+      writes: 8,
+      toldTo: undefined,
+    });
+  });
+
+  test("needs all others but a minority, and what they say once no claim counts its vote any more", () => {
+    const admission = start(5);
+    for (const [at, name] of ["b", "c", "d"].entries()) {
+      expect(admission.beginning(999_999, 0)).toBeUndefined();
+      admission.hears(name, TOLD, at, 1_000 + LONGEST_CLAIM_MS);
+    }
+    expect(admission.beginning(999_999, 0)).toMatchObject({ writes: 3 });
+    // Asked a moment earlier, one of them might not know yet what was voted.
+    admission.hears("d", TOLD, 2, 999 + LONGEST_CLAIM_MS);
+    expect(admission.beginning(999_999, 0)).toBeUndefined();
+  });
+
+  test("does not count others that have lost theirs, unless nobody has voted: then the clock says from where", () => {
+    const admission = start(3);
+    admission.hears("b", { ...TOLD, forgot: true }, 0, 1_000);
+    admission.hears("c", { ...TOLD, isFresh: true }, 0, 1_000);
+    expect(admission.beginning(1_000, 7_999)).toMatchObject({ ballots: { clockFloor: 7, isFresh: true } });
+    admission.hears("c", TOLD, 0, 1_000);
+    expect(admission.beginning(999_999, 7_999)).toBeUndefined();
+  });
+
+  test("says what it waits for", () => {
+    const others = ["b", "c"];
+    expect(start(3, false).waitsFor(others)).toContain("it waits for b and c to answer, or for the longest lease to end");
+    const admission = start(3);
+    expect(admission.waitsFor(others)).toContain("it waits for 2 more of the others to tell what they know, of b and c.");
+    admission.hears("b", TOLD, 0, 1_000);
+    expect(admission.waitsFor(others)).toContain("it waits for 1 more of the others to tell what they know, of c.");
+    admission.hears("c", { ...TOLD, forgot: true }, 0, 1_000);
+    expect(admission.waitsFor(others)).toMatch(/has lost its file.*nor does c, and b alone cannot tell them all.*stop b, remove/);
+    admission.hears("c", TOLD, 0, 1_000);
+    expect(admission.waitsFor(others)).toContain("it waits for the claims and the longest lease to end");
+  });
+});
