@@ -1,7 +1,7 @@
 import type { ConditionalCheckFailedException, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { ConfigurationError, type Clock } from "@leasehold/core";
-import { instantOf } from "@leasehold/core/provider";
+import { instantOf, type Instant } from "@leasehold/core/provider";
 import { toStoreError } from "./dynamodb-errors.ts";
 import type { DynamoDBClock } from "./clock.ts";
 
@@ -58,13 +58,7 @@ export class DynamoDBRequests {
     signal: AbortSignal,
   ): Promise<Output> {
     const steps = command.middlewareStack as Steps;
-    steps.add((next) => next, { name: RETRY_STEP, step: "finalizeRequest", priority: "high", override: true });
-    steps.add((next) => this.#timed(next), {
-      name: "leaseholdStoreTime",
-      step: "deserialize",
-      priority: "low",
-      override: true,
-    });
+    steps.add((next) => this.#once(next), { name: RETRY_STEP, step: "finalizeRequest", priority: "high", override: true });
     try {
       signal.throwIfAborted();
       const send = this.#client.send.bind(this.#client) as (command: unknown, options: object) => Promise<Output>;
@@ -80,14 +74,24 @@ export class DynamoDBRequests {
     }
   }
 
-  #timed(next: Handler): Handler {
+  /** In place of the SDK's retries: one step for all that is ours, since a command's steps are sorted anew whenever one is sent. */
+  #once(next: Handler): Handler {
     return async (args) => {
       const sentAt = instantOf(this.#clock);
-      const result = await next(args);
-      const { headers = {} } = (result.response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
-      if (headers["x-amzn-requestid"] !== undefined) this.#time.sample(dateOf(headers["date"]), sentAt);
-      return result;
+      try {
+        const result = await next(args);
+        this.#learn(result.response, sentAt);
+        return result;
+      } catch (error) {
+        this.#learn((error as { readonly $response?: unknown } | undefined)?.$response, sentAt);
+        throw error;
+      }
     };
+  }
+
+  #learn(response: unknown, sentAt: Instant): void {
+    const { headers = {} } = (response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
+    if (headers["x-amzn-requestid"] !== undefined) this.#time.sample(dateOf(headers["date"]), sentAt);
   }
 }
 

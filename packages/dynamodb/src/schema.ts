@@ -72,16 +72,7 @@ export interface ItemUpdate {
 /** Returns the update of an item whose version is still `ifVersion`; `undefined`: of one that is not there. */
 export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
   const isNew = ifVersion === undefined;
-  return itemUpdate(
-    record,
-    { version, ...stamps },
-    {},
-    {
-      expression: isNew ? ABSENT : "#version = :ifVersion",
-      names: isNew ? [PARTITION_KEY] : ["version"],
-      values: isNew ? {} : { ifVersion },
-    },
-  );
+  return itemUpdate(record, { version, ...stamps }, isNew ? IS_NEW : IS_OF_VERSION, isNew ? {} : { ifVersion });
 }
 
 /**
@@ -92,19 +83,20 @@ export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: bo
   const { group } = record.reservation ?? {};
   const isFree = group === undefined ? NO_RESERVATION : `(${NO_RESERVATION} OR #reservation.#group = :group)`;
   const isOpen = `${VACATED} AND ${isFree}`;
-  return itemUpdate(record, { version, ...stamps }, OF_BEFORE, {
+  const condition = {
     expression: mayCreate ? `${ABSENT} OR (${isOpen})` : isOpen,
     names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : []), ...(group === undefined ? [] : ["group"])],
-    values: {
-      ours: record.schema,
-      text: "S",
-      null: "NULL",
-      zero: 0,
-      one: 1,
-      before: record.term - 1,
-      last: Number.MAX_SAFE_INTEGER,
-      ...(group === undefined ? {} : { group }),
-    },
+    computed: OF_BEFORE,
+  };
+  return itemUpdate(record, { version, ...stamps }, condition, {
+    ours: record.schema,
+    text: "S",
+    null: "NULL",
+    zero: 0,
+    one: 1,
+    before: record.term - 1,
+    last: Number.MAX_SAFE_INTEGER,
+    ...(group === undefined ? {} : { group }),
   });
 }
 
@@ -138,39 +130,63 @@ const VACATED = [
   ...["value", "holdMs", "transfer", "done", "quorum"].map((field) => `attribute_not_exists(#${field})`),
 ].join(" AND ");
 
-/** A condition; its names and values are without the sign before them. */
+/** The condition of an update; its names are without the sign before them. */
 interface Condition {
   readonly expression: string;
   readonly names: readonly string[];
-  readonly values: Readonly<Record<string, unknown>>;
+  /** The attributes that do not take their value as it is given, each as an expression. */
+  readonly computed: Readonly<Record<string, string>>;
 }
 
-/** @param computed the attributes that do not take their value as it is given, each as an expression. */
+const IS_NEW: Condition = { expression: ABSENT, names: [PARTITION_KEY], computed: {} };
+const IS_OF_VERSION: Condition = { expression: "#version = :ifVersion", names: ["version"], computed: {} };
+
+/** The part of an update that is the same for all records with the same attributes. */
+interface Wording extends Pick<ItemUpdate, "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames"> {
+  /** The attributes whose values it uses. */
+  readonly given: readonly string[];
+}
+
+/** By the attributes that are set and removed, and the condition: a few, since each renewal needs the same one again. */
+const wordings = new Map<string, Wording>();
+
+/** @param values of the condition. */
 function itemUpdate(
   record: LeaseRecord,
   beside: Attributes,
-  computed: Readonly<Record<string, string>>,
   condition: Condition,
+  values: Readonly<Record<string, unknown>>,
 ): ItemUpdate {
-  const attributes: Record<string, unknown> = {
-    ...Object.fromEntries(LEASE_RECORD_FIELDS.map((field) => [field, record[field]])),
-    ...beside,
-  };
+  const attributes: Record<string, unknown> = {};
+  for (const field of LEASE_RECORD_FIELDS) attributes[field] = record[field];
+  Object.assign(attributes, beside);
+  const { given, ...wording } = wordingOf(attributes, condition);
+  const used: Record<string, unknown> = {};
+  for (const name of given) used[`:${name}`] = attributes[name];
+  for (const name of Object.keys(values)) used[`:${name}`] = values[name];
+  return { ...wording, ExpressionAttributeValues: marshall(used) as Item };
+}
+
+function wordingOf(attributes: Readonly<Record<string, unknown>>, condition: Condition): Wording {
+  let key = condition.expression;
+  for (const name of Object.keys(attributes)) key += attributes[name] === undefined ? `-${name}` : `+${name}`;
+  const known = wordings.get(key) ?? worded(attributes, condition);
+  wordings.set(key, known);
+  return known;
+}
+
+function worded(attributes: Readonly<Record<string, unknown>>, { expression, names: asked, computed }: Condition): Wording {
   const names = Object.keys(attributes);
   const set = names.filter((name) => attributes[name] !== undefined);
   const remove = names.filter((name) => attributes[name] === undefined);
   const expressionOf = (name: string): string => computed[name] ?? `:${name}`;
   const assigned = set.map((name) => `#${name} = ${expressionOf(name)}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
-  // DynamoDB refuses values that nothing uses.
-  const given = set.filter((name) => expressionOf(name).includes(`:${name}`));
-  const values = { ...Object.fromEntries(given.map((name) => [name, attributes[name]])), ...condition.values };
   return {
     UpdateExpression: `SET ${assigned.join(", ")}${removal}`,
-    ConditionExpression: condition.expression,
-    ExpressionAttributeNames: Object.fromEntries([...names, ...condition.names].map((name) => [`#${name}`, name])),
-    ExpressionAttributeValues: marshall(
-      Object.fromEntries(Object.entries(values).map(([name, value]) => [`:${name}`, value])),
-    ) as Item,
+    ConditionExpression: expression,
+    ExpressionAttributeNames: Object.fromEntries([...names, ...asked].map((name) => [`#${name}`, name])),
+    // DynamoDB refuses values that nothing uses.
+    given: set.filter((name) => expressionOf(name).includes(`:${name}`)),
   };
 }

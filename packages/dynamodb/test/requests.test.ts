@@ -133,6 +133,14 @@ describe("an attempt without a look before it", () => {
     await expect(world.item("another")).resolves.toHaveProperty("nonceNotAfter");
   });
 
+  test("is dated by what a failure has told of the service's time, too", async ({ world }) => {
+    const cold = world.store();
+    const busy = refusal(400, "ThrottlingException", { Date: new Date().toUTCString() });
+    world.proxy.rule = ({ name }) => (name === "UpdateItem" ? undefined : busy);
+    await world.witness.failureOf(cold.read(ELECTION));
+    await expect(winUnseen(cold)).resolves.not.toHaveProperty("undated");
+  });
+
   test("whose reply is lost is found by reading, and is no better dated", async ({ world }) => {
     world.proxy.rule = onlyFor("UpdateItem", { kind: "cut", side: "after" });
     await expect(winUnseen(world.store())).resolves.toMatchObject({ term: 1, undated: true });
