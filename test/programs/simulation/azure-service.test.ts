@@ -17,8 +17,8 @@ import {
 } from "../../../packages/azure-blob/src/azure-blob-errors.ts";
 import { startAzurite, type Azurite } from "@leasehold/test-kit/backends/azurite";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
-import { containerOn } from "./stores/azure-http.ts";
-import { AzureService, type LeaseState } from "./stores/azure-service.ts";
+import { containerOn } from "@leasehold/test-kit/simulated/azure-http";
+import { AzureService, type LeaseState } from "@leasehold/test-kit/simulated/azure-service";
 
 const SEEDS = Array.from({ length: 35 }, (_, index) => index + 1);
 const STEPS = 30;

@@ -1,7 +1,7 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
-import { containerOn, type SentRequest } from "./azure-http.ts";
-import { AzureService, type AzureReply } from "./azure-service.ts";
+import { containerOn, type SentRequest } from "@leasehold/test-kit/simulated/azure-http";
+import { AzureService, type AzureReply } from "@leasehold/test-kit/simulated/azure-service";
 import {
   ELECTION,
   newServiceView,

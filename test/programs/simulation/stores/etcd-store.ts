@@ -1,9 +1,9 @@
 import type { Leadership } from "@leasehold/core";
 import { carry, type Network, type ProcessClock, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
 import { EtcdFailure, EtcdLeaseStore, type Json } from "@leasehold/etcd";
-import type { KeyEvent, StoredKey } from "./etcd-keys.ts";
-import { ELECTION_TIMEOUT_MS, EtcdService, FOUND_LATE_MS } from "./etcd-service.ts";
-import { SimulatedTransport, type WatchStream } from "./etcd-transport.ts";
+import type { KeyEvent, StoredKey } from "@leasehold/test-kit/simulated/etcd-keys";
+import { ELECTION_TIMEOUT_MS, EtcdService, FOUND_LATE_MS } from "@leasehold/test-kit/simulated/etcd-service";
+import { SimulatedTransport, type WatchStream } from "@leasehold/test-kit/simulated/etcd-transport";
 import {
   ELECTION,
   newServiceView,
