@@ -29,6 +29,7 @@ describe("the mutants of a file", () => {
     ["if (a === b) throw c;", ["if (false) throw c;", "if (a !== b) throw c;", "if (a === b) ;"]],
     ["while (true) break;", ["while (false) break;", "while (true) ;"]],
     ["const n = Math.min(a, b);", ["const n = Math.max(a, b);"]],
+    ["const text = n.toString();", []],
     ["await stop();", [";", "(stop());"]],
     ["async function f() { return await stop(); }", []],
     [

@@ -47,14 +47,14 @@ const SWAPS: Readonly<Record<string, readonly string[]>> = {
   "++": ["--"],
   "--": ["++"],
 };
-const METHOD_SWAPS: Readonly<Record<string, string>> = {
-  min: "max",
-  max: "min",
-  floor: "ceil",
-  ceil: "floor",
-  some: "every",
-  every: "some",
-};
+const METHOD_SWAPS: ReadonlyMap<unknown, string> = new Map([
+  ["min", "max"],
+  ["max", "min"],
+  ["floor", "ceil"],
+  ["ceil", "floor"],
+  ["some", "every"],
+  ["every", "some"],
+]);
 /** Beyond it, one more or less is nothing that anybody could notice. */
 const SMALL_NUMBER = 16;
 
@@ -172,7 +172,7 @@ function conditions(node: Node, source: string): Change[] {
 function methods(callee: unknown): Change[] {
   if (!isNode(callee) || callee.type !== "MemberExpression") return [];
   const property = callee["property"] as Node;
-  const text = METHOD_SWAPS[String(property["name"])];
+  const text = METHOD_SWAPS.get(property["name"]);
   return text === undefined || callee["computed"] === true ? [] : [{ start: property.start, end: property.end, text }];
 }
 
