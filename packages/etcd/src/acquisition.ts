@@ -1,5 +1,5 @@
 import { instantOf, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
-import { checkTermOf, entering, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
+import { checkTermOf, entering, highestTermBefore, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
 import { isLeaseGone, mayHaveBeenApplied } from "./etcd-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import type { TransactionReply } from "./requests.ts";
@@ -11,9 +11,9 @@ import { electionData, lookingAt, sightingOf } from "./sighting.ts";
  */
 export async function acquireLease(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome> {
   const { reader, requests, cluster, clock } = parts;
-  const { election, aboveTerm = 0, minTerm = 0 } = request;
+  const { election } = request;
   const keys = parts.keysOf(election);
-  if (!reader.wasVacant(election) || cluster.revision < Math.max(aboveTerm, minTerm - 1)) {
+  if (!reader.wasVacant(election) || cluster.revision < highestTermBefore(request)) {
     const found = await reader.read(keys, election, request);
     if (found.head) return { acquired: false, current: await reader.snapshot(found, request) };
   }

@@ -43,7 +43,7 @@ export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTra
     } catch (error) {
       if (!isTokenRefused(error)) throw error;
       if (known === token) known = undefined;
-      return await transport.call(path, body, { ...options, token: known ?? (await freshToken(options)) });
+      return transport.call(path, body, { ...options, token: known ?? (await freshToken(options)) });
     }
   }
 

@@ -47,7 +47,12 @@ export function holdingOf(
 }
 
 /** @throws {TermRegressedError} for a term that is not above what this process has seen, or is below what an administrator has set. */
-export function checkTermOf({ election, aboveTerm = 0, minTerm = 0 }: AcquireRequest, term: number): void {
-  const highest = Math.max(aboveTerm, minTerm - 1);
-  if (term <= highest) throw new TermRegressedError(election, term - 1, highest, NO_HIGHER_TERM);
+export function checkTermOf(request: AcquireRequest, term: number): void {
+  const highest = highestTermBefore(request);
+  if (term <= highest) throw new TermRegressedError(request.election, term - 1, highest, NO_HIGHER_TERM);
+}
+
+/** Returns the term that a new one has to be above. */
+export function highestTermBefore({ aboveTerm = -Infinity, minTerm = -Infinity }: AcquireRequest): number {
+  return Math.max(aboveTerm, minTerm - 1);
 }

@@ -61,7 +61,6 @@ async function* watchFromReading(
       if (key !== yielded) yield snapshot;
       yielded = key;
       await news.next();
-      signal.throwIfAborted();
       if (clock.monotonicMs() - readMs >= READ_ANEW_MS) return true;
       await sleep(clock, GATHERED_MS, signal);
       for (const message of news.take()) {

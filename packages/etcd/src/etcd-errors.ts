@@ -68,8 +68,10 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
 
 /** Reports whether etcd has refused the token that came with a request. */
 export function isTokenRefused(error: unknown): boolean {
-  if (!(error instanceof EtcdFailure)) return false;
-  return error.grpcCode === GRPC.unauthenticated || /invalid auth token|revision of auth store is old/.test(error.message);
+  return (
+    error instanceof EtcdFailure &&
+    (error.grpcCode === GRPC.unauthenticated || /invalid auth token|revision of auth store is old/.test(error.message))
+  );
 }
 
 /** Reports whether etcd may have carried out the request that failed. */
@@ -79,18 +81,18 @@ export function mayHaveBeenApplied(error: unknown): boolean {
 
 /** Reports whether the lease that a request named is not there. */
 export function isLeaseGone(error: unknown): boolean {
-  return grpcCodeOf(error) === GRPC.notFound && /lease not found/.test(messageOf(error));
+  return /lease not found/.test(messageOf(error));
 }
 
 /** Reports whether the lease that was to be granted is there already. */
 export function isLeaseThere(error: unknown): boolean {
-  return grpcCodeOf(error) === GRPC.failedPrecondition && /lease already exists/.test(messageOf(error));
+  return /lease already exists/.test(messageOf(error));
 }
 
 /** Returns a transport's failure as an error of ours, and an error of ours as it is. `writes`: the request may have changed something. */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
-  const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0, socketCode: "UNKNOWN" });
+  const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0 });
   const { grpcCode, socketCode, message } = failure;
   const code = storeErrorCode(failure);
   const isRefused =
@@ -123,16 +125,8 @@ function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code:
   return ADVICE[code] ?? "";
 }
 
-function grpcCodeOf(error: unknown): number | undefined {
-  return failureBehind(error)?.grpcCode;
-}
-
+/** The words of the failure behind an error that {@link toStoreError} has made. */
 function messageOf(error: unknown): string {
-  return failureBehind(error)?.message ?? "";
-}
-
-function failureBehind(error: unknown): EtcdFailure | undefined {
-  const { cause } = (error ?? {}) as { readonly cause?: unknown };
-  if (error instanceof EtcdFailure) return error;
-  return cause instanceof EtcdFailure ? cause : undefined;
+  const cause = (error as Partial<StoreError> | undefined)?.cause;
+  return cause instanceof EtcdFailure ? cause.message : "";
 }

@@ -116,12 +116,12 @@ export class EtcdLeaseStore implements LeaseStore {
 
   /** Wins only where nobody is a candidate: whoever is in the queue comes first. */
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
-    checkRequest(request, this.#parts);
+    checkRequest(request);
     return await acquireLease(this.#parts, request);
   }
 
   join(request: AcquireRequest, options: JoinOptions): Place {
-    checkRequest(request, this.#parts);
+    checkRequest(request);
     return new QueuePlace(this.#parts, request, options);
   }
 
@@ -140,10 +140,6 @@ export class EtcdLeaseStore implements LeaseStore {
     return await releaseLease(this.#parts, this.#parts.holdings.of(lease), options);
   }
 
-  forget(lease: Lease): void {
-    this.#parts.holdings.of(lease).isOver = true;
-  }
-
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     const { reader, keysOf } = this.#parts;
@@ -154,8 +150,10 @@ export class EtcdLeaseStore implements LeaseStore {
 
   /** While etcd pushes, once a lease: a watch may lose what it should tell. */
   nextLookMs(election: string, retryPeriodMs: number): number {
-    const leaseMs = this.#parts.reader.lastLeaseMs(election, 2 * retryPeriodMs) ?? retryPeriodMs;
-    return leaseMs * (0.8 + this.clock.random() / 5);
+    const { reader } = this.#parts;
+    const waitMs = (reader.lastLeaseMs(election) ?? retryPeriodMs) * (0.8 + this.clock.random() / 5);
+    reader.keep(election, 2 * waitMs);
+    return waitMs;
   }
 
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
@@ -225,7 +223,7 @@ export class EtcdLeaseStore implements LeaseStore {
 }
 
 /** @throws {ConfigurationError} {UnsupportedError} for what etcd cannot do. */
-function checkRequest(request: AcquireRequest, { keysOf }: StoreParts): void {
+function checkRequest(request: AcquireRequest): void {
   const { election, candidateId, value, leaseDurationMs, renewIntervalMs, minTerm, reservation } = request;
   checkName("election", election);
   checkName("candidateId", candidateId);
@@ -238,7 +236,6 @@ function checkRequest(request: AcquireRequest, { keysOf }: StoreParts): void {
   }
   duration("renewIntervalMs", renewIntervalMs);
   checkTerm("minTerm", minTerm);
-  keysOf(election);
   if (!reservation) return;
   throw new UnsupportedError("etcd keeps nothing of an election that nobody is a candidate of, and so no reservation.", {
     election,

@@ -10,7 +10,7 @@ export interface Holding {
   readonly keys: ElectionKeys;
   /** The lease at etcd, as decimal digits. */
   readonly leaseNumber: string;
-  info: CandidateInfo;
+  readonly info: CandidateInfo;
   /** Set once the term is over, or broken: nothing more is done to keep it. */
   isOver: boolean;
 }

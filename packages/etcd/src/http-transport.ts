@@ -44,7 +44,7 @@ export class HttpTransport implements EtcdTransport {
     return await this.#send(options, async (endpoint) => {
       const response = await this.#post(endpoint, path, [body], options);
       const text = await textOf(response);
-      return { body: parsed(text, response.statusCode ?? 0), endpoint: endpoint.origin };
+      return { body: parsed(text, statusOf(response)), endpoint: endpoint.origin };
     });
   }
 
@@ -53,7 +53,7 @@ export class HttpTransport implements EtcdTransport {
     const headers = { "Grpc-Metadata-hasleader": "true" };
     const { response, endpoint } = await this.#send(options, async (to) => {
       const answer = await this.#post(to, "/v3/watch", requests, options, headers);
-      if (answer.statusCode !== OK) throw refusalOf(await textOf(answer), answer.statusCode ?? 0);
+      if (statusOf(answer) !== OK) throw refusalOf(await textOf(answer), statusOf(answer));
       return { response: answer, endpoint: to };
     });
     try {
@@ -136,7 +136,7 @@ export class HttpTransport implements EtcdTransport {
 /** @throws {EtcdFailure} for a refusal, and for what is no answer of etcd's. */
 function parsed(text: string, status: number): Json {
   if (status !== OK) throw refusalOf(text, status);
-  const [line = ""] = text.split("\n", 1);
+  const [line = ""] = text.split("\n");
   const body = jsonOf(line);
   if (body) return body;
   throw new EtcdFailure("the answer is no JSON: it does not come from etcd's gateway", { status });
@@ -160,8 +160,13 @@ function isUnwell({ grpcCode }: EtcdFailure, { aborted, reason }: AbortSignal): 
 
 function failureOf(error: unknown): EtcdFailure {
   if (error instanceof EtcdFailure) return error;
-  const { code, message } = error as { readonly code?: string; readonly message?: string };
-  return new EtcdFailure(discreet(message ?? String(error)), { status: 0, socketCode: code ?? "UNKNOWN" });
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new EtcdFailure(discreet(message), { status: 0, socketCode: code });
+}
+
+/** Node sets it for every response to a request. */
+function statusOf({ statusCode }: IncomingMessage): number {
+  return statusCode as number;
 }
 
 function jsonOf(text: string): Json | undefined {
@@ -186,7 +191,7 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void,
   let rest = "";
   for await (const chunk of response) {
     const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
+    rest = lines.pop() as string;
     yield* lines.filter((line) => line !== "");
   }
 }

@@ -17,9 +17,9 @@ export class PlaceWatch {
   readonly #clock: Clock;
   readonly #requests: EtcdRequests;
   readonly #election: string;
+  /** Empty where nothing is watched, or the watch has broken. */
   #watched = "";
   #stopping = new AbortController();
-  #isBroken = true;
   #isWoken = false;
   #wake: (() => void) | undefined;
   #again: Timer | undefined;
@@ -34,11 +34,10 @@ export class PlaceWatch {
   /** Watches these keys from the revision on that they were read at; goes on where it does so already. */
   follow(keys: readonly string[], revision: number): void {
     const watched = keys.join("\n");
-    if (watched === this.#watched && !this.#isBroken) return;
+    if (watched === this.#watched) return;
     this.stop();
     this.#watched = watched;
     this.#stopping = new AbortController();
-    this.#isBroken = false;
     void this.#run(keys, revision, this.#stopping.signal);
   }
 
@@ -53,7 +52,6 @@ export class PlaceWatch {
         };
       });
     }
-    this.#wake = undefined;
     this.#isWoken = false;
   }
 
@@ -66,7 +64,6 @@ export class PlaceWatch {
     this.#stopping.abort();
     this.#again?.cancel();
     this.#watched = "";
-    this.#isBroken = true;
   }
 
   async #run(keys: readonly string[], revision: number, signal: AbortSignal): Promise<void> {
@@ -82,7 +79,7 @@ export class PlaceWatch {
       // The readings go on, and say what is wrong if anything is.
     }
     if (signal.aborted) return;
-    this.#isBroken = true;
+    this.#watched = "";
     const lastedMs = this.#clock.monotonicMs() - begunMs;
     if (lastedMs >= AGAIN_MAX_MS) this.#againMs = AGAIN_MS;
     this.#again = this.#clock.setTimer(() => this.wake(), this.#againMs - lastedMs);

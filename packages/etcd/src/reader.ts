@@ -42,10 +42,10 @@ export class ElectionReader {
 
   async snapshot(sighting: Sighting, limits: CallLimits): Promise<LeaseSnapshot | undefined> {
     const { election, head } = sighting;
-    const isHeld = head?.note?.kind === "hold";
-    const holdLeftS = isHeld ? await this.#requests.timeToLive(election, head.leaseNumber, limits) : 0;
+    if (head?.note?.kind !== "hold") return snapshotOf(sighting, this.lastTerm(election));
+    const leftS = await this.#requests.timeToLive(election, head.leaseNumber, limits);
     // It is rounded down, and the key goes a moment after the end.
-    return snapshotOf(sighting, this.lastTerm(election), Math.max(holdLeftS + 1, 1) * 1_000);
+    return snapshotOf(sighting, this.lastTerm(election), Math.max(leftS + 1, 1) * 1_000);
   }
 
   /** Remembers what a reading, a write or a watch has shown. */
@@ -65,9 +65,8 @@ export class ElectionReader {
 
   /** Remembers a term that the caller has seen: who lives longer than this memory must not find that terms have gone back. */
   knows(election: string, term = 0): void {
-    const memory = this.#memories.get(election);
-    if (term > (memory?.term ?? 0))
-      this.#memories.set(election, { leaseDurationMs: undefined, isVacant: false, ...memory, term });
+    const { isVacant = false, leaseDurationMs } = this.#memories.get(election) ?? {};
+    this.#memories.set(election, { isVacant, leaseDurationMs, term: Math.max(term, this.lastTerm(election)) });
   }
 
   /** Returns the highest term that this process has seen; 0 if it has seen none. */
@@ -77,13 +76,17 @@ export class ElectionReader {
 
   /** Reports whether nobody led when this process looked last. */
   wasVacant(election: string): boolean {
-    return this.#memories.get(election)?.isVacant ?? false;
+    return this.#memories.get(election)?.isVacant === true;
   }
 
-  /** Returns the duration of the last lease that was seen, and keeps what is remembered for so long more. */
-  lastLeaseMs(election: string, keepForMs: number): number | undefined {
-    this.#memories.keep(election, keepForMs);
+  /** Returns the duration of the last lease that was seen. */
+  lastLeaseMs(election: string): number | undefined {
     return this.#memories.get(election)?.leaseDurationMs;
+  }
+
+  /** Keeps what is remembered for so long more, at least. */
+  keep(election: string, forMs: number): void {
+    this.#memories.keep(election, forMs);
   }
 
   /** Remembers a lease that may have a key nobody knows of, to be revoked when a reading shows it. */

@@ -1,13 +1,14 @@
 import { StoreError } from "@leasehold/core";
 import { instantOf, shareLimits, type RenewOutcome, type RequestLimits } from "@leasehold/core/provider";
 import { STORE_NAME } from "./etcd-errors.ts";
+import { fenceOf } from "./fence.ts";
 import type { Holding } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import type { KeepAliveReply, TransactionReply } from "./requests.ts";
 import { decodeNote } from "./schema.ts";
 import { electionData, lookingAt, namesOf, sightingOf } from "./sighting.ts";
 import type { Json } from "./transport.ts";
-import { createdAt, getting, putting } from "./wire.ts";
+import { getting, putting } from "./wire.ts";
 
 type LossOutcome = Extract<RenewOutcome, { held: false }>;
 
@@ -40,18 +41,16 @@ export async function publishValue(
   limits: RequestLimits,
 ): Promise<RenewOutcome> {
   const { keys, leaseNumber, lease } = holding;
-  const { election, term, termId } = lease;
+  const { election, termId } = lease;
   if (holding.isOver) return await renewLease(parts, holding, limits);
   const info = { ...holding.info, published: true };
-  const compare = [createdAt(keys.candidate(termId), term), createdAt(keys.note(termId), 0)];
   const success = [
     putting(keys.candidate(termId), value, leaseNumber),
     putting(keys.info(termId), JSON.stringify(info), leaseNumber),
   ];
-  const transaction = { compare, success, failure: lookingAtOwn(holding) };
+  const transaction = { compare: fenceOf(keys, lease), success, failure: lookingAtOwn(holding) };
   const reply = await parts.requests.write("publish", election, transaction, limits);
   if (!reply.succeeded) return lossIn(parts, holding, reply) ?? lost(holding, "missing", "its key is gone");
-  holding.info = info;
   return { held: true };
 }
 

@@ -107,7 +107,8 @@ export class EtcdRequests {
   async keepAlive(election: string, lease: string, limits: CallLimits): Promise<KeepAliveReply> {
     const label = { operation: "keep-alive", election, writes: true, linearizable: false };
     const { body, header, endpoint } = await this.#send(label, "/v3/lease/keepalive", { ID: lease }, limits);
-    const ttlS = Number(body["TTL"] ?? 0);
+    // The gateway leaves a zero out.
+    const ttlS = Number(body["TTL"]);
     return { ttlS: ttlS > 0 ? ttlS : undefined, header, endpoint };
   }
 
@@ -175,7 +176,7 @@ export class EtcdRequests {
     path: EtcdPath,
     body: Json,
   ): Promise<Answer> {
-    const leastRevision = linearizable ? this.#cluster.revision : 0;
+    const leastRevision = linearizable ? this.#cluster.revision : -Infinity;
     try {
       const answer = answerOf(await this.#transport.call(path, body, options));
       this.#cluster.saw(election, answer.header, leastRevision);

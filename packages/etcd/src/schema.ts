@@ -43,7 +43,7 @@ export function durationsOf({ termId, leaseDurationMs, holdMs, reservation }: Pa
 
 function parsed(text: string | undefined): object | undefined {
   try {
-    const value: unknown = JSON.parse(text ?? "");
+    const value: unknown = JSON.parse(text as string);
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;

@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { Elector, oncePerOccurrence } from "@leasehold/core";
 import { EtcdLeaseStore, type EtcdLeaseStoreOptions, type EtcdTls } from "@leasehold/etcd";
 import { makeCertificates, opensslMissing, type Certificates, type KeyPair } from "@leasehold/test-kit/backends/certificates";
 import { enableAuth, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { header } from "./scripted.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
 const USER = { user: "worker", password: "Zq4711" };
@@ -59,6 +62,18 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     await using leadership = await elector.campaign();
     await renewed.promise;
     expect(leadership.isValid()).toBe(true);
+  });
+
+  test("is asked over one connection, which is kept", async () => {
+    const server = createServer(await read(certificates.server), (_, response) => response.end(JSON.stringify(header(7))));
+    onTestFinished(() => void server.close());
+    let connections = 0;
+    server.on("secureConnection", () => (connections += 1));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const endpoints = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const store = new EtcdLeaseStore({ endpoints, tls: { ca: tls.ca } });
+    for (let reads = 0; reads < 3; reads += 1) expect(await store.read("election")).toBeUndefined();
+    expect(connections).toBe(1);
   });
 
   test("says what is wrong", async () => {

@@ -1,5 +1,6 @@
 import { EtcdFailure, EtcdLeaseStore } from "@leasehold/etcd";
 import { describe, expect, it } from "vitest";
+import { authenticated } from "../src/authentication.ts";
 import { header, scripted } from "./scripted.ts";
 
 describe("a user with a password", () => {
@@ -85,6 +86,84 @@ describe("a user with a password", () => {
     const reads = await Promise.allSettled(Array.from({ length: 20 }, async (_, n) => await one.read(`e${n}`)));
     expect(reads.filter(({ status }) => status === "rejected")).toHaveLength(1);
     expect(tokens).toBe(2);
+  });
+
+  it("asks for none where another request has got one since its own was refused", async () => {
+    let tokens = 0;
+    const late = Promise.withResolvers<void>();
+    const transport = scripted((_, path) =>
+      path === "/v3/auth/authenticate" ? { ...header(1), token: `token ${(tokens += 1)}` } : header(1),
+    );
+    const call = transport.call.bind(transport);
+    transport.call = async (path, body, options) => {
+      const isLate = transport.requests.length === 2;
+      const reply = await call(path, body, options);
+      if (isLate) await late.promise;
+      if (options.token === "token 1" && transport.requests.length > 2) throw refused;
+      return reply;
+    };
+    const one = store(transport);
+    await one.read("e");
+    const slow = one.read("slow");
+    await one.read("quick");
+    expect(tokens).toBe(2);
+    late.resolve();
+    await slow;
+    expect(tokens).toBe(2);
+    expect(transport.requests.at(-1)?.token).toBe("token 2");
+  });
+
+  it("sends nothing for who has given up while a token was on its way", async () => {
+    const asked = Promise.withResolvers<void>();
+    const transport = scripted((_, path) => (path === "/v3/auth/authenticate" ? { ...header(1), token: "token" } : header(1)));
+    const call = transport.call.bind(transport);
+    transport.call = async (path, body, options) => {
+      if (path === "/v3/auth/authenticate") await asked.promise;
+      return await call(path, body, options);
+    };
+    const one = store(transport);
+    const stopping = new AbortController();
+    const first = one.read("e");
+    const second = one.read("given up", { signal: stopping.signal });
+    stopping.abort(new Error("enough"));
+    await expect(second).rejects.toThrow("enough");
+    asked.resolve();
+    await first;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(transport.requests.map(({ path }) => path)).toEqual(["/v3/auth/authenticate", "/v3/kv/txn"]);
+  });
+
+  it("keeps its token where a watch fails for another reason", async () => {
+    const tokens: unknown[] = [];
+    const transport = scripted((index, path) => ({
+      ...header(1),
+      ...(path === "/v3/auth/authenticate" ? { token: `token ${index}` } : {}),
+    }));
+    // oxlint-disable-next-line eslint/require-yield -- it fails
+    transport.watch = async function* failing(_, { token }) {
+      tokens.push(token);
+      throw new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 });
+    };
+    const one = store(transport);
+    for (let watches = 0; watches < 2; watches += 1) {
+      const watch = one.watch("e", { signal: new AbortController().signal })[Symbol.asyncIterator]();
+      await watch.next();
+      await expect(watch.next()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    }
+    expect(tokens).toEqual(["token 0", "token 0"]);
+  });
+
+  it("asks for its first token for a watch, too", async () => {
+    const transport = scripted(() => ({ ...header(1), token: "token" }));
+    let token: unknown;
+    // oxlint-disable-next-line eslint/require-yield -- it ends
+    transport.watch = async function* ending(_, options) {
+      await Promise.resolve();
+      ({ token } = options);
+    };
+    const watch = authenticated(transport, { name: "u", password: "p" }).watch([], { signal: new AbortController().signal });
+    for await (const message of watch) expect(message).toBeUndefined();
+    expect(token).toBe("token");
   });
 
   it("asks no more than once where tokens are refused all the same", async () => {

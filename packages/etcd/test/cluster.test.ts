@@ -65,7 +65,8 @@ describe("a cluster that has gone back", () => {
   it("gives no term that is not above the highest seen, and writes nothing", async () => {
     for (const wish of [{ aboveTerm: 8 }, { minTerm: 9 }]) {
       const transport = scripted(() => header(7));
-      await expect(new EtcdLeaseStore({ transport }).acquire({ ...REQUEST, ...wish })).rejects.toThrow(TermRegressedError);
+      const acquiring = new EtcdLeaseStore({ transport }).acquire({ ...REQUEST, ...wish });
+      await expect(acquiring).rejects.toMatchObject({ code: "TERM_REGRESSED", foundTerm: 7, highestTermSeen: 8 });
       expect(transport.requests.map(({ path }) => path)).toEqual(["/v3/kv/txn"]);
     }
   });
@@ -94,8 +95,49 @@ describe("a cluster that has gone back", () => {
     expect(await store.renew(outcome.lease, LIMITS)).toMatchObject({ held: false, reason: "missing" });
   });
 
+  it("gives its very first term, too", async () => {
+    const transport = scripted((index, path) => {
+      if (path === "/v3/lease/grant") return { ...header(0), TTL: "5" };
+      return index === 0 ? header(0) : { ...header(1), succeeded: true };
+    });
+    const outcome = await new EtcdLeaseStore({ transport }).acquire(REQUEST);
+    expect(outcome).toMatchObject({ acquired: true, lease: { term: 1 } });
+  });
+
+  it("is one that only a write shows, too", async () => {
+    const transport = scripted((index, path) => {
+      if (path === "/v3/lease/grant") return { ...header(7), TTL: "5" };
+      return index === 0 ? header(7) : { ...header(6), succeeded: true };
+    });
+    await expect(new EtcdLeaseStore({ transport }).acquire(REQUEST)).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+  });
+
+  it("is none for what each member may tell by itself: the end of a lease, and the rest of a hold", async () => {
+    const kv = (value: string): Json => ({ kvs: [{ key: base64("e/1f"), create_revision: "8", lease: "31", value }] });
+    const hold = kv(base64(JSON.stringify({ schema: 1, kind: "hold", holdMs: 5_000 })));
+    const transport = scripted((_, path) => {
+      if (path !== "/v3/kv/txn") return { ...header(3), TTL: "2" };
+      return { ...header(9), responses: [kv(""), {}, hold].map((range) => ({ response_range: range })) };
+    });
+    const store = new EtcdLeaseStore({ transport });
+    expect(await store.read("e")).toMatchObject({ bar: { kind: "hold", leftMs: 3_000 } });
+    const place = store.join(REQUEST, { signal: new AbortController().signal });
+    await expect(place.turns()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "STORE_REJECTED" });
+    await place.leave(LIMITS);
+    expect(transport.requests.at(-1)?.path).toBe("/v3/lease/revoke");
+  });
+
+  it.each(["-1", "0.5", "seven"])("tells no revision of %s", async (revision) => {
+    const transport = scripted(() => ({ header: { cluster_id: "1", revision, raft_term: "2" } }));
+    await expect(new EtcdLeaseStore({ transport }).read("e")).rejects.toThrow(/etcd's revision .*must be a whole number/);
+  });
+
   it("gives no term that a number cannot hold", async () => {
     const transport = scripted(() => ({ header: { cluster_id: "1", revision: "9007199254740993", raft_term: "2" } }));
     await expect(new EtcdLeaseStore({ transport }).read("e")).rejects.toThrow(/must be a whole number/);
   });
 });
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -61,10 +61,9 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     const { store, wire } = wiredStore(etcd.url);
     const lease = await win(store);
     const endpoints: unknown[] = [];
-    const call = wire.call.bind(wire);
-    wire.call = async (path, body, options) => {
-      endpoints.push(options.endpoint);
-      return await call(path, body, options);
+    wire.onCall = async (_path, _body, send, { endpoint }) => {
+      endpoints.push(endpoint);
+      return await send();
     };
     await store.renew(lease, LIMITS);
     expect(endpoints).toEqual([undefined, etcd.url]);

@@ -1,7 +1,10 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { StoreError } from "@leasehold/core";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { HttpTransport } from "../src/http-transport.ts";
 import { header } from "./scripted.ts";
 
 const UNUSED = "http://127.0.0.1:1";
@@ -154,6 +157,224 @@ describe("the way to etcd over HTTP", () => {
     stopping.abort(reason);
     await expect(reading).rejects.toBe(reason);
     await closed.promise;
+  });
+
+  it("posts JSON over one connection that it keeps, with the length of its body in bytes", async () => {
+    const asked: unknown[] = [];
+    const url = await serve((request, response) => {
+      const { "content-type": type, "content-length": length, authorization } = request.headers;
+      asked.push([request.method, request.url, type, authorization]);
+      let bytes = 0;
+      request.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      request.on("end", () => {
+        expect(bytes).toBe(Number(length));
+        response.end(VACANT);
+      });
+    });
+    let connections = 0;
+    servers.at(-1)?.on("connection", () => (connections += 1));
+    const store = new EtcdLeaseStore({ endpoints: url });
+    for (let reads = 0; reads < 3; reads += 1) await store.read("Füße");
+    expect(asked).toEqual(Array.from({ length: 3 }, () => ["POST", "/v3/kv/txn", "application/json", undefined]));
+    expect(connections).toBe(1);
+  });
+
+  it("sends what belongs to one endpoint there, and nowhere else", async () => {
+    const asked: string[] = [];
+    const [one = "", other = ""] = await Promise.all(
+      ["one", "other"].map(
+        async (name) =>
+          await serve((request, response) => {
+            asked.push(`${name}: ${request.headers.authorization ?? ""}`);
+            response.end(VACANT);
+          }),
+      ),
+    );
+    const transport = new HttpTransport(
+      [one, other].map((url) => new URL(url)),
+      undefined,
+    );
+    const { signal } = new AbortController();
+    expect(await transport.call("/v3/kv/txn", {}, { signal, token: "token" })).toMatchObject({ endpoint: one });
+    expect(await transport.call("/v3/kv/txn", {}, { signal, endpoint: other })).toMatchObject({ endpoint: other });
+    expect(await transport.call("/v3/kv/txn", {}, { signal })).toMatchObject({ endpoint: one });
+    expect(asked.splice(0)).toEqual(["one: token", "other: ", "one: "]);
+    const partly = new HttpTransport(
+      [UNUSED, other].map((url) => new URL(url)),
+      undefined,
+    );
+    await expect(partly.call("/v3/kv/txn", {}, { signal, endpoint: UNUSED })).rejects.toMatchObject({
+      socketCode: "ECONNREFUSED",
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it("tries each endpoint once where none can be reached", async () => {
+    let requests = 0;
+    const count = (): void => void (requests += 1);
+    subscribe("http.client.request.start", count);
+    try {
+      const endpoints = [UNUSED, "http://127.0.0.1:2", "http://127.0.0.1:3"];
+      await expect(new EtcdLeaseStore({ endpoints }).read("e")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    } finally {
+      unsubscribe("http.client.request.start", count);
+    }
+    expect(requests).toBe(3);
+  });
+
+  it("asks about the scheme only where nothing was ever answered", async () => {
+    let answers = 1;
+    const url = await serve((_, response) => {
+      answers -= 1;
+      if (answers >= 0) response.end(VACANT);
+      else response.socket?.destroy();
+    });
+    const store = new EtcdLeaseStore({ endpoints: url });
+    await store.read("e");
+    await expect(store.read("e")).rejects.toThrow(/^etcd: 'read' of 'e' failed: (socket hang up|read ECONNRESET)\.$/);
+    // Nor of an endpoint that is not there.
+    await expect(new EtcdLeaseStore({ endpoints: UNUSED }).read("e")).rejects.not.toThrow(/rather than/);
+  });
+
+  it("puts an answer together from the pieces that it comes in", async () => {
+    const kv = { key: base64("e/1f"), create_revision: "8", value: base64("x"), lease: "31" };
+    const info = { ...kv, key: base64(".leasehold/e/candidates/1f"), value: base64("{}") };
+    const text = Buffer.from(
+      JSON.stringify({
+        note: "Füße",
+        ...header(8),
+        responses: [[kv], [info], []].map((kvs) => ({ response_range: { kvs } })),
+      }),
+    );
+    const url = await serve((_, response) => {
+      void (async () => {
+        // In the middle of a letter.
+        const middle = text.indexOf("ü") + 1;
+        response.write(text.subarray(0, middle));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        response.end(text.subarray(middle));
+      })();
+    });
+    const { signal } = new AbortController();
+    const { body } = await new HttpTransport([new URL(url)], undefined).call("/v3/kv/txn", {}, { signal });
+    expect(body).toMatchObject({ note: "Füße" });
+    expect(await new EtcdLeaseStore({ endpoints: url }).read("e")).toMatchObject({ state: "held", holder: "x", term: 8 });
+  });
+
+  it("takes the first line of an answer that streams, and the error in it", async () => {
+    const lines = ['{"result":{}}', '{"error":{"grpc_code":14,"message":"late"}}'];
+    const url = await serve((_, response) => response.end(`${lines.join("\n")}\n`));
+    const { signal } = new AbortController();
+    const { body } = await new HttpTransport([new URL(url)], undefined).call("/v3/lease/keepalive", {}, { signal });
+    expect(body).toEqual({ result: {} });
+  });
+
+  it.each<readonly [string, number, string, object]>([
+    ["etcd's refusal", 403, '{"code":7,"message":"denied"}', { grpcCode: 7, message: "denied" }],
+    ["etcd's refusal, as it was before", 403, '{"code":7,"error":"denied"}', { grpcCode: 7, message: "denied" }],
+    ["a certificate with a name", 401, 'CommonName of client "a"', { grpcCode: 16, message: /^where authentication is on/ }],
+    ["a stranger's with a code", 403, '{"code":7}', { grpcCode: undefined, message: /^HTTP 403: the answer does not come/ }],
+    ["a stranger's with words", 403, '{"code":"7","message":"x"}', { grpcCode: undefined, message: /^HTTP 403: / }],
+    ["a stranger's of nothing", 502, "", { grpcCode: undefined, status: 502, message: /^HTTP 502: / }],
+    ["no JSON", 200, "<html>", { grpcCode: undefined, status: 200, message: /is no JSON/ }],
+    ["no object", 200, "5", { message: /is no JSON/ }],
+    ["nothing", 200, "null", { message: /is no JSON/ }],
+  ])("tells what %s is, of a request and of a watch", async (_, status, text, failure) => {
+    const url = await serve((_request, response) => void response.writeHead(status).end(`${text}\n`));
+    const { signal } = new AbortController();
+    const transport = new HttpTransport([new URL(url)], undefined);
+    await expect(transport.call("/v3/kv/txn", {}, { signal })).rejects.toMatchObject({ name: "EtcdFailure", ...failure });
+    await expect(transport.watch([], { signal }).next()).rejects.toMatchObject({ name: "EtcdFailure", ...failure });
+  });
+
+  it("fails as a message of a watch says, and as its connection does", async () => {
+    const messages = ['{"result":{"created":true}}\n\n', '{"error":{"grpc_code":14,"message":"no leader"}}\n'];
+    for (const [rest, failure] of [
+      [messages[1], { grpcCode: 14, message: "no leader" }],
+      [undefined, { status: 0, socketCode: "ECONNRESET" }],
+    ] as const) {
+      const url = await serve((_, response) => {
+        response.write(messages[0]);
+        if (rest === undefined) setImmediate(() => response.socket?.destroy());
+        else response.end(rest);
+      });
+      const watch = new HttpTransport([new URL(url)], undefined).watch([], { signal: new AbortController().signal });
+      expect(await watch.next()).toEqual({ done: false, value: { created: true } });
+      await expect(watch.next()).rejects.toMatchObject({ name: "EtcdFailure", ...failure });
+    }
+  });
+
+  it("puts the lines of a watch together from pieces that end in the middle of a letter", async () => {
+    const line = Buffer.from(`${JSON.stringify({ result: { note: "Füße" } })}\n`);
+    const middle = line.indexOf("ü") + 1;
+    const url = await serve((_, response) => {
+      response.write(line.subarray(0, middle));
+      setTimeout(() => response.write(line.subarray(middle)), 20);
+    });
+    const stopping = new AbortController();
+    const watch = new HttpTransport([new URL(url)], undefined).watch([], { signal: stopping.signal });
+    expect(await watch.next()).toEqual({ done: false, value: { note: "Füße" } });
+    const next = watch.next();
+    stopping.abort(new Error("enough"));
+    await expect(next).rejects.toThrow("enough");
+  });
+
+  it("ends a watch where etcd does, and leaves out what no line feed has closed", async () => {
+    const url = await serve((_, response) => void response.end('{"result":{"created":true}}\n{"result":{"cut'));
+    const seen: unknown[] = [];
+    const watch = new HttpTransport([new URL(url)], undefined).watch([{ a: 1 }], { signal: new AbortController().signal });
+    for await (const message of watch) seen.push(message);
+    expect(seen).toEqual([{ created: true }]);
+  });
+
+  it("stays with an endpoint where its caller gives up, and leaves it where it has not answered in time", async () => {
+    const asked: string[] = [];
+    const [one = "", other = ""] = await Promise.all(
+      ["one", "other"].map(
+        async (name) =>
+          await serve((request, response) => {
+            asked.push(name);
+            if (request.url === "/v3/kv/txn") response.end(VACANT);
+          }),
+      ),
+    );
+    const transport = new HttpTransport(
+      [one, other].map((url) => new URL(url)),
+      undefined,
+    );
+    for (const [reason, next] of [
+      [new Error("enough"), "one"],
+      [
+        new StoreError("STORE_TIMEOUT", "late", { store: "etcd", operation: "x", election: "e", mayHaveBeenApplied: true }),
+        "other",
+      ],
+    ] as const) {
+      const stopping = new AbortController();
+      const silent = transport.call("/v3/lease/grant", {}, { signal: stopping.signal });
+      await vi.waitFor(() => expect(asked).toHaveLength(1));
+      stopping.abort(reason);
+      await expect(silent).rejects.toBe(reason);
+      await transport.call("/v3/kv/txn", {}, { signal: new AbortController().signal });
+      expect(asked.splice(0)).toEqual(["one", next]);
+    }
+  });
+
+  it("goes round all endpoints, and each is left once, whoever has seen it fail", async () => {
+    const asked: string[] = [];
+    const urls = await Promise.all(
+      ["one", "two", "three"].map(
+        async (name) =>
+          await serve((_, response) => {
+            asked.push(name);
+            setTimeout(() => response.writeHead(500).end("<html>"), 20);
+          }),
+      ),
+    );
+    const store = new EtcdLeaseStore({ endpoints: urls });
+    // Both fail at the first one, which is left for the second one, not for the third.
+    await Promise.allSettled([store.read("e"), store.read("f")]);
+    for (let reads = 0; reads < 3; reads += 1) await store.read("e").catch(() => undefined);
+    expect(asked).toEqual(["one", "one", "two", "three", "one"]);
   });
 
   it("tells nothing of what a stranger answers", async () => {

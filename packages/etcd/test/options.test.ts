@@ -1,4 +1,5 @@
 import { ConfigurationError, UnsupportedError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { EtcdLeaseStore, type EtcdLeaseStoreOptions, type EtcdTransport } from "@leasehold/etcd";
 import { describe, expect, it } from "vitest";
 
@@ -17,6 +18,12 @@ describe("an EtcdLeaseStore is not made", () => {
     ["with a number for endpoints", { endpoints: 2379 }, /endpoints is empty/],
     ["with a host for an endpoint", { endpoints: ["http://10.0.0.7:2379", "10.0.0.8:2379"] }, /endpoints\[1\] is not a URL/],
     ["with a user in an endpoint", { endpoints: `http://root:${SECRET}@10.0.0.7:2379` }, /endpoints\[0\] has a user/],
+    ["with a password in an endpoint", { endpoints: `http://:${SECRET}@10.0.0.7:2379` }, /endpoints\[0\] has a user/],
+    ["with a user alone in an endpoint", { endpoints: "http://root@10.0.0.7:2379" }, /endpoints\[0\] has a user/],
+    ["with a query in an endpoint", { endpoints: "http://10.0.0.7:2379?a=b" }, /endpoints\[0\] has a path or a query/],
+    ["with a fragment in an endpoint", { endpoints: "http://10.0.0.7:2379#a" }, /endpoints\[0\] has a path or a query/],
+    ["with a scheme of another kind", { endpoints: "ftp://10.0.0.7:2379" }, /endpoints\[0\] is not a URL/],
+    ["with a number among its endpoints", { endpoints: [...ENDPOINTS, 2379] }, /endpoints\[2\] is not a URL/],
     ["with a path in an endpoint", { endpoints: "http://10.0.0.7:2379/v3" }, /endpoints\[0\] has a path/],
     ["with endpoints of two kinds", { endpoints: ["http://10.0.0.7:2379", "https://10.0.0.8:2379"] }, /those of one kind/],
     ["with certificates for http:", { endpoints: ENDPOINTS, tls: { ca: "x" } }, /tls needs endpoints of https:/],
@@ -26,6 +33,7 @@ describe("an EtcdLeaseStore is not made", () => {
       { endpoints: "https://10.0.0.7:2379", tls: { cert: "x" } },
       /only one of cert and key/,
     ],
+    ["with a key without its certificate", { endpoints: "https://10.0.0.7:2379", tls: { key: "x" } }, /only one of cert and key/],
     [
       "with what is no certificate",
       { endpoints: "https://10.0.0.7:2379", tls: { ca: SECRET, cert: SECRET, key: SECRET } },
@@ -33,8 +41,13 @@ describe("an EtcdLeaseStore is not made", () => {
     ],
     ["with an unknown part of tls", { endpoints: "https://10.0.0.7:2379", tls: { pfx: SECRET } }, /no option 'pfx'/],
     ["with a transport that is none", { transport: {} }, /not an EtcdTransport/],
+    ["with a transport that is nothing", { transport: null }, /not an EtcdTransport/],
+    ["with a transport that cannot call", { transport: { ...SILENT, call: undefined } as never }, /not an EtcdTransport/],
     ["with a transport that cannot watch", { transport: { ...SILENT, watch: undefined } as never }, /not an EtcdTransport/],
     ["with a user without a password", { endpoints: ENDPOINTS, user: "root" }, /password is missing/],
+    ["with an empty password", { endpoints: ENDPOINTS, user: "root", password: "" }, /password is missing/],
+    ["with a number for its user", { endpoints: ENDPOINTS, user: 7, password: SECRET }, /user is missing/],
+    ["with a lone surrogate in its prefix", { endpoints: ENDPOINTS, prefix: "a\ud800" }, /prefix must be text/],
     ["with a password without a user", { endpoints: ENDPOINTS, password: SECRET }, /user is missing/],
     ["with a control character in its prefix", { endpoints: ENDPOINTS, prefix: "a\nb" }, /prefix must be text/],
     ["with a number for its prefix", { endpoints: ENDPOINTS, prefix: 7 }, /prefix must be text/],
@@ -43,6 +56,32 @@ describe("an EtcdLeaseStore is not made", () => {
     expect(making).toThrow(ConfigurationError);
     expect(making).toThrow(message);
     expect(making).not.toThrow(SECRET);
+  });
+});
+
+describe("an EtcdLeaseStore", () => {
+  it.each<readonly [string, EtcdLeaseStoreOptions]>([
+    ["one endpoint", { endpoints: "http://10.0.0.7:2379" }],
+    ["endpoints with and without a slash", { endpoints: ["https://10.0.0.7:2379/", "https://10.0.0.8:2379"] }],
+    ["tls that trusts what Node does", { endpoints: "https://10.0.0.7:2379", tls: {} }],
+    ["a user", { endpoints: ENDPOINTS, user: "root", password: SECRET, prefix: "/services/" }],
+  ])("is made with %s", (_, options) => {
+    expect(() => new EtcdLeaseStore(options)).not.toThrow();
+  });
+
+  it("says what it can do", () => {
+    expect(new EtcdLeaseStore({ transport: SILENT }).capabilities).toEqual({
+      expiry: "native",
+      watch: "push",
+      pushes: "all-but-renewals",
+      minLeaseMs: 2_000,
+      maxLeaseMs: 2_147_483_000,
+      leaseGranularityMs: 1_000,
+      maxValueBytes: 65_536,
+      fence: "atomic",
+      transfer: undefined,
+      storeClock: { toleranceMs: 1_000, exact: true },
+    });
   });
 });
 
@@ -74,7 +113,39 @@ describe("before anything is sent, a store refuses", () => {
     await expect(new EtcdLeaseStore({ transport: SILENT, prefix }).read(election)).rejects.toThrow(/kept for the store's own/);
   });
 
-  it("a value that is too long", async () => {
-    await expect(store.acquire({ ...request, value: "x".repeat(65_537) })).rejects.toThrow(ConfigurationError);
+  it.each<readonly [string, object, RegExp]>([
+    ["an election without a name", { election: "" }, /election/],
+    ["a candidate without a name", { candidateId: "" }, /candidateId/],
+    ["a value that is too long", { value: "x".repeat(65_537) }, /value/],
+    ["a rhythm of no time", { renewIntervalMs: 0 }, /renewIntervalMs/],
+    ["a least term that is none", { minTerm: -1 }, /minTerm/],
+    ["keys among its own", { election: ".leasehold" }, /kept for the store's own/],
+  ])("%s", async (_, wish, message) => {
+    await expect(store.acquire({ ...request, ...wish })).rejects.toThrow(message);
+    expect(() => store.join({ ...request, ...wish }, { signal: new AbortController().signal })).toThrow(message);
+  });
+
+  it.each([2_000, 3_000, 2_147_483_000])("no lease of %i ms", async (leaseDurationMs) => {
+    const value = "x".repeat(65_536);
+    await expect(store.acquire({ ...request, leaseDurationMs, value })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  it("a name or a retention that is none, of whatever call", async () => {
+    await expect(store.read("")).rejects.toThrow(ConfigurationError);
+    await expect(store.check({ election: "" })).rejects.toThrow(ConfigurationError);
+    await expect(store.transfer("", "c")).rejects.toThrow(ConfigurationError);
+    expect(() => store.watch("", { signal: new AbortController().signal })).toThrow(ConfigurationError);
+    expect(() => store.occurrences("", { retentionMs: 1_000 })).toThrow(/election/);
+    expect(() => store.occurrences("e", { retentionMs: 0 })).toThrow(/retentionMs/);
+  });
+
+  it("a value to publish that is too long", async () => {
+    await expect(store.publish({} as Lease, "x".repeat(65_537), LIMITS)).rejects.toThrow(/value/);
+  });
+
+  it("a lease that another store has given out", async () => {
+    await expect(store.renew({ election: "e" } as Lease, LIMITS)).rejects.toThrow(
+      "This lease of 'e' was not given out by this etcd store.",
+    );
   });
 });

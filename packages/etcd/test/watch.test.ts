@@ -1,7 +1,10 @@
+import { getEventListeners } from "node:events";
 import type { LeaseSnapshot } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { EtcdFailure, EtcdLeaseStore, type Json } from "@leasehold/etcd";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Cluster } from "../src/cluster.ts";
+import { EtcdRequests } from "../src/requests.ts";
 import { header, scripted, type Scripted } from "./scripted.ts";
 
 const NOBODY = { ...header(7), succeeded: true, responses: [{}, {}, {}] };
@@ -13,17 +16,22 @@ describe("a watch of an election", () => {
   let stopping: AbortController;
   let seen: Array<LeaseSnapshot | undefined>;
   let ended: Promise<unknown>;
+  /** What etcd was asked to watch. */
+  let creates: Json[];
   /** Ends the watch at etcd. */
   let watching: AbortSignal | undefined;
   /** The message that a test sends next, to the watch that is under way. */
   let tell: (message: Json | Error | undefined) => void;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     clock = new VirtualClock();
+    await clock.advance(3_600_000);
     stopping = new AbortController();
     seen = [];
     transport = scripted(() => NOBODY);
-    transport.watch = async function* told(_, { signal }) {
+    creates = [];
+    transport.watch = async function* told(requests, { signal }) {
+      creates.push(...requests);
       watching = signal;
       for (;;) {
         const { promise, resolve } = Promise.withResolvers<Json | Error | undefined>();
@@ -46,8 +54,7 @@ describe("a watch of an election", () => {
 
   afterEach(async () => {
     stopping.abort();
-    await clock.advance(0);
-    await ended;
+    await clock.runUntil(ended, 60_000);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -66,6 +73,51 @@ describe("a watch of an election", () => {
     expect(seen.slice(2)).toEqual([{ election: "e", state: "vacant", term: 8 }]);
   });
 
+  it("is of all keys of the election, from the revision on that follows the reading", async () => {
+    await clock.advance(0);
+    expect(creates).toEqual(
+      ["e/", ".leasehold/e/candidates/", ".leasehold/e/notes/"].map((prefix) => ({
+        create_request: { key: base64(prefix), range_end: base64(`${prefix.slice(0, -1)}0`), start_revision: "8" },
+      })),
+    );
+  });
+
+  it("gathers for ten milliseconds from the first news on, of which the word that it has begun is none", async () => {
+    await clock.advance(0);
+    tell({ created: true });
+    await clock.advance(5);
+    tell({ events: [put("e/1f", "http://a", 8)] });
+    await clock.advance(9.5);
+    tell({ events: [put(".leasehold/e/candidates/1f", JSON.stringify({ schema: 1, ...CANDIDATE }), 8)] });
+    await clock.advance(0);
+    expect(seen).toEqual([undefined]);
+    await clock.advance(0.5);
+    expect(seen.slice(1)).toMatchObject([{ holder: "a" }]);
+    await clock.advance(50);
+    // Nothing but the next reading is to come.
+    expect(clock.pendingTimers).toBe(1);
+  });
+
+  it("forgets a note, and what a candidate tells, when that is gone", async () => {
+    await clock.advance(0);
+    const info = ".leasehold/e/candidates/1f";
+    const note = ".leasehold/e/notes/1f";
+    tell({
+      events: [
+        put("e/1f", "a", 8),
+        put(info, JSON.stringify({ schema: 1, ...CANDIDATE }), 8),
+        put(note, JSON.stringify({ schema: 1, kind: "break", id: "1", reason: "over" }), 9),
+        // Of another election, which lies beside this one.
+        put("elsewhere", "b", 2),
+      ],
+    });
+    await clock.advance(20);
+    expect(seen.at(-1)).toMatchObject({ state: "ending", endingReason: "over", holder: "a", value: "a" });
+    tell({ events: [note, info].map((key) => ({ type: "DELETE", kv: { key: base64(key), mod_revision: "10" } })) });
+    await clock.advance(20);
+    expect(seen.at(-1)).toEqual({ election: "e", state: "held", term: 8, holder: "a", value: "a", bar: { kind: "lease" } });
+  });
+
   it("tells nothing of those who queue behind the leader", async () => {
     await clock.advance(0);
     tell({ events: [put("e/1f", "first", 8)] });
@@ -81,7 +133,9 @@ describe("a watch of an election", () => {
     await clock.advance(29_000);
     expect(transport.requests).toHaveLength(1);
     expect(seen.at(-1)).toMatchObject({ holder: "gone since" });
+    const first = watching;
     await clock.advance(2_000);
+    expect([first?.aborted, watching?.aborted]).toEqual([true, false]);
     expect(transport.requests).toHaveLength(2);
     expect(seen.at(-1)).toMatchObject({ state: "vacant", term: 8 });
   });
@@ -94,13 +148,14 @@ describe("a watch of an election", () => {
     await clock.advance(0);
     tell(message);
     await clock.advance(50);
-    expect(await ended).toBe("ended");
+    expect(await clock.runUntil(ended, 60_000)).toBe("ended");
+    expect(getEventListeners(stopping.signal, "abort")).toEqual([]);
   });
 
   it("fails as its stream does", async () => {
     await clock.advance(0);
     tell(new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 }));
-    expect(await ended).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "watch" });
+    expect(await clock.runUntil(ended, 60_000)).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "watch" });
   });
 
   it("ends with its signal, whatever it waits for", async () => {
@@ -109,8 +164,65 @@ describe("a watch of an election", () => {
     await clock.advance(1);
     const reason = new Error("enough");
     stopping.abort(reason);
-    expect(await ended).toBe(reason);
+    expect(await clock.runUntil(ended, 60_000)).toBe(reason);
     expect(watching?.reason).toBe(reason);
+  });
+});
+
+describe("a watch of an election, at its reader's own pace", () => {
+  it("tells what has come while its reader was busy, as soon as that asks again", async () => {
+    const clock = new VirtualClock();
+    const messages = [Promise.withResolvers<Json>(), Promise.withResolvers<Json>()];
+    const transport = scripted(() => NOBODY);
+    transport.watch = async function* told() {
+      for (const { promise } of messages) yield await promise;
+    };
+    const stopping = new AbortController();
+    const watch = new EtcdLeaseStore({ transport, clock }).watch("e", { signal: stopping.signal })[Symbol.asyncIterator]();
+    expect(await watch.next()).toEqual({ done: false, value: undefined });
+    messages[0]?.resolve({ events: [put("e/1f", "a", 8)] });
+    await clock.advance(1_000);
+    expect(await clock.runUntil(watch.next(), 1_000)).toMatchObject({ value: { holder: "a" } });
+    stopping.abort();
+    await watch.return?.();
+  });
+
+  it("begins with what is there, and goes on from that", async () => {
+    const clock = new VirtualClock();
+    const info = put(".leasehold/e/candidates/1f", JSON.stringify({ schema: 1, ...CANDIDATE }), 8).kv;
+    const responses = [[put("e/1f", "a", 8).kv], [info], []].map((kvs) => ({ response_range: { kvs } }));
+    const transport = scripted(() => ({ ...header(9), responses }));
+    transport.watch = async function* told() {
+      yield await Promise.resolve({ events: [{ type: "DELETE", kv: { key: base64("e/1f"), mod_revision: "10" } }] });
+      await new Promise(() => {});
+    };
+    const stopping = new AbortController();
+    const watch = new EtcdLeaseStore({ transport, clock }).watch("e", { signal: stopping.signal })[Symbol.asyncIterator]();
+    expect(await watch.next()).toMatchObject({ value: { state: "held", term: 8, holder: "a" } });
+    expect(await clock.runUntil(watch.next(), 1_000)).toMatchObject({ value: { state: "vacant", term: 8 } });
+    stopping.abort();
+    await watch.return?.();
+  });
+
+  it("ends with its signal's reason, whatever its stream fails with then", async () => {
+    const transport = scripted(() => NOBODY);
+    const failing = Promise.withResolvers<void>();
+    // oxlint-disable-next-line eslint/require-yield -- it fails
+    transport.watch = async function* failed() {
+      await failing.promise;
+      throw new EtcdFailure("the connection broke", { status: 0, socketCode: "ECONNRESET" });
+    };
+    const requests = new EtcdRequests(transport, new VirtualClock(), new Cluster());
+    for (const [reason, wanted] of [
+      [new Error("enough"), { message: "enough" }],
+      [undefined, { code: "STORE_UNAVAILABLE", operation: "watch", election: "e", mayHaveBeenApplied: false }],
+    ] as const) {
+      const stopping = new AbortController();
+      const next = requests.watch("e", [], stopping.signal).next();
+      if (reason) stopping.abort(reason);
+      failing.resolve();
+      await expect(next).rejects.toMatchObject(wanted);
+    }
   });
 });
 

@@ -12,36 +12,48 @@ import {
 /** Sends a request on, and gives its reply: what a test may do something before, after or instead of. */
 export type Send = () => Promise<EtcdReply>;
 
-/** A way to a real etcd that a test can interfere with. */
+/** A way to etcd that a test can interfere with. */
 export class Wire implements EtcdTransport {
-  readonly #url: string;
+  readonly #way: EtcdTransport;
   /** The paths of the requests so far. */
   readonly paths: EtcdPath[] = [];
   /** Stands between the store and etcd; by default it only sends on. */
-  onCall: (path: EtcdPath, body: Json, send: Send) => Promise<EtcdReply> = async (_path, _body, send) => await send();
+  onCall: (path: EtcdPath, body: Json, send: Send, options: CallOptions) => Promise<EtcdReply> = async (_path, _body, send) =>
+    await send();
   /** What a watch tells, of what etcd tells; by default all of it. */
   onWatch: (messages: AsyncIterable<Json>) => AsyncIterable<Json> = (messages) => messages;
+
+  constructor(way: EtcdTransport) {
+    this.#way = way;
+  }
+
+  async call(path: EtcdPath, body: Json, options: CallOptions): Promise<EtcdReply> {
+    this.paths.push(path);
+    return await this.onCall(path, body, async () => await this.#way.call(path, body, options), options);
+  }
+
+  async *watch(requests: readonly Json[], options: CallOptions): AsyncGenerator<Json> {
+    yield* this.onWatch(this.#way.watch(requests, options));
+  }
+}
+
+/** The way to a real etcd. */
+class Fetching implements EtcdTransport {
+  readonly #url: string;
 
   constructor(url: string) {
     this.#url = url;
   }
 
   async call(path: EtcdPath, body: Json, { signal }: CallOptions): Promise<EtcdReply> {
-    this.paths.push(path);
-    return await this.onCall(path, body, async () => {
-      const response = await this.#post(path, body, signal);
-      const text = await response.text();
-      const answer = JSON.parse(text) as Json;
-      if (response.ok) return { body: answer, endpoint: this.#url };
-      throw new EtcdFailure(String(answer["message"]), { status: response.status, grpcCode: Number(answer["code"]) });
-    });
+    const response = await this.#post(path, body, signal);
+    const text = await response.text();
+    const answer = JSON.parse(text) as Json;
+    if (response.ok) return { body: answer, endpoint: this.#url };
+    throw new EtcdFailure(String(answer["message"]), { status: response.status, grpcCode: Number(answer["code"]) });
   }
 
   async *watch(requests: readonly Json[], { signal }: CallOptions): AsyncGenerator<Json> {
-    yield* this.onWatch(this.#messages(requests, signal));
-  }
-
-  async *#messages(requests: readonly Json[], signal: AbortSignal): AsyncGenerator<Json> {
     const response = await this.#post("/v3/watch", requests, signal);
     let rest = "";
     for await (const chunk of (response.body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream())) {
@@ -62,7 +74,7 @@ export function wiredStore(
   url: string,
   options: EtcdLeaseStoreOptions = {},
 ): { readonly store: EtcdLeaseStore; readonly wire: Wire } {
-  const wire = new Wire(url);
+  const wire = new Wire(new Fetching(url));
   return { store: new EtcdLeaseStore({ transport: wire, ...options }), wire };
 }
 

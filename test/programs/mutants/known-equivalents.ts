@@ -129,10 +129,16 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "At that very instant the next look is due at once, by a clock that goes on meanwhile.",
   },
   {
-    file: "packages/etcd/src/etcd-errors.ts",
-    from: 'const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0, socketCode: "UNKNOWN" });',
-    to: 'const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0, socketCode: "" });',
-    why: "Any text will do that is none of the codes that are told apart; it is not shown.",
+    file: "packages/etcd/src/etcd-lease-store.ts",
+    from: "reader.keep(election, 2 * waitMs);",
+    to: "reader.keep(election, 3 * waitMs);",
+    why: "Any time will do that is longer than the wait.",
+  },
+  {
+    file: "packages/azure-blob/src/blob-lease-store.ts",
+    from: "reader.keep(election, 2 * retryPeriodMs);",
+    to: "reader.keep(election, 3 * retryPeriodMs);",
+    why: "Any time will do that is longer than the wait.",
   },
   {
     file: "packages/firestore/src/schema.ts",

@@ -1,0 +1,458 @@
+import type { AcquireRequest, Lease } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
+import { EtcdFailure, type Json } from "@leasehold/etcd";
+import { beforeEach, describe, expect, it } from "vitest";
+import { VirtualEtcd, writes } from "./virtual-etcd.ts";
+import { loseReply, type Send, type Wire } from "./wire.ts";
+
+const LIMITS = { timeoutMs: 1_000 };
+const REQUEST: AcquireRequest = {
+  election: "e",
+  candidateId: "a",
+  leaseDurationMs: 10_000,
+  renewIntervalMs: 3_000,
+  ...LIMITS,
+};
+
+describe("a term on etcd", () => {
+  let etcd: VirtualEtcd;
+  let store: LeaseStore;
+  let wire: Wire;
+
+  beforeEach(() => {
+    etcd = new VirtualEtcd();
+    ({ store, wire } = etcd.connect());
+  });
+
+  async function win(request: Partial<AcquireRequest> = {}, by: LeaseStore = store): Promise<Lease> {
+    const outcome = await etcd.run(by.acquire({ ...REQUEST, ...request }));
+    if (!outcome.acquired) throw new Error(`It has not acquired: ${JSON.stringify(outcome)}`);
+    return outcome.lease;
+  }
+
+  /** The requests of a call, by their paths, and what has come of it. */
+  async function asking<T>(call: () => Promise<T>): Promise<readonly [paths: readonly string[], outcome: T | Error]> {
+    wire.paths.length = 0;
+    const outcome = await etcd.run(call().catch((error: unknown) => error as Error));
+    return [wire.paths.map((path) => path.slice(path.lastIndexOf("/") + 1)), outcome];
+  }
+
+  describe("lies there", () => {
+    it("as a key that Go knows, with what it is beside it", async () => {
+      const anonymous = await win();
+      expect(etcd.key(`e/${anonymous.termId}`)).toMatchObject({ value: "a", createRevision: anonymous.term });
+      const info = `.leasehold/e/candidates/${anonymous.termId}`;
+      expect(etcd.json(info)).toEqual({ schema: 1, candidateId: "a", leaseDurationMs: 10_000, published: false });
+      await etcd.run(store.publish(anonymous, "http://a", LIMITS));
+      expect(etcd.key(`e/${anonymous.termId}`)).toMatchObject({ value: "http://a", createRevision: anonymous.term });
+      expect(etcd.json(info)).toEqual({ schema: 1, candidateId: "a", leaseDurationMs: 10_000, published: true });
+      const named = await win({ election: "other", value: "http://b" });
+      expect(etcd.key(`other/${named.termId}`)?.value).toBe("http://b");
+      expect(etcd.json(`.leasehold/other/candidates/${named.termId}`)).toMatchObject({ published: true });
+    });
+
+    it("for as long as its lease is asked for", async () => {
+      await win({ leaseDurationMs: 3_000 });
+      await etcd.clock.advance(2_999);
+      expect(etcd.under("e/")).toHaveLength(1);
+      await etcd.clock.advance(501);
+      expect(etcd.under("e/")).toEqual([]);
+    });
+
+    it("with a note, where it was broken", async () => {
+      const { termId } = await win();
+      expect(await etcd.run(store.break("e", { reason: "first" }))).toMatchObject({ broken: true });
+      const broken = { schema: 1, kind: "break", id: expect.any(String) as string, reason: "first" };
+      expect(etcd.json(`.leasehold/e/notes/${termId}`)).toEqual(broken);
+      // Another order is another one, which has a reason of its own.
+      expect(await etcd.run(store.break("e", { reason: "second" }))).toMatchObject({ broken: true });
+      expect(etcd.json(`.leasehold/e/notes/${termId}`)).toMatchObject({ reason: "second" });
+      expect(await etcd.run(store.read("e"))).toMatchObject({ state: "ending", endingReason: "second" });
+    });
+
+    it("on a lease that nobody keeps, with a note, where its holder has left it with a hold", async () => {
+      const lease = await win({ value: "http://a" });
+      expect(await etcd.run(store.release(lease, { ...LIMITS, holdMs: 4_001 }))).toBe("released");
+      const note = `.leasehold/e/notes/${lease.termId}`;
+      expect(etcd.json(note)).toEqual({ schema: 1, kind: "hold", holdMs: 5_000 });
+      expect(etcd.json(`.leasehold/e/candidates/${lease.termId}`)).toEqual({
+        schema: 1,
+        candidateId: "a",
+        leaseDurationMs: 10_000,
+        published: false,
+      });
+      expect(etcd.key(`e/${lease.termId}`)?.value).toBe("a");
+      await etcd.clock.advance(1_500);
+      // The rest is told in whole seconds, rounded up.
+      expect(await etcd.run(store.read("e"))).toEqual({
+        election: "e",
+        state: "vacant",
+        term: lease.term,
+        leaseDurationMs: 10_000,
+        bar: { kind: "hold", leftMs: 4_000 },
+      });
+      await etcd.clock.advance(3_499);
+      expect(etcd.under("e/")).toHaveLength(1);
+      await etcd.clock.advance(501);
+      expect(etcd.under("e/")).toEqual([]);
+    });
+
+    it("still for a moment, where its hold is over and has not been found to be", async () => {
+      const lease = await win();
+      await etcd.run(store.release(lease, { ...LIMITS, holdMs: 4_000 }));
+      for (const [ttl, leftMs] of [
+        ["-1", 1_000],
+        [undefined, 1_000],
+        ["0", 1_000],
+        ["1", 2_000],
+      ] as const) {
+        wire.onCall = async (path, _body, send) => {
+          const reply = await send();
+          return path === "/v3/lease/timetolive" ? { ...reply, body: { ...reply.body, TTL: ttl } } : reply;
+        };
+        expect((await etcd.run(store.read("e")))?.bar).toEqual({ kind: "hold", leftMs });
+      }
+    });
+  });
+
+  describe("is acquired", () => {
+    it("by two requests where nobody led when this process last looked, and after a look where it cannot know", async () => {
+      const twice = ["grant", "txn"];
+      expect(await asking(() => store.acquire(REQUEST))).toMatchObject([["txn", ...twice], { acquired: true }]);
+      await etcd.run(store.break("e", { reason: "over", immediate: true }));
+      expect(await etcd.run(store.read("e"))).toMatchObject({ state: "vacant" });
+      const { revision } = etcd.service.keys;
+      const [paths, outcome] = await asking(() => store.acquire({ ...REQUEST, aboveTerm: revision, minTerm: 2 }));
+      expect([paths, outcome]).toMatchObject([twice, { acquired: true }]);
+    });
+
+    it.each([
+      ["aboveTerm", 10],
+      ["minTerm", 11],
+    ])("after a look where %s is beyond what this process has seen: the cluster may be", async (wish, value) => {
+      expect(await etcd.run(store.read("e"))).toBeUndefined();
+      while (etcd.service.keys.revision < 10) etcd.service.keys.put("elsewhere", "", "0");
+      const [paths, outcome] = await asking(() => store.acquire({ ...REQUEST, [wish]: value }));
+      expect([paths, outcome]).toMatchObject([["txn", "grant", "txn"], { acquired: true, lease: { term: 11 } }]);
+    });
+
+    it("by one of two that see nobody; the other leaves no lease behind, and knows who leads", async () => {
+      const rival = etcd.connect().store;
+      expect(await etcd.run(store.read("e"))).toBeUndefined();
+      let theirs: Lease | undefined;
+      let own = "";
+      wire.onCall = async (path, body, send) => {
+        if (path === "/v3/lease/grant") {
+          own = String(body["ID"]);
+          const outcome = await rival.acquire({ ...REQUEST, candidateId: "b", leaseDurationMs: 20_000 });
+          if (outcome.acquired) theirs = outcome.lease;
+        }
+        const reply = await send();
+        // Whoever goes on does not find it there.
+        if (path === "/v3/lease/revoke") own = "gone";
+        return reply;
+      };
+      const [, outcome] = await asking(() => store.acquire(REQUEST));
+      expect(outcome).toMatchObject({ acquired: false, current: { state: "held", holder: "b", term: theirs?.term } });
+      expect(own).toBe("gone");
+      expect(etcd.under("e/")).toEqual([theirs?.termId]);
+      expect(store.nextLookMs("e", 1_000)).toBeGreaterThan(15_000);
+      await etcd.run(rival.release(theirs as Lease, LIMITS));
+      wire.onCall = async (_path, _body, send) => await send();
+      expect(await etcd.run(store.read("e"))).toEqual({ election: "e", state: "vacant", term: theirs?.term });
+    });
+
+    it("not while somebody leads, whom it names", async () => {
+      const { term } = await win();
+      const [paths, outcome] = await asking(() => store.acquire(REQUEST));
+      expect([paths, outcome]).toMatchObject([["txn"], { acquired: false, current: { holder: "a", term } }]);
+    });
+
+    it("and remembered by the process that had it, though nothing of it is left", async () => {
+      const lease = await win();
+      etcd.service.revoke(etcd.key(`e/${lease.termId}`)?.lease ?? "");
+      expect(await etcd.run(store.read("e"))).toEqual({ election: "e", state: "vacant", term: lease.term });
+      expect(await etcd.run(etcd.connect().store.read("e"))).toBeUndefined();
+    });
+
+    it("not where the reply is lost: then nothing of it is left when the attempt ends", async () => {
+      let isRevoked = false;
+      wire.onCall = async (path, body, send) => {
+        if (path === "/v3/kv/txn" && writes(body)) return await loseReply(send);
+        const reply = await send();
+        if (path === "/v3/lease/revoke") isRevoked = true;
+        return reply;
+      };
+      const [, error] = await asking(() => store.acquire(REQUEST));
+      expect(error).toMatchObject({ operation: "acquire", mayHaveBeenApplied: true });
+      expect(isRevoked).toBe(true);
+      expect(etcd.under("e/")).toEqual([]);
+    });
+
+    it("later by the process whose reply was lost, as soon as its next look shows it its own key", async () => {
+      expect(await etcd.run(store.read("e"))).toBeUndefined();
+      wire.onCall = async (path, body, send) => {
+        if (path === "/v3/lease/revoke") throw new Error("no revocation gets through");
+        return path === "/v3/kv/txn" && writes(body) ? await loseReply(send) : await send();
+      };
+      await asking(() => store.acquire(REQUEST));
+      expect(etcd.under("e/")).toHaveLength(1);
+      wire.onCall = async (_path, _body, send) => await send();
+      const [paths, outcome] = await asking(() => store.acquire(REQUEST));
+      expect([paths, outcome]).toMatchObject([["txn", "revoke", "txn", "grant", "txn"], { acquired: true }]);
+    });
+
+    it("not where its lease is gone before its key is there, which is no failure of the grant's", async () => {
+      wire.onCall = async (path, body, send) => {
+        const reply = await send();
+        if (path === "/v3/lease/grant") etcd.service.revoke(String(body["ID"]));
+        return reply;
+      };
+      const [paths, error] = await asking(() => store.acquire(REQUEST));
+      expect(paths).toEqual(["txn", "grant", "txn"]);
+      expect(error).toMatchObject({ code: "STORE_CONFLICT", operation: "acquire", mayHaveBeenApplied: false });
+    });
+
+    it("not where its grant was lost, and did not arrive: the grant is what failed", async () => {
+      wire.onCall = async (path, _body, send) =>
+        path === "/v3/lease/grant" ? await loseReply(() => Promise.resolve({ body: {}, endpoint: "" })) : await send();
+      const [, error] = await asking(() => store.acquire(REQUEST));
+      expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "grant", mayHaveBeenApplied: true });
+    });
+
+    it("with a lease that names the time that it gives where that is none", async () => {
+      wire.onCall = async (path, _body, send) => {
+        const reply = await send();
+        return path === "/v3/lease/grant" ? { ...reply, body: { ...reply.body, TTL: undefined } } : reply;
+      };
+      const [, error] = await asking(() => store.acquire(REQUEST));
+      expect(error).toMatchObject({
+        code: "STORE_REJECTED",
+        mayHaveBeenApplied: false,
+        message: "etcd: a lease of 10 s was asked for 'e', and one of 0 s granted.",
+      });
+    });
+  });
+
+  describe("is renewed", () => {
+    it("by a keep-alive and a reading, from before the first", async () => {
+      const lease = await win();
+      const sentMs = etcd.clock.monotonicMs();
+      const delay = async (send: Send): ReturnType<Send> => {
+        await new Promise<void>((resolve) => void etcd.clock.setTimer(resolve, 300));
+        return await send();
+      };
+      wire.onCall = async (_path, _body, send) => await delay(send);
+      const [paths, outcome] = await asking(() => store.renew(lease, LIMITS));
+      expect(paths).toEqual(["keepalive", "txn"]);
+      expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+      // Both share the limit of the call.
+      expect((await asking(() => store.renew(lease, { timeoutMs: 500 })))[1]).toMatchObject({
+        code: "STORE_TIMEOUT",
+        operation: "renew",
+        mayHaveBeenApplied: false,
+      });
+    });
+
+    it("perhaps, where the keep-alive has no reply", async () => {
+      const lease = await win();
+      wire.onCall = async (_path, _body, send) => await loseReply(send);
+      const [paths, error] = await asking(() => store.renew(lease, LIMITS));
+      expect([paths, error]).toMatchObject([["keepalive"], { operation: "keep-alive", mayHaveBeenApplied: true }]);
+    });
+
+    it("not where the lease has no time left", async () => {
+      const lease = await win();
+      wire.onCall = async (path, _body, send) => {
+        const reply = await send();
+        if (path !== "/v3/lease/keepalive") return reply;
+        return { ...reply, body: { result: { ...(reply.body["result"] as Json), TTL: "0" } } };
+      };
+      const [, outcome] = await asking(() => store.renew(lease, LIMITS));
+      expect(outcome).toMatchObject({ held: false, reason: "missing", explanation: /run out/ });
+    });
+
+    it("not where the reading is of another cluster than the keep-alive", async () => {
+      const lease = await win();
+      wire.onCall = async (path, _body, send) => {
+        const reply = await send();
+        if (path === "/v3/lease/keepalive") return reply;
+        const header = { ...(reply.body["header"] as Json), cluster_id: "8", revision: "1000" };
+        return { ...reply, body: { ...reply.body, header } };
+      };
+      expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({
+        code: "STORE_CONFLICT",
+        operation: "renew",
+        message: "etcd: the members elected another leader while 'e' was renewed; the next renewal will tell.",
+      });
+    });
+
+    it("not where somebody has put its key on no lease, or made it anew", async () => {
+      const lease = await win();
+      const key = `e/${lease.termId}`;
+      const { lease: number = "" } = etcd.key(key) ?? {};
+      etcd.service.keys.put(key, "a", "0");
+      expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({ held: false });
+      etcd.service.keys.drop([key]);
+      etcd.service.keys.put(key, "a", number);
+      expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({ held: false });
+    });
+
+    it("no more once it is lost, released or broken: then a reading tells what became of it", async () => {
+      const own = store;
+      for (const end of ["taken", "gone", "released", "broken", "published late"]) {
+        const election = `one that is ${end}`;
+        const lease = await win({ election });
+        if (end === "released") await etcd.run(store.release(lease, LIMITS));
+        else if (end === "broken") await etcd.run(store.break(election, { reason: "enough" }));
+        else etcd.service.revoke(etcd.key(`${election}/${lease.termId}`)?.lease ?? "");
+        const next = end === "taken" ? await win({ election }, etcd.connect().store) : undefined;
+        if (end === "published late") await etcd.run(store.publish(lease, "late", LIMITS));
+        else if (end !== "released") await etcd.run(store.renew(lease, LIMITS));
+        const [paths, outcome] = await asking(() => own.renew(lease, LIMITS));
+        expect(paths, end).toEqual(["txn"]);
+        expect(outcome, end).toMatchObject({
+          held: false,
+          reason: next ? "taken" : end === "broken" ? "broken" : "missing",
+          barredUntilExpiry: end === "broken",
+        });
+        // Nor is anything published: that reads, too.
+        expect(await asking(() => own.publish(lease, "late", LIMITS)), end).toMatchObject([["txn"], { held: false }]);
+        if (!next) continue;
+        await etcd.run(store.break(election, { reason: "over", immediate: true }));
+        expect(await etcd.run(store.read(election)), end).toMatchObject({ state: "vacant", term: next.term });
+      }
+    });
+
+    it("and shows the successor of a term that was taken to those who look next", async () => {
+      const lease = await win();
+      etcd.service.revoke(etcd.key(`e/${lease.termId}`)?.lease ?? "");
+      const next = await win({ leaseDurationMs: 60_000 }, etcd.connect().store);
+      await etcd.run(store.renew(lease, LIMITS));
+      expect(store.nextLookMs("e", 1_000)).toBeGreaterThan(45_000);
+      etcd.service.revoke(etcd.key(`e/${next.termId}`)?.lease ?? "");
+      expect(await etcd.run(store.read("e"))).toEqual({ election: "e", state: "vacant", term: next.term });
+    });
+
+    it("not, and publishes nothing, where a publication is refused though nothing stands in its way", async () => {
+      const lease = await win();
+      wire.onCall = async (_path, body, send) => {
+        if (!writes(body)) return await send();
+        const { body: looked, endpoint } = await etcd
+          .connect()
+          .wire.call("/v3/kv/txn", { success: body["failure"] as Json }, { signal: new AbortController().signal });
+        return { body: { ...looked, succeeded: false }, endpoint };
+      };
+      expect((await asking(() => store.publish(lease, "x", LIMITS)))[1]).toMatchObject({
+        held: false,
+        reason: "missing",
+        explanation: "its key is gone",
+      });
+    });
+  });
+
+  describe("is broken", () => {
+    it("never where there was none", async () => {
+      expect(await etcd.run(store.break("e", { reason: "why not" }))).toEqual({ broken: false, current: undefined });
+    });
+
+    it("once, where the reply to the order is lost", async () => {
+      const lease = await win();
+      let orders = 0;
+      wire.onCall = async (_path, body, send) => {
+        if (!writes(body)) return await send();
+        orders += 1;
+        return await loseReply(send);
+      };
+      expect(await etcd.run(store.break("e", { reason: "over" }))).toEqual({ broken: true, term: lease.term });
+      expect(orders).toBe(1);
+    });
+
+    it("at once and for good where nobody is to be waited for, and its holder is told why", async () => {
+      const lease = await win();
+      await etcd.run(store.break("e", { reason: "over", immediate: true }));
+      expect(etcd.under("e/")).toEqual([]);
+      expect(etcd.under(".leasehold/e/")).toEqual([`notes/${lease.termId}`]);
+      expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({ reason: "broken", barredUntilExpiry: false });
+    });
+
+    it("at once where it is only held for nobody, and nothing is left of it", async () => {
+      const lease = await win();
+      await etcd.run(store.release(lease, { ...LIMITS, holdMs: 30_000 }));
+      expect(await etcd.run(store.break("e", { reason: "over" }))).toEqual({ broken: true, term: lease.term });
+      expect([...etcd.under("e/"), ...etcd.under(".leasehold/e/")]).toEqual([]);
+    });
+
+    it("of a leader in Go only where that is not to be waited for, and leaves no note", async () => {
+      etcd.service.grantKept("31", 60);
+      etcd.service.keys.put("e/1f", "theirs", "31");
+      await expect(etcd.run(store.break("e", { reason: "over" }))).rejects.toMatchObject({
+        code: "UNSUPPORTED",
+        message: /^The leader of 'e', theirs, is no candidate of Leasehold's.*stop its process first\.$/,
+      });
+      expect(await etcd.run(store.break("e", { reason: "over", immediate: true }))).toMatchObject({ broken: true });
+      expect([...etcd.under("e/"), ...etcd.under(".leasehold/e/")]).toEqual([]);
+    });
+  });
+
+  describe("is released", () => {
+    it("by its end, and that of its lease, which is over when the release is", async () => {
+      const lease = await win();
+      const { lease: number = "" } = etcd.key(`e/${lease.termId}`) ?? {};
+      expect(await asking(() => store.release(lease, LIMITS))).toEqual([["txn", "revoke"], "released"]);
+      expect(etcd.service.endsMs(number)).toBe(-Infinity);
+      expect(await asking(() => store.release(lease, LIMITS))).toEqual([["txn", "revoke"], "not-held"]);
+    });
+
+    it("though its lease cannot be given back", async () => {
+      const lease = await win();
+      wire.onCall = async (path, _body, send) => {
+        if (path === "/v3/lease/revoke") throw new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 });
+        return await send();
+      };
+      expect(await asking(() => store.release(lease, LIMITS))).toEqual([["txn", "revoke"], "released"]);
+    });
+
+    it("with a hold of whole seconds", async () => {
+      const lease = await win();
+      const ttls: unknown[] = [];
+      wire.onCall = async (path, body, send) => {
+        if (path === "/v3/lease/grant") ttls.push(body["TTL"]);
+        return await send();
+      };
+      expect((await asking(() => store.release(lease, { ...LIMITS, holdMs: 4_000 })))[0]).toEqual(["grant", "txn", "revoke"]);
+      expect(ttls).toEqual(["4"]);
+    });
+  });
+
+  it("is unknown where it cannot be read: nothing was changed", async () => {
+    wire.onCall = async (_path, _body, send) => await loseReply(send);
+    expect((await asking(() => store.read("e")))[1]).toMatchObject({ operation: "read", mayHaveBeenApplied: false });
+    wire.onCall = async () => await new Promise(() => {});
+    const sentMs = etcd.clock.monotonicMs();
+    expect((await asking(() => store.read("e", { timeoutMs: 400 })))[1]).toMatchObject({ code: "STORE_TIMEOUT" });
+    expect(etcd.clock.monotonicMs() - sentMs).toBe(400);
+  });
+
+  it("that a caller knows of is not one that this process takes for the last look at a vacant election", async () => {
+    wire.onCall = async (_path, _body, send) => await loseReply(send);
+    await asking(() => store.read("e", { knownTerm: 5 }));
+    wire.onCall = async (_path, _body, send) => await send();
+    expect(await etcd.run(store.read("other", { knownTerm: 5 }))).toEqual({ election: "other", state: "vacant", term: 5 });
+    expect(await etcd.run(store.read("other", { knownTerm: 3 }))).toEqual({ election: "other", state: "vacant", term: 5 });
+    expect((await asking(() => store.acquire(REQUEST)))[0]).toEqual(["txn", "grant", "txn"]);
+  });
+
+  it("is remembered by who looks seldom: for twice as long as the wait that it is told", async () => {
+    const lease = await win();
+    etcd.clock.random = () => 0.5;
+    await etcd.run(store.release(lease, LIMITS));
+    const other = etcd.connect().store;
+    await etcd.run(other.read("e", { knownTerm: 7 }));
+    const waitMs = other.nextLookMs("e", 10 * 3_600_000);
+    expect(waitMs).toBeCloseTo(9 * 3_600_000, -1);
+    await etcd.clock.advance(1.9 * waitMs);
+    for (const election of ["x", "y", "z"]) await etcd.run(other.read(election));
+    expect(await etcd.run(other.read("e"))).toMatchObject({ state: "vacant", term: 7 });
+  });
+});
