@@ -1,0 +1,66 @@
+import type { ContainerClient } from "@azure/storage-blob";
+import { BlobLeaseStore, type BlobLeaseStoreOptions } from "@leasehold/azure-blob";
+import { VirtualClock } from "@leasehold/core/testing";
+import { blobRequestName } from "@leasehold/test-kit/faults/blob-request-name";
+import { containerOn, type SentRequest } from "@leasehold/test-kit/simulated/azure-http";
+import { AzureService, type AzureReply } from "@leasehold/test-kit/simulated/azure-service";
+
+/** A request, by what it is about. */
+export interface NamedRequest extends SentRequest {
+  /** As the fault proxy names it; of the note beside a blob, `note:` and that. */
+  readonly name: string;
+}
+
+/** Sends a request on: what a test may do something before, after or instead of. */
+export type Send = () => AzureReply;
+
+/** One process, and its way to the service. */
+export interface Connection {
+  readonly store: BlobLeaseStore;
+  readonly container: ContainerClient;
+  /** The requests so far, by name. */
+  readonly sent: string[];
+  /** Stands between the process and the service; by default it only sends on. */
+  onRequest: (request: NamedRequest, send: Send) => AzureReply | Promise<AzureReply>;
+}
+
+/** A Blob Storage on a virtual clock, which all its processes share. A request and its reply take no time. */
+export class VirtualAzure {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly service: AzureService = new AzureService(() => this.clock.wallMs());
+
+  /** One more process. */
+  connect(options: BlobLeaseStoreOptions = {}): Connection {
+    const sent: string[] = [];
+    const container = containerOn(async (request) => {
+      const named = { ...request, name: nameOf(request) };
+      sent.push(named.name);
+      return await connection.onRequest(named, () => this.service.answer(request));
+    });
+    const store = new BlobLeaseStore({ container, clock: this.clock, createContainer: true, ...options });
+    const connection: Connection = { store, container, sent, onRequest: (_, send) => send() };
+    return connection;
+  }
+
+  /** Lets time pass until it settles. */
+  async run<T>(work: Promise<T>): Promise<T> {
+    return await this.clock.runUntil(work, 120_000);
+  }
+}
+
+/** An answer of the service's that is no success. */
+export function refusal(status: number, code: string): AzureReply {
+  return { status, headers: { "x-ms-error-code": code, "x-ms-request-id": "r" } };
+}
+
+/** A request whose reply is lost on its way back. */
+export function loseReply(send: Send): never {
+  send();
+  throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+}
+
+function nameOf({ method, url, header }: SentRequest): string {
+  const { pathname, searchParams: query } = new URL(url);
+  const name = blobRequestName({ method, query, headers: { "x-ms-lease-action": header("x-ms-lease-action") } } as never);
+  return pathname.endsWith(".note") ? `note:${name}` : name;
+}
