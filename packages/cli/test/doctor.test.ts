@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigurationError, StoreError } from "@leasehold/core";
+import { ConfigurationError, StoreError, timing } from "@leasehold/core";
 import { expect, test, vi } from "vitest";
+import { formatDuration } from "../src/duration.ts";
 import { networkFileSystem, networkFileSystemOf } from "../src/store-url/network-file-system.ts";
 import { creationOf, openStoreUrl } from "../src/store-url/store-from-url.ts";
 import { CapturedCommand } from "./captured-command.ts";
@@ -70,6 +71,53 @@ test("a store that is slow against the lease is a warning, and no failure", asyn
   await command.run("doctor", "--lease", "30s");
   expect(command.stdout).toContain("ok       access");
 });
+
+test("a store is fast enough whose slower answer takes half of an attempt, and no more", async () => {
+  const command = new CapturedCommand();
+  const mostMs = timing({}, command.store.capabilities).attemptTimeoutMs / 2;
+  for (const [readMs, writeMs, outcome] of [
+    [mostMs, 1, "ok "],
+    [1, mostMs, "ok "],
+    [mostMs + 1, 1, "warning"],
+    [1, mostMs + 1, "warning"],
+  ] as const) {
+    vi.spyOn(command.store, "check").mockResolvedValue({ readMs, writeMs });
+    await command.run("doctor");
+    expect(command.stdout).toMatch(new RegExp(`^${outcome} +access`, "m"));
+    if (outcome === "warning") expect(command.stdout).toContain(`where it answers within ${formatDuration(mostMs)}. Ask again`);
+  }
+});
+
+test.for([
+  ["held", "one leads 'billing' in term 3."],
+  ["ending", "one is about to end term 3 of 'billing'."],
+  ["unknown", "one led 'billing' last, in term 3; whether it still does, one look cannot tell."],
+  ["expired", "Nobody leads 'billing': one has not renewed term 3."],
+  ["vacant", "Nobody leads 'billing'; its last term was 3."],
+] as const)("it says of an election that is %s: %s", async ([state, words]) => {
+  const command = new CapturedCommand();
+  vi.spyOn(command.store, "read").mockResolvedValue({ election: "billing", state, term: 3, holder: "one" });
+  await command.run("doctor", "--election", "billing");
+  expect(command.stdout).toContain(`ok       election  ${words}\n`);
+});
+
+test("a look that fails is a failure of that alone", async () => {
+  const command = new CapturedCommand();
+  command.failsWith("STORE_DENIED");
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 69 });
+  expect(command.stdout).toMatch(/^ok +access/m);
+  expect(command.stdout).toMatch(/^failed +election +STORE_DENIED of old\./m);
+});
+
+test.for(["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const)(
+  "after %s it says what to look at on the way, if that may be the reason",
+  async (code) => {
+    const command = new CapturedCommand();
+    vi.spyOn(command.store, "check").mockRejectedValue(new StoreError(code, "No answer.", DETAILS));
+    await command.run("doctor");
+    expect(command.stdout.includes("Check the host")).toBe(code !== "STORE_THROTTLED");
+  },
+);
 
 test("it shows who leads, and what keeps others out", async () => {
   const command = new CapturedCommand();

@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { livingMembers, parseStat, startTicksOf } from "../../src/run/process-table.ts";
 
 const TERM = "5f0e8c1a";
@@ -112,6 +113,49 @@ describe("the processes of a term", () => {
     const forking = spawn("sh", ["-c", script], { cwd: proc, stdio: "ignore" });
     expect(members()).toEqual([102]);
     await once(forking, "exit");
+  });
+
+  test("are those of a command that has started at the same tick, and a number alone where nobody knows when it did", () => {
+    make(100, { started: 5_000 });
+    make(101, { started: 5_000, env: `LEASEHOLD_TERM_ID=${TERM}` });
+    make(102, { group: 100, started: 1 });
+    expect(members()).toEqual([100, 101, 102]);
+    expect(members({ termId: TERM, leader: { pid: 100 } as typeof LEADER })).toEqual([100, 101, 102]);
+  });
+
+  test("that are found are all of one table: who was found there is enough", () => {
+    make(100, { started: 5_000 });
+    make(101, { group: 7, session: 100 });
+    make(102, { group: 100, session: 7 });
+    expect(livingMembers({ termId: TERM, leader: LEADER }, proc)!.toSorted((one, other) => one.pid - other.pid)).toEqual([
+      { pid: 100, inGroup: true },
+      { pid: 101, inGroup: false },
+      { pid: 102, inGroup: true },
+    ]);
+  });
+
+  test("a thread that has ended, or is gone, is no life in a zombie, and one of a process that is dead altogether neither", () => {
+    make(110, { state: "Z", group: 100, tasks: ["X"] });
+    make(120, { state: "X", group: 100, tasks: ["Z"] });
+    make(130, { state: "X", group: 100, tasks: ["R"] });
+    make(140, { state: "Z", group: 100 });
+    rmSync(join(proc, "140/task"), { recursive: true });
+    make(150, { state: "Z", group: 100 });
+    mkdirSync(join(proc, "150/task/151"));
+    expect(members()).toEqual([130]);
+  });
+
+  test.each(["EMFILE", "ENFILE", "ENOMEM"])("cannot be told after %s: that is no sign that they are gone", (code) => {
+    vi.spyOn(fs, "readdirSync").mockImplementation(() => {
+      throw Object.assign(new Error(code), { code });
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
+    expect(() => livingMembers({ termId: TERM }, proc)).toThrow(code);
+    expect(startTicksOf(1, proc)).toBeUndefined();
   });
 
   test("a system without such a table tells nothing", () => {
