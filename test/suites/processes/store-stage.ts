@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LeaseStoreCapabilities } from "@leasehold/core";
 import { afterAll, beforeAll, type TestContext } from "vitest";
 import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
-import type { GuardedDocument, OpenStore, StoreService } from "@leasehold/test-kit/stores/test-store";
+import type { GuardedDocument, OpenStore, Seat, StoreService } from "@leasehold/test-kit/stores/test-store";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
 import { Cast } from "./cast.ts";
@@ -44,17 +44,24 @@ export class StoreStage {
   /** A fresh election, whose processes end with the test. */
   async scene({ onTestFailed, onTestFinished }: TestContext): Promise<StoreScene> {
     const { start, open } = await testStore(this.name);
-    // A guarded transaction locks all of a SQLite file: every election has its own, or they would disturb one another.
-    const service = this.name === "sqlite" ? await start() : this.#service!;
-    const connection = await open(service.settings);
-    const scene = new StoreScene(this, { service, open: connection, cast: new Cast(onTestFailed) });
+    // A guarded transaction locks all of a SQLite file, and processes that vote are the service: every election has its own.
+    const service = this.name === "sqlite" || this.name === "voting" ? await start() : this.#service!;
+    const seated = await Promise.all((service.seats ?? []).map(async (seat) => ({ seat, bystander: await open(seat.settings) })));
+    const connection = seated.at(-1)?.bystander ?? (await open(service.settings));
+    const scene = new StoreScene(this, { service, open: connection, seated, cast: new Cast(onTestFailed) });
     onTestFinished(async () => {
       await scene.cast.end();
-      await connection.close();
+      await Promise.all((service.seats ? scene.bystanders : [connection]).map((each) => each.close()));
       if (service !== this.#service) await service[Symbol.asyncDispose]();
     });
     return scene;
   }
+}
+
+/** A seat, and who keeps it until a candidate's process has it: all have to be taken. */
+interface Seated {
+  readonly seat: Seat;
+  readonly bystander: OpenStore;
 }
 
 /** One election on the store of a {@link StoreStage}, and the processes that compete in it. */
@@ -65,11 +72,25 @@ export class StoreScene {
   readonly #service: StoreService;
   readonly #document: GuardedDocument;
   readonly #election = `nightly-${randomUUID()}`;
+  /** Those that no candidate's process has had. */
+  readonly #seated: Seated[];
+  readonly #links = new Map<CandidateProcess, Seat["links"]>();
 
   constructor(
     stage: StoreStage,
-    { service, open, cast }: { readonly service: StoreService; readonly open: OpenStore; readonly cast: Cast },
+    {
+      service,
+      open,
+      seated,
+      cast,
+    }: {
+      readonly service: StoreService;
+      readonly open: OpenStore;
+      readonly seated: readonly Seated[];
+      readonly cast: Cast;
+    },
   ) {
+    this.#seated = [...seated];
     this.cast = cast;
     this.capabilities = open.store.capabilities;
     this.#stage = stage;
@@ -77,15 +98,31 @@ export class StoreScene {
     this.#document = open.document(this.#election);
   }
 
+  /** Those who keep seats still. */
+  get bystanders(): readonly OpenStore[] {
+    return this.#seated.map(({ bystander }) => bystander);
+  }
+
   /** Starts a process; resolves when it is about to compete. */
   async start(candidateId: string, { elector, ...options }: StoreCandidateOptions = {}): Promise<CandidateProcess> {
-    return await this.cast.start({
+    const taken = this.#seated.shift();
+    await taken?.bystander.close();
+    const process = await this.cast.start({
       ...options,
-      store: this.#service.settings,
+      store: taken?.seat.settings ?? this.#service.settings,
       election: this.#election,
       candidateId,
       elector: { leaseDurationMs: this.#stage.leaseMs, retryPeriodMs: RETRY_PERIOD_MS, ...elector },
     });
+    this.#links.set(process, taken?.seat.links ?? []);
+    return process;
+  }
+
+  /** From now on nobody hears of them, nor they of anybody, until what this gives is called; for processes that have a seat. */
+  cutOff(...processes: readonly CandidateProcess[]): () => void {
+    const links = processes.flatMap((process) => this.#links.get(process) ?? []);
+    for (const link of links) link.cut();
+    return () => links.forEach((link) => link.heal());
   }
 
   /** Starts a process, and waits until it has led for a while. */
