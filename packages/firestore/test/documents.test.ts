@@ -234,6 +234,12 @@ describe("names", () => {
   });
 });
 
+test("an option that there is not is refused at once", () => {
+  const make = (): unknown => new FirestoreLeaseStore({ colection: "leases" } as never);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow("FirestoreLeaseStore has no option 'colection'. Was 'collection' meant?");
+});
+
 describe("the collection", () => {
   test.for(["leasehold", "apps/billing/leases", "ünï cödé", "a.b"])("%s holds the documents", async (collection, { world }) => {
     await win(world.store({ collection }));
