@@ -218,4 +218,40 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 1);",
     why: "The other is at least a second.",
   },
+  {
+    file: "packages/sql/src/postgres/postgres-record-store.ts",
+    from: 'typeof value === "string" && FREE_TEXT.includes(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,',
+    to: 'typeof value === "string" && FREE_TEXT.includes((COLUMNS[index])) ? Buffer.from(value, "utf8") : value,',
+    why: "There is a column for each value; the other is for the compiler.",
+  },
+  {
+    file: "packages/dynamodb/src/clock.ts",
+    from: "if (!this.#lower || !this.#upper) return undefined;",
+    to: "if (!this.#lower && !this.#upper) return undefined;",
+    why: "Both are set by the first reply, and cleared together.",
+  },
+  {
+    file: "packages/dynamodb/src/cloudwatch.ts",
+    from: "const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;",
+    to: "const intoMinuteMs = (((this.#clock.wallMs() + MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;",
+    why: "Half a minute back and half a minute on are the same within a minute.",
+  },
+  ...["minDelay: 2, maxDelay: 2", "minDelay: 1, maxDelay: 3", "minDelay: 1, maxDelay: 1"].map((pace) => ({
+    file: "packages/dynamodb/src/dynamodb-lease-store.ts",
+    from: "await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName });",
+    to: `await waitUntilTableExists({ client, maxWaitTime: 120, ${pace} }, { TableName });`,
+    why: "Any pace of a few seconds will do to wait for a table that is made in development.",
+  })),
+  {
+    file: "packages/dynamodb/src/table-check.ts",
+    from: 'const label = { operation: "describe-table", election, writes: false };',
+    to: 'const label = { operation: "describe-table", election, writes: true };',
+    why: "Of its failure only the code and the text are looked at, and neither says whether it was applied.",
+  },
+  {
+    file: "packages/dynamodb/src/requests.ts",
+    from: 'return Date.parse(header ?? "");',
+    to: "return Date.parse((header));",
+    why: "Neither an empty text nor none is a date.",
+  },
 ];
