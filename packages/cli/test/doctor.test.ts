@@ -109,6 +109,14 @@ test("a look that fails is a failure of that alone", async () => {
   expect(command.stdout).toMatch(/^failed +election +STORE_DENIED of old\./m);
 });
 
+test("of what is missing it says how to make it", async () => {
+  const command = new CapturedCommand();
+  command.env["LEASEHOLD_STORE"] = "dynamodb://leases?region=eu-west-1";
+  vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_MISSING", "There is no table.", DETAILS));
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 69 });
+  expect(command.stdout).toMatch(/^failed +access +There is no table\.\n\s*aws dynamodb create-table --table-name leases /m);
+});
+
 test.for(["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const)(
   "after %s it says what to look at on the way, if that may be the reason",
   async (code) => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { VERBS } from "../src/verbs.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 // Each is one line on stderr, and opens no store.
@@ -83,4 +84,13 @@ test("help names a verb's options", async () => {
   const ran = await new CapturedCommand().run("help", "timing");
   expect(ran).toMatchObject({ exitCode: 0, stderr: "" });
   expect(ran.stdout).toContain("--store-file <path>");
+});
+
+test("help says of each verb what it is for", async () => {
+  const { stdout } = await new CapturedCommand().run("--help");
+  const words = stdout.replaceAll(/\s+/g, " ");
+  for (const [name, { summary }] of Object.entries(VERBS)) {
+    expect(summary, name).not.toBe("");
+    expect(words).toMatch(new RegExp(` ${name}( \\[\\S+\\])* ${summary.replaceAll(/[.()]/g, ".")} `));
+  }
 });

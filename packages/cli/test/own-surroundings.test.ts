@@ -1,10 +1,11 @@
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Surroundings } from "../src/surroundings.ts";
 
 let own: Surroundings;
+let ownSurroundings: () => Surroundings;
 beforeEach(async () => {
   vi.resetModules();
-  const { ownSurroundings } = await import("../src/own-surroundings.ts");
+  ({ ownSurroundings } = await import("../src/own-surroundings.ts"));
   own = ownSurroundings();
 });
 
@@ -14,4 +15,31 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s stops all who wait until they are 
   expect([first.aborted, second.aborted, process.listenerCount(signal) - before]).toEqual([false, false, 1]);
   process.emit(signal, signal);
   expect([first.aborted, second.aborted, own.untilStopped().aborted]).toEqual([true, true, true]);
+});
+
+test("who reads what is said to people may leave: that is no failure of the command's", () => {
+  const before = process.stderr.listenerCount("error");
+  ownSurroundings();
+  expect(process.stderr.listenerCount("error") - before).toBe(1);
+});
+
+test.each([
+  [true, true],
+  [true, false],
+  [false, true],
+  [false, false],
+])("somebody can be asked where both ends are a terminal (%s, %s)", (hears, reads) => {
+  for (const [stream, isTTY] of [
+    [process.stdin, hears],
+    [process.stderr, reads],
+  ] as const) {
+    const before = Object.getOwnPropertyDescriptor(stream, "isTTY");
+    Object.defineProperty(stream, "isTTY", { value: isTTY, configurable: true });
+    onTestFinished(() => {
+      if (before) Object.defineProperty(stream, "isTTY", before);
+      else Reflect.deleteProperty(stream, "isTTY");
+    });
+  }
+  expect(ownSurroundings().ask !== undefined).toBe(hears && reads);
+  expect(ownSurroundings().stderr.isTerminal).toBe(reads);
 });

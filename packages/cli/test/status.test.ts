@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
 /** A leader that has renewed for the last time just now. */
@@ -98,6 +98,22 @@ test("colours are for terminals, where nobody has said NO_COLOR", async () => {
   command.env["NO_COLOR"] = "";
   command.env["TERM"] = "dumb";
   expect(await isColoured()).toBe(false);
+});
+
+test.for([
+  ["held", 32],
+  ["ending", 33],
+  ["unknown", 33],
+  ["expired", 31],
+  ["vacant", 31],
+] as const)("an election that is %s has the colour %i, and the head is dim", async ([state, colour]) => {
+  const command = new CapturedCommand();
+  command.isTerminal = true;
+  vi.spyOn(command.store, "read").mockResolvedValue({ election: "billing", state, term: 1 });
+  const { stdout } = await command.run("status", "billing");
+  const [head = "", line = ""] = stdout.split("\n");
+  expect(head.startsWith("\u001b[2mELECTION")).toBe(true);
+  expect(line.startsWith(`\u001b[${colour}mbilling`)).toBe(true);
 });
 
 test("where one look cannot tell, --wait goes on looking until it can", async () => {

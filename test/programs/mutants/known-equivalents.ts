@@ -123,6 +123,18 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "A Node that strips types by itself takes the option, too, and JavaScript has none to strip.",
   },
   {
+    file: "packages/cli/src/run/guard-process.ts",
+    from: 'if (this.#unansweredSince && untilMs(after(this.#unansweredSince, this.#patienceMs), now) <= 0) this.#lose("does not answer");',
+    to: 'if (this.#unansweredSince && untilMs(after(this.#unansweredSince, this.#patienceMs), now) < 0) this.#lose("does not answer");',
+    why: "By a clock that goes on meanwhile nobody can give an order at that very instant.",
+  },
+  {
+    file: "packages/cli/src/run/guard.ts",
+    from: "if (isEnding && untilMs(killAt, now) <= 0) {",
+    to: "if (isEnding && untilMs(killAt, now) < 0) {",
+    why: "At that very instant the next look is due at once, by a clock that goes on meanwhile.",
+  },
+  {
     file: "packages/cli/src/run/supervision.ts",
     from: "if (killInMs <= 0) {",
     to: "if (killInMs < 0) {",

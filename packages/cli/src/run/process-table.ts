@@ -35,7 +35,7 @@ export function parseStat(text: string): ProcessStat {
   // "pid (name) state parent group session ...", and a name may contain anything, brackets too.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const stat = {
-    state: fields[0] ?? "",
+    state: fields[0] as string,
     group: Number(fields[2]),
     session: Number(fields[3]),
     startTicks: Number(fields[19]),

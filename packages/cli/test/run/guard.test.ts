@@ -2,6 +2,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import * as consumers from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -122,6 +124,14 @@ test("leaves when it is told that all is done, and no signal moves it before", a
   guarded.guard.stdin?.write("done\n");
   expect(await guarded.guardEnd).toEqual([0, null]);
   expect(await processState(guarded.command.pid!)).toBe("running");
+});
+
+test("lets the last guard go when it leaves, by the pipe that both of them hold", async () => {
+  const guard = spawn(nodeExecutable(), nodeArguments(GUARD, []), { stdio: ["pipe", "pipe", "inherit", "pipe"] });
+  onTestFinished(() => void guard.kill("SIGKILL"));
+  const told = consumers.text(guard.stdio[3] as Readable);
+  guard.stdin?.end();
+  expect(await told).toBe("done\n");
 });
 
 test("waits for a command that may be started yet, as long as the wrapper lives, and a moment longer", async () => {
