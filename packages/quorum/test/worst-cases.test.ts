@@ -341,3 +341,31 @@ test("a prepare goes above every ballot that this process has sent before, where
   for (const one of prepares) expect(sent.filter(({ round, isPrepare }) => isPrepare && round === one).length).toBeLessThan(4);
   expect(prepares.length).toBeGreaterThan(8);
 });
+
+test("a member that shows less than it has promised is read again consistently, also by a look", async () => {
+  const clock = new VirtualClock();
+  const asked: boolean[] = [];
+  let before: StoredRecord | undefined;
+  const [a, b, c] = [new CountedRecords(), new CountedRecords(), new CountedRecords()];
+  const watched: RecordStore = {
+    name: c.name,
+    capabilities: c.capabilities,
+    get: async (election, { consistent }) => {
+      if (election === ELECTION) asked.push(consistent);
+      return (election === ELECTION && before) || (await c.get(election));
+    },
+    put: (election, record, options) => c.put(election, record, { ifVersion: options.ifVersion }),
+  };
+  const store = new QuorumRecordStore({ a, b, c: watched }, clock, Journal.to(false));
+  const put = (nonce: string, ifVersion?: string): Promise<PutOutcome> =>
+    clock.runUntil(store.put(ELECTION, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs: 1_000 }));
+  const first = versionOf(await put("first"));
+  before = c.entries.get(ELECTION);
+  await put("second", first);
+  b.isDown = true;
+  asked.length = 0;
+
+  const look = store.get(ELECTION, { consistent: false, signal, timeoutMs: 1_000 });
+  await expect(clock.runUntil(look)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(asked).toEqual([false, true]);
+});
