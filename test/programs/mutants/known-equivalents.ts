@@ -266,4 +266,10 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "return Date.parse((header));",
     why: "Neither an empty text nor none is a date.",
   },
+  ...[2, 0].map((round) => ({
+    file: "packages/quorum/src/membership.ts",
+    from: "const ballot = { round: 1, proposer: incarnation };",
+    to: `const ballot = { round: ${round}, proposer: incarnation };`,
+    why: "No round is ever held on a marker: of its record only the write is read.",
+  })),
 ];

@@ -1,0 +1,136 @@
+/** When a request to all servers is decided. */
+import { getEventListeners } from "node:events";
+import { VirtualClock } from "@leasehold/core/testing";
+import { describe, expect, test } from "vitest";
+import type { Answer, Sighted } from "../src/messages.ts";
+import { poll, type PollResult } from "../src/poll.ts";
+
+const YES = { kind: "READ", sign: undefined } as const;
+const SIGN = {
+  term: 1,
+  number: 1,
+  candidateId: "x",
+  leaseDurationMs: 1,
+  ageMs: 0,
+  released: false,
+  holdMs: 0,
+} as const;
+const NO = { kind: "READ", sign: SIGN } as const;
+
+function world(everyone: readonly string[], signal?: AbortSignal) {
+  const clock = new VirtualClock();
+  const asked = new Map<string, PromiseWithResolvers<Answer>>();
+  const heard: string[] = [];
+  const electorate = {
+    name: everyone[0]!,
+    everyone,
+    majority: Math.floor(everyone.length / 2) + 1,
+    clock,
+    ask: (to: string) => {
+      const one = Promise.withResolvers<Answer>();
+      asked.set(to, one);
+      return one.promise;
+    },
+  };
+  const state: { result?: PollResult<Sighted> } = {};
+  const polling = poll(electorate, {
+    request: { kind: "READ", election: "e" },
+    timeoutMs: 1_000,
+    signal,
+    isAnswer: (answer): answer is Sighted => answer.kind === "READ",
+    isYes: ({ sign }) => sign === undefined,
+    onAnswer: (name) => void heard.push(name),
+  });
+  polling.then(
+    (result) => (state.result = result),
+    () => undefined,
+  );
+  const say = async (name: string, answer: Answer | Error): Promise<void> => {
+    if (answer instanceof Error) asked.get(name)!.reject(answer);
+    else asked.get(name)!.resolve(answer);
+    await clock.advance(0);
+  };
+  return { clock, asked, heard, state, polling, say };
+}
+
+describe("of three servers", () => {
+  const names = ["a", "b", "c"];
+
+  test("two that say yes decide it, at once, and what comes later is heard all the same", async () => {
+    const { clock, asked, heard, state, say } = world(names);
+    expect([...asked.keys()]).toEqual(names);
+    await say("a", YES);
+    expect(state.result).toBeUndefined();
+    await say("c", YES);
+    expect(state.result).toMatchObject({ outcome: "yes", failures: [] });
+    expect([...state.result!.answers.keys()]).toEqual(["a", "c"]);
+    await say("b", NO);
+    expect(heard).toEqual(["a", "c", "b"]);
+    expect(state.result!.answers.size).toBe(2);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("two that say no do, and one of each with one that fails leaves it open", async () => {
+    const no = world(names);
+    await no.say("a", NO);
+    expect(no.state.result).toBeUndefined();
+    await no.say("b", NO);
+    expect(no.state.result).toMatchObject({ outcome: "no" });
+
+    const open = world(names);
+    await open.say("a", YES);
+    await open.say("b", NO);
+    expect(open.state.result).toBeUndefined();
+    await open.say("c", new Error("gone"));
+    expect(open.state.result).toMatchObject({ outcome: "open", failures: [expect.objectContaining({ message: "gone" })] });
+    expect(open.clock.pendingTimers).toBe(0);
+  });
+
+  test("one that takes no part has not answered", async () => {
+    const { state, heard, say } = world(names);
+    await say("a", { kind: "SILENT" });
+    await say("b", YES);
+    expect(heard).toEqual(["b"]);
+    await say("c", { kind: "SILENT" });
+    expect(state.result).toMatchObject({
+      outcome: "open",
+      failures: [
+        expect.objectContaining({ message: "a does not take part yet." }),
+        expect.objectContaining({ message: "c does not take part yet." }),
+      ],
+    });
+  });
+
+  test("it is open when the time is over, though its own server hangs", async () => {
+    const { clock, state, say } = world(names);
+    await say("b", YES);
+    await clock.advance(999);
+    expect(state.result).toBeUndefined();
+    await clock.advance(1);
+    expect(state.result).toMatchObject({ outcome: "open" });
+  });
+});
+
+test("one server alone decides", async () => {
+  const { state, say } = world(["a"]);
+  await say("a", NO);
+  expect(state.result).toMatchObject({ outcome: "no" });
+});
+
+test("a signal that aborts ends it with its reason, and one that does not keeps no listener", async () => {
+  const abort = new AbortController();
+  const { clock, polling } = world(["a", "b", "c"], abort.signal);
+  abort.abort(new Error("enough"));
+  await expect(polling).rejects.toThrow("enough");
+  // That of its request to another server is still limited by itself.
+  await clock.advance(1_000);
+  expect(clock.pendingTimers).toBe(0);
+  const before = world(["a", "b", "c"], AbortSignal.abort(new Error("before")));
+  await expect(before.polling).rejects.toThrow("before");
+  expect(before.asked.size).toBe(0);
+
+  const { signal } = new AbortController();
+  const { say } = world(["a"], signal);
+  await say("a", YES);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
