@@ -149,3 +149,17 @@ test("occurrences are kept in the members' own, and count on the same stores; wi
   const records = Object.fromEntries(Object.entries(members).map(([name, member]) => [name, member.records]));
   expect(new QuorumLeaseStore({ members: records, clock }).occurrences).toBeUndefined();
 });
+
+test("another's write that is completed on the way is dated no later than it was", async () => {
+  const world = await withClocks();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await other.get();
+  world.passage = ({ operation, to }) => (operation === "put" && to !== "a" ? { arrivals: [] } : undefined);
+  await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.passage = () => undefined;
+  await world.clock.advance(20_000);
+
+  expect(await other.put("third", first)).toMatchObject({ stored: false, current: { data: { nonce: "second" } } });
+  expect((await other.get())?.nonceAgeMs?.[1]).toBeGreaterThan(19_000);
+});

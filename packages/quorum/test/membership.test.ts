@@ -278,3 +278,16 @@ test("members that take most of their time do not keep a process from learning w
   expect(nonceOf(await old.get())).toBe("write 3");
   expect(nonceOf(await world.open("new", fresh).get(false))).toBe("write 3");
 });
+
+test("a check without a majority proves nothing, and says so", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await one.get();
+  world.down.add("b").add("c");
+
+  await expect(check(world, one)).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    mayHaveBeenApplied: false,
+    message: expect.stringContaining("No majority of a, b, c answers."),
+  });
+});

@@ -345,14 +345,15 @@ test("a prepare goes above every ballot that this process has sent before, where
 test("a member that shows less than it has promised is read again consistently, also by a look", async () => {
   const clock = new VirtualClock();
   const asked: boolean[] = [];
-  let before: StoredRecord | undefined;
+  /** What c shows in place of what it keeps. */
+  const shown = new Map<string, StoredRecord>();
   const [a, b, c] = [new CountedRecords(), new CountedRecords(), new CountedRecords()];
   const watched: RecordStore = {
     name: c.name,
     capabilities: c.capabilities,
     get: async (election, { consistent }) => {
       if (election === ELECTION) asked.push(consistent);
-      return (election === ELECTION && before) || (await c.get(election));
+      return shown.get(election) ?? (await c.get(election));
     },
     put: (election, record, options) => c.put(election, record, { ifVersion: options.ifVersion }),
   };
@@ -360,7 +361,7 @@ test("a member that shows less than it has promised is read again consistently, 
   const put = (nonce: string, ifVersion?: string): Promise<PutOutcome> =>
     clock.runUntil(store.put(ELECTION, recordOf(nonce), { ifVersion, keepsNonce: false, signal, timeoutMs: 1_000 }));
   const first = versionOf(await put("first"));
-  before = c.entries.get(ELECTION);
+  shown.set(ELECTION, c.entries.get(ELECTION) as StoredRecord);
   await put("second", first);
   b.isDown = true;
   asked.length = 0;
