@@ -184,19 +184,20 @@ export class Membership implements Admission {
 
   /**
    * The rules for the roster itself: those count whom the newest names that anybody shows. The first one is promised by all:
-   * of two that begin with different stores under one name each would have a majority otherwise.
+   * of two that begin with different stores under one name each would have a majority otherwise. What a store has promised that
+   * has been given up stands in nobody's way: what it has accepted with a majority, one of the others would show.
    */
   #ofRosters(): Admission {
     return {
       roster: this.#nobody,
       meet: async (name, answer, limits) => (await Promise.all([answer, this.#lookAt(name, limits)]))[0],
       follow: () => Promise.resolve(),
-      counting: (answers) => {
+      counting: (answers, all) => {
+        if (all.size === this.#members.size && [...all.values()].every(({ accepted }) => !accepted)) return all;
         const states = [...answers.values()];
         const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
         const newest = shown.toSorted((one, other) => other.number - one.number)[0];
-        const mayBegin = states.length === this.#members.size || states.every(({ promised }) => !promised);
-        if (!newest) return mayBegin ? answers : new Map();
+        if (!newest) return states.every(({ promised }) => !promised) ? answers : new Map();
         return new Map([...answers].filter(([name]) => this.#shown.get(name) === newest.incarnations[name]));
       },
       mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],

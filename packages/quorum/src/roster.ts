@@ -63,8 +63,11 @@ export interface Admission {
   meet(name: string, kept: Promise<Kept>, limits: MemberLimits): Promise<Kept>;
   /** Takes over the roster of this number, or a later one. */
   follow(number: number, limits: CallLimits): Promise<void>;
-  /** Of some answers, those that count. */
-  counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept>;
+  /**
+   * Of some answers, those that count.
+   * @param answers of members that have not forgotten. @param all with those that have, or whose store is another one by now.
+   */
+  counting(answers: ReadonlyMap<string, Kept>, all: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept>;
   /** Whether a member may be given a proposal though what it keeps does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;
 }

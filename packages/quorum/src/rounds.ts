@@ -247,7 +247,7 @@ export class Rounds {
   #counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
-    return this.#admission.counting(new Map(remembering));
+    return this.#admission.counting(new Map(remembering), answers);
   }
 
   #newestRoster(answers: ReadonlyMap<string, Kept>): number {

@@ -47,6 +47,24 @@ test("many that begin at once agree on who the members are", async () => {
   expect(new Set([a, b, c].map((store) => (store.record(ROSTER) as { value: string }).value)).size).toBe(1);
 });
 
+test("a beginning that was broken off does not keep others from beginning, once a store was given up for another one", async () => {
+  const world = new World();
+  // Each store is given its marker, and promises a ballot of the first roster to one process after the other, which dies.
+  for (const [by, putsThatArrive] of [
+    ["first", 6],
+    ["second", 3],
+  ] as const) {
+    let puts = 0;
+    world.passage = ({ operation }) => (operation === "put" && (puts += 1) > putsThatArrive ? { arrivals: [] } : undefined);
+    await expect(world.open(by).put("lost")).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  }
+  expect(world.services.c.record(ROSTER)).toBeDefined();
+  world.passage = () => undefined;
+
+  const other = world.open("other", { c: new SimulatedRecordService(world.clock) });
+  expect(await other.put("mine")).toMatchObject({ stored: true });
+});
+
 test("two lists that share a member do not both begin, also on a new election, and while that one is silent", async () => {
   const world = await World.founded();
   const more = { d: new SimulatedRecordService(world.clock), e: new SimulatedRecordService(world.clock) };
