@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { findProgram } from "@leasehold/test-kit/backends/find-program";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { allEnded } from "./peers/all-ended.ts";
 import { measureAcquisitions, type Acquisitions } from "./peers/acquisitions.ts";
 import { CONTENDER_NAMES, contenderOf, type ContenderName } from "./peers/contenders.ts";
 import { measureCrowd, type Crowd } from "./peers/crowds.ts";
@@ -60,7 +61,7 @@ async function measureAll(): Promise<Measured> {
   for (const name of present) acquisitions.set(name, await measureAcquisitions(name, portOf(name), LEASE_MS));
   // All at once, so that none of them has a quieter machine.
   const places = Array.from({ length: REPEATS }, () => present).flat();
-  const crews = await Promise.all(
+  const crews = await allEnded(
     places.map(async (name, at): Promise<[ContenderName, CrewReport]> => {
       await delay(at * STAGGER_MS);
       return [name, await playFaults(name, portOf(name), LEASE_MS)];
@@ -74,7 +75,7 @@ async function measureAll(): Promise<Measured> {
       crowds.set(name, await measureCrowd(name, portOf(name), LEASE_MS));
     }
   };
-  await Promise.all(Array.from({ length: CROWDS_AT_A_TIME }, next));
+  await allEnded(Array.from({ length: CROWDS_AT_A_TIME }, next));
 
   const report = (name: ContenderName): Report => ({
     acquisitions: acquisitions.get(name)!,
