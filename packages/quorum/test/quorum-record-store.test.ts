@@ -71,6 +71,28 @@ test("a member that was down is caught up by later writes, and carries a majorit
   expect(await one.put("third", version)).toMatchObject({ stored: true });
 });
 
+test("catching a member up costs the next write nothing: it needs no prepare", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  let version = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.down.add("c");
+  version = versionOf(await one.put("second", version));
+  world.down.delete("c");
+  const requests: string[][] = [];
+  for (const nonce of ["third", "fourth"]) {
+    await world.clock.advance(2_000);
+    world.requests();
+    version = versionOf(await one.put(nonce, version));
+    await world.clock.advance(2_000);
+    requests.push(world.requests());
+  }
+
+  const puts = ["a", "b", "c"].map((name) => `one put ${name}`);
+  expect(requests[0]).toEqual(expect.arrayContaining(["one get c", ...puts]));
+  expect(requests[1]).toEqual(puts);
+});
+
 test("with two of three down nothing is read or written, and it is said whether a write may have arrived", async () => {
   const world = await World.founded();
   const one = world.open("one");

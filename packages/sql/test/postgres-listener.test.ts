@@ -106,6 +106,16 @@ describe("a listener", () => {
     expect(world.given).toEqual(["up"]);
   });
 
+  test("that is closed fails all who watch, and gives its connection up, also if they do not leave", async () => {
+    const world = new World();
+    const [one, other] = [world.join(), world.join()];
+    world.connect();
+    await Promise.all([one.listening, other.listening]);
+    world.listener.close();
+    expect(world.failures.map(({ message }) => message)).toEqual(["The store was closed.", "The store was closed."]);
+    expect(world.given).toEqual(["up"]);
+  });
+
   test("that gets no connection for ten seconds fails all who watch", async () => {
     const world = new World();
     const { listening } = world.join();
