@@ -134,3 +134,32 @@ test("postgres: a table that cannot be made is an error", async () => {
   });
   expect(await failureOf(new PostgresDatabase(pool, systemClock).migrate())).toMatchObject({ code: "STORE_THROTTLED" });
 });
+
+test("postgres: a renewal notifies where its value is another one, and a release that leaves the fence as it is always", async () => {
+  const { pool, sent } = postgresServer(() => ({ changed: 1 }));
+  const database = new PostgresDatabase(pool, systemClock);
+  const put = { ifVersion: "v", keepsNonce: false, signal: new AbortController().signal };
+  const texts = [];
+  for (const [record, options] of [
+    [recordOf(), put],
+    [recordOf({ termId: null }), put],
+    [recordOf(), { ...put, keepsNonce: true }],
+  ] as const) {
+    await expect(database.put("e", record, options)).resolves.toMatchObject({ stored: true });
+    texts.push(sent.at(-1));
+  }
+  for (const text of texts) expect(text).toContain("pg_notify");
+  expect(texts.map((text) => text?.includes("value_before IS DISTINCT FROM value"))).toEqual([true, false, false]);
+});
+
+test("postgres: what takes an open election on a connection that is left in a transaction is an error, whatever was found", async () => {
+  for (const rows of [[{ taken_term: "2", taken_version: "v" }], []]) {
+    const { pool, connection } = postgresServer(() => ({ rows }));
+    Object.assign(connection, { getTransactionStatus: () => "T" });
+    const taking = new PostgresDatabase(pool, systemClock).putIfOpen("e", recordOf(), {
+      mayCreate: true,
+      signal: new AbortController().signal,
+    });
+    await expect(taking).rejects.toMatchObject({ code: "STORE_REJECTED", operation: "put", mayHaveBeenApplied: false });
+  }
+});
