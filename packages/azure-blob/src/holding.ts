@@ -20,7 +20,7 @@ export interface Holding {
   writes: Promise<unknown>;
   /** An administrator has broken the lease in favour of somebody. It is left to run out, so that the note stays in force. */
   transferring: boolean;
-  /** Ends the probe that is under way. */
+  /** Ends the last probe, should it still be under way. */
   probing: AbortController | undefined;
   /** When the grid was last made sharp, or known to be, by the monotonic clock. */
   probedMs: number | undefined;

@@ -32,7 +32,7 @@ export function publishedGrid(
 export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }: RequestLimits): void {
   const { grid } = holding.term;
   const nowMs = parts.clock.monotonicMs();
-  if (!grid || holding.probing) return;
+  if (!grid) return;
   if (grid.tick.hi - grid.tick.lo <= SHARP_MS) holding.probedMs ??= nowMs;
   if (holding.probedMs !== undefined && nowMs - holding.probedMs < GRID_AGE_MS) return;
   holding.probedMs = nowMs;
@@ -45,11 +45,7 @@ export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }
     if (sharper) await rewriteTerm(parts, "publish", holding, { grid: sharper }, half);
   };
   // An aim that stays blunt costs standbys some time, and nobody anything else.
-  void run()
-    .catch(() => undefined)
-    .finally(() => {
-      if (holding.probing === probing) holding.probing = undefined;
-    });
+  void run().catch(() => undefined);
 }
 
 /** Reads the blob where the `Date` of the replies says most about the service's clock, until that is known well enough. */

@@ -168,3 +168,39 @@ describe("the looks of a standby", () => {
     expect(nextLookAtGridMs(aim)).toBeUndefined();
   });
 });
+
+describe("the wait for the next look", () => {
+  /** A service's clock that is known, and that a look at any time would tell something new of. */
+  function aimMs(untilExpiryMs: number, { uncertaintyMs = 15, sharpeningMs = 0 } = {}): number | undefined {
+    const clock = new VirtualClock();
+    clock.random = () => 0.5;
+    const nowMs = clock.monotonicMs();
+    // It settles for 25 ms.
+    const hi = nowMs + untilExpiryMs - LEASE_MS - 25;
+    const serviceClock = {
+      toMonotonic: () => ({ lo: hi, hi }),
+      uncertaintyMs: () => uncertaintyMs,
+      sharpeningMs: (fromMs: number) => fromMs + sharpeningMs,
+    } as unknown as ServiceClock;
+    const grid = sharp(0, 60_000);
+    return nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs: LEASE_MS, retryPeriodMs: RETRY_MS });
+  }
+
+  test("is the time until the next possible expiry, a little spread, where no other look fits in", () => {
+    expect(aimMs(RETRY_MS)).toBe(RETRY_MS + 10);
+    expect(aimMs(500)).toBe(510);
+  });
+
+  test("is an equal part of it where more looks do, once the service's clock is known", () => {
+    expect(aimMs(RETRY_MS + 1)).toBe((RETRY_MS + 1) / 2);
+    expect(aimMs(5_000)).toBeCloseTo(5_000 / 3, 6);
+  });
+
+  test("is as long as tells most of that clock where it is not, if the others can make up for it", () => {
+    // The two after it cover four seconds.
+    expect(aimMs(5_000, { uncertaintyMs: 16 })).toBe(1_000);
+    expect(aimMs(5_000, { uncertaintyMs: 16, sharpeningMs: 1_000 })).toBe(RETRY_MS);
+    expect(aimMs(5_000, { uncertaintyMs: 16, sharpeningMs: 1_001 })).toBeCloseTo(5_000 / 3, 6);
+    expect(aimMs(4_000, { uncertaintyMs: 16 })).toBe(2_000);
+  });
+});

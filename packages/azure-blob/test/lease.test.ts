@@ -121,6 +121,17 @@ describe("a lease of a blob", () => {
       ]);
     });
 
+    it("not where its term would be beyond what a number can hold", async () => {
+      await azure.run(a.store.release(await win(), LIMITS));
+      const last = String(Number.MAX_SAFE_INTEGER);
+      azure.service.overwrite(ELECTION, { ...azure.service.metadata(ELECTION), leasehold_term: last });
+      await azure.run(a.store.read(ELECTION));
+      expect(await asking(a, (store) => store.acquire(acquiring()))).toMatchObject([
+        [],
+        { code: "CONFIGURATION", message: /^the next term is 9007199254740992/ },
+      ]);
+    });
+
     it("after a look where an older term was seen than the caller has, and without one where it was not", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       await azure.run(b.store.release(await win(b), LIMITS));

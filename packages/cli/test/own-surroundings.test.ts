@@ -4,6 +4,11 @@ import type { Surroundings } from "../src/surroundings.ts";
 let own: Surroundings;
 let ownSurroundings: () => Surroundings;
 beforeEach(async () => {
+  const before = process.stderr.listeners("error");
+  onTestFinished(() => {
+    for (const listener of process.stderr.listeners("error"))
+      if (!before.includes(listener)) process.stderr.off("error", listener as () => void);
+  });
   vi.resetModules();
   ({ ownSurroundings } = await import("../src/own-surroundings.ts"));
   own = ownSurroundings();

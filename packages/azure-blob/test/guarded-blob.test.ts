@@ -1,0 +1,180 @@
+import type { BlobClient } from "@azure/storage-blob";
+import type { Leadership } from "@leasehold/core";
+import { beforeEach, describe, expect, it } from "vitest";
+import { loseReply, refusal, VirtualAzure, type Connection } from "./virtual-azure.ts";
+
+const BLOB = "report";
+
+describe("a blob that is guarded by terms", () => {
+  let azure: VirtualAzure;
+  let a: Connection;
+  let blob: BlobClient;
+
+  beforeEach(async () => {
+    azure = new VirtualAzure();
+    a = azure.connect();
+    blob = a.container.getBlobClient(BLOB);
+    await a.container.create();
+    a.sent.length = 0;
+  });
+
+  function leading(term: number, termId = `id${term}`, election = "e"): Leadership {
+    return { election, term, termId } as Leadership;
+  }
+
+  /** The requests of a call, and what has come of it. */
+  async function asking(call: () => Promise<void>): Promise<[string[], unknown]> {
+    a.sent.length = 0;
+    const outcome = await azure.run(call().catch((error: unknown) => error));
+    return [[...a.sent], outcome];
+  }
+
+  const fence = (): object | undefined => azure.service.metadata(BLOB);
+
+  it("carries its last writer's term, beside what it has, and then takes a write without a look", async () => {
+    const first = leading(3);
+    expect(await asking(() => a.store.seal(first, blob))).toEqual([["head", "put-blob"], undefined]);
+    expect(fence()).toEqual({
+      leasehold_fence_election: "e",
+      leasehold_fence_term: "3",
+      leasehold_fence_termid: "id3",
+      leasehold_fence_write: expect.any(String) as string,
+    });
+    azure.service.overwrite(BLOB, { ...azure.service.metadata(BLOB), theirs: "kept" });
+    const second = leading(4);
+    expect((await asking(() => a.store.seal(second, blob)))[0]).toEqual(["head", "metadata"]);
+    const metadata = { mine: "m", LeaseHold_Fence_Term: "99" };
+    expect(await asking(() => a.store.fencedUpload(second, blob, "text", { metadata }))).toEqual([["put-blob"], undefined]);
+    expect(fence()).toMatchObject({ theirs: "kept", mine: "m", leasehold_fence_term: "4" });
+    expect(await asking(() => a.store.fencedUpload(second, blob, new Uint8Array(2)))).toEqual([["put-blob"], undefined]);
+  });
+
+  it.each<readonly [number, string, string, string | undefined]>([
+    [4, "id4", "e", undefined],
+    [5, "id5", "e", undefined],
+    [3, "id3", "e", "FENCED"],
+    [4, "other", "e", "FENCED"],
+    [5, "id5", "f", "CONFIGURATION"],
+  ])("of term 4 meets term %d of %s in '%s': %s", async (term, termId, election, code) => {
+    await azure.run(a.store.seal(leading(4), blob));
+    const before = fence();
+    const [, error] = await asking(() => a.store.seal(leading(term, termId, election), blob));
+    if (code === undefined) expect(error).toBeUndefined();
+    else expect([(error as { code: string }).code, fence()]).toEqual([code, before]);
+  });
+
+  it.each([{ leasehold_fence_term: "x" }, { leasehold_fence_termid: "" }, { leasehold_fence_election: "%zz" }])(
+    "is left alone where its fence cannot be read: %j",
+    async (spoilt) => {
+      await azure.run(a.store.seal(leading(4), blob));
+      azure.service.overwrite(BLOB, { ...azure.service.metadata(BLOB), ...spoilt });
+      expect((await asking(() => a.store.seal(leading(9), blob)))[1]).toMatchObject({ code: "FOREIGN_RECORD" });
+    },
+  );
+
+  it("is left alone where only a part of a fence is there", async () => {
+    await azure.run(a.store.seal(leading(4), blob));
+    azure.service.overwrite(BLOB, { leasehold_fence_termid: "id4" });
+    expect((await asking(() => a.store.seal(leading(9), blob)))[1]).toMatchObject({ code: "FOREIGN_RECORD" });
+    azure.service.overwrite(BLOB, { theirs: "kept" });
+    expect((await asking(() => a.store.seal(leading(9), blob)))[1]).toBeUndefined();
+  });
+
+  it("is written five times against others, and no more", async () => {
+    await azure.run(a.store.seal(leading(4), blob));
+    a.onRequest = ({ name }, send) => (name === "metadata" ? refusal(412, "ConditionNotMet") : send());
+    const [sent, error] = await asking(() => a.store.seal(leading(5), blob));
+    expect(sent).toEqual(["head", ...Array.from({ length: 5 }, () => ["metadata", "head"]).flat()]);
+    expect(error).toMatchObject({
+      code: "STORE_CONFLICT",
+      operation: "seal",
+      election: "e",
+      mayHaveBeenApplied: false,
+      message: expect.stringMatching(/^azure-blob: others kept writing the blob '.*' during 'seal'\.$/) as string,
+    });
+  });
+
+  it.each([
+    [412, "ConditionNotMet"],
+    [409, "BlobAlreadyExists"],
+    [404, "BlobNotFound"],
+  ])("is written again where the service says %d %s once", async (status, code) => {
+    let refused = 0;
+    a.onRequest = ({ name }, send) => (name === "put-blob" && (refused += 1) === 1 ? refusal(status, code) : send());
+    expect(await asking(() => a.store.seal(leading(5), blob))).toEqual([["head", "put-blob", "head", "put-blob"], undefined]);
+  });
+
+  it.each([
+    [404, "ContainerNotFound", "STORE_MISSING"],
+    [403, "AuthorizationFailure", "STORE_DENIED"],
+  ])("is not written again where it says %d %s", async (status, code, is) => {
+    a.onRequest = ({ name }, send) => (name === "put-blob" ? refusal(status, code) : send());
+    expect(await asking(() => a.store.seal(leading(5), blob))).toMatchObject([["head", "put-blob"], { code: is }]);
+  });
+
+  it("is known to be written where only the reply is lost, and needs no look after that", async () => {
+    const leadership = leading(5);
+    a.onRequest = ({ name }, send) => (name === "put-blob" ? loseReply(send) : send());
+    expect(await asking(() => a.store.seal(leadership, blob))).toEqual([["head", "put-blob", "head"], undefined]);
+    a.onRequest = (_, send) => send();
+    expect((await asking(() => a.store.seal(leadership, blob)))[0]).toEqual(["metadata"]);
+  });
+
+  it("may have been written where no reply tells, and is looked at before it is written again", async () => {
+    const leadership = leading(5);
+    await azure.run(a.store.seal(leadership, blob));
+    a.onRequest = () => {
+      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    };
+    const [sent, error] = await asking(() => a.store.fencedUpload(leadership, blob, "text"));
+    expect(sent).toEqual(["put-blob", "head"]);
+    expect(error).toMatchObject({ operation: "fenced-upload", mayHaveBeenApplied: true });
+    a.onRequest = (_, send) => send();
+    expect((await asking(() => a.store.fencedUpload(leadership, blob, "text")))[0]).toEqual(["head", "put-blob"]);
+  });
+
+  it("has not been written by who is fenced off meanwhile, whatever became of the reply", async () => {
+    const leadership = leading(5);
+    await azure.run(a.store.seal(leadership, blob));
+    a.onRequest = ({ name }, send) => {
+      if (name !== "put-blob") return send();
+      azure.service.overwrite(BLOB, {
+        ...azure.service.metadata(BLOB),
+        leasehold_fence_term: "6",
+        leasehold_fence_termid: "id6",
+      });
+      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    };
+    expect((await asking(() => a.store.fencedUpload(leadership, blob, "text")))[1]).toMatchObject({
+      code: "FENCED",
+      cause: { operation: "fenced-upload", mayHaveBeenApplied: true },
+    });
+  });
+
+  it("is waited for as long as is said, half a minute by default, and until somebody gives up", async () => {
+    a.onRequest = async () => await new Promise(() => {});
+    const [{ store }, target] = [a, blob];
+    for (const [options, ms] of [
+      [{ timeoutMs: 700 }, 700],
+      [{}, 30_000],
+    ] as const) {
+      const startMs = azure.clock.monotonicMs();
+      expect((await asking(() => store.seal(leading(1), target, options)))[1]).toMatchObject({
+        code: "STORE_TIMEOUT",
+        operation: "head-target",
+        mayHaveBeenApplied: false,
+      });
+      expect(azure.clock.monotonicMs() - startMs).toBe(ms);
+    }
+    const stopping = new AbortController();
+    stopping.abort(new Error("enough"));
+    expect((await asking(() => a.store.seal(leading(1), blob, { signal: stopping.signal })))[1]).toMatchObject({
+      message: "enough",
+    });
+  });
+
+  it("is a BlobClient, or nothing is sent", async () => {
+    const [sent, error] = await asking(() => a.store.seal(leading(1), a.container as unknown as BlobClient));
+    expect([sent, error]).toMatchObject([[], { code: "CONFIGURATION" }]);
+  });
+});
