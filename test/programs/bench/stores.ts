@@ -7,6 +7,7 @@ import type { Result, Section } from "./section.ts";
 import { blockRatios, summarize } from "./statistics.ts";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { win } from "@leasehold/test-kit/acquisitions";
+import { successions } from "./successions.ts";
 
 const LEASE_MS = 15_000;
 const LIMITS = { timeoutMs: 5_000 };
@@ -22,12 +23,14 @@ type Turns = Readonly<Record<Step, { readonly ms: number[]; readonly requests: n
 
 export const stores: Section = {
   name: "stores",
-  about: "requests and milliseconds of each step on every store whose service this machine has",
+  about: "requests and milliseconds of each step, of a hand-over and of a takeover on every store whose service this machine has",
   meaning:
     "Every step is one request, but for an acquisition on a blob, which is two; and of a quorum one to each of three members, but " +
     "for an acquisition, which is three; and of servers that vote the same to each of two others, and a standby's look none. Milliseconds are those of emulators and of " +
-    "databases on this machine, and compare nothing but steps of one store: hence the ratios to its own look.",
-  takesS: 40,
+    "databases on this machine, and compare nothing but steps of one store: hence the ratios to its own look. A hand-over lasts from " +
+    "stop() of a leader to the standby's leading, and a takeover from the end of a crashed leader's lease, counted from before the send of " +
+    "its last renewal; where standbys look at intervals, so far they are apart.",
+  takesS: 220,
   async measure() {
     const results: Result[] = [];
     for (const name of STORE_NAMES) {
@@ -38,16 +41,29 @@ export const stores: Section = {
 };
 
 async function measureStore(name: StoreName): Promise<Result[]> {
-  await using service = await (await testStore(name)).start();
+  const { start, leaseDurationMs: shortestLeaseMs } = await testStore(name);
+  await using service = await start();
   const { settings, seats, members = seats } = service;
   const opened = await Promise.all((seats ?? [{ settings }, { settings }]).map((seat) => openStore(seat.settings)));
   const [leader, standby] = opened as [OpenStore, OpenStore];
+  const open = new Set(opened);
+  // The process of a leader that votes is a part of the service, too.
+  const crash = async (): Promise<void> => {
+    if (seats && open.delete(leader)) await leader.close();
+  };
   try {
+    if (seats) await Promise.all(opened.map(({ store }) => takesPart(store)));
     const turns = await takeTurns(leader.store, standby.store, {
       ...(members ? { lastMemberMs: LAST_MEMBER_MS } : {}),
       countsItself: seats !== undefined,
     });
-    return STEPS.flatMap((step) => [
+    const { handoverMs, takeoverMs } = await successions({
+      leader: leader.store,
+      standby: standby.store,
+      shortestLeaseMs,
+      crash,
+    });
+    const steps = STEPS.flatMap((step) => [
       { measure: `${name}: ${step}`, unit: "requests", ...summarize(turns[step].requests) },
       { measure: `${name}: ${step}`, unit: "ms", ...summarize(turns[step].ms) },
       ...(step === "look"
@@ -60,8 +76,27 @@ async function measureStore(name: StoreName): Promise<Result[]> {
             },
           ]),
     ]);
+    return [
+      ...steps,
+      { measure: `${name}: hand-over`, unit: "ms", ...summarize(handoverMs) },
+      { measure: `${name}: takeover, after the lease`, unit: "ms", ...summarize(takeoverMs) },
+    ];
   } finally {
-    await Promise.all(opened.map((each) => each.close()));
+    await Promise.all([...open].map((each) => each.close()));
+  }
+}
+
+/** A server that votes takes part soon after it listens. */
+async function takesPart(store: LeaseStore): Promise<void> {
+  const untilMs = performance.now() + LIMITS.timeoutMs;
+  for (;;) {
+    try {
+      await store.read(`bench-${randomUUID()}`, LIMITS);
+      return;
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+      await delay(50);
+    }
   }
 }
 
