@@ -272,4 +272,10 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: `const ballot = { round: ${round}, proposer: incarnation };`,
     why: "No round is ever held on a marker: of its record only the write is read.",
   })),
+  {
+    file: "packages/voting/src/trials.ts",
+    from: "isLastLeader ? 0 : 1,",
+    to: "isLastLeader ? 0 : 2,",
+    why: "Of two ranks only the lesser one is looked for.",
+  },
 ];
