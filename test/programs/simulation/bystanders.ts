@@ -65,6 +65,7 @@ export class Bystanders {
     await lodger
       .run((leadership) => this.#lead(leadership), { signal })
       .catch((error: unknown) => {
+        if (this.#world.restartsWithPresentStore(this.#process, error)) return;
         this.#world.referee.violate("run-goes-on", `the elector of '${lodger.election}' gave up: ${String(error)}`);
       });
   }

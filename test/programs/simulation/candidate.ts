@@ -147,8 +147,8 @@ export class Candidate {
   /** Competes until it is told to stop. */
   async live(): Promise<void> {
     const { signal } = this.stopping;
-    const { candidate, random } = this.#options;
-    const { referee } = this.#options.world;
+    const { candidate, random, world } = this.#options;
+    const { referee } = world;
     while (!signal.aborted && !this.#leaves) {
       this.#stoppedMs = -Infinity;
       try {
@@ -158,6 +158,7 @@ export class Candidate {
       } catch (error) {
         const isAborted = this.#leaves ? (error as Error).name === "AbortError" : signal.aborted && error === signal.reason;
         const told = isAborted || ((signal.aborted || this.#leaves) && isLeaseholdError(error, "DRAIN_TIMEOUT"));
+        if (world.restartsWithPresentStore(this.process, error)) return;
         if (!told && !(error instanceof TaskError)) referee.gaveUp(this, error);
       }
       if (!signal.aborted && !this.#leaves) await this.#pause(random.between(0, 0.1));

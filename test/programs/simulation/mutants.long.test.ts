@@ -15,8 +15,10 @@ const FIRST: Readonly<Record<string, number>> = {
   "holder-trusts-wall-clock": 519,
   "loss-while-ending-unwatched": 286,
   "no-deadline-timer": 99,
+  "no-forward-promise": 350,
   "nonce-kept-by-the-chosen": 850,
   "rival-counts-from-its-send": 231,
+  "rosters-ignored": 290,
   "win-after-abort-kept": 1222,
 };
 

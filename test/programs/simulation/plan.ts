@@ -2,6 +2,7 @@ import { SeededRandom } from "@leasehold/core/testing";
 import { drawCandidates, SHORTEST_LEASE_MS, type CandidatePlan } from "./candidate-plan.ts";
 import { drawControlPlane, type ControlPlane } from "./control-plane.ts";
 import { drawMishaps, type Mishap } from "./mishaps/mishaps.ts";
+import { drawReplacement } from "./mishaps/replacement.ts";
 import { isQuorum, STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { drawCustoms } from "./turns.ts";
 import { drawWeather, type Weather } from "./weather.ts";
@@ -68,7 +69,8 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   const customs = drawCustoms(random, store, leaseMs);
   const candidates = drawCandidates(random, { store, leaseMs, wrongClocks, customs });
   const calmAtMs = leaseMs * random.pick([2, 3, 3, 4, 6]);
-  return {
+  const scope = { store, leaseMs, count: candidates.length, calmAtMs, wrongClocks };
+  const plan: Plan = {
     seed,
     store,
     wrongClocks,
@@ -78,10 +80,11 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     candidates,
     twins: random.chance(0.2),
     weather: drawWeather(random),
-    mishaps: drawMishaps(random, { store, leaseMs, count: candidates.length, calmAtMs, wrongClocks }),
+    mishaps: drawMishaps(random, scope),
     calmAtMs,
     asks: random.chance(0.7),
   };
+  return { ...plan, mishaps: [...plan.mishaps, ...drawReplacement(random, scope)] };
 }
 
 /** The store of the plan that this seed gives. */

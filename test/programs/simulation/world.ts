@@ -1,3 +1,4 @@
+import { isLeaseholdError } from "@leasehold/core";
 import { SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import { Candidate } from "./candidate.ts";
 import type { CandidatePlan } from "./candidate-plan.ts";
@@ -106,6 +107,21 @@ export class World {
     this.seats[seat] = candidate;
     this.note(candidateId, standing ? `starts, beside others on one store` : "starts");
     void candidate.live();
+  }
+
+  /** Kills a process, and starts it again with all who live in it. */
+  restart(process: SimulatedProcess): void {
+    const dwellers = this.dwellers(process);
+    this.note(process.id, "is killed, and started again");
+    process.clock.kill();
+    for (const { seat, id } of dwellers) this.enter(seat, id);
+  }
+
+  /** Whether an error refuses a process for a store that was replaced: then it is started again with the present one. */
+  restartsWithPresentStore(process: SimulatedProcess, error: unknown): boolean {
+    if (!isLeaseholdError(error, "CONFIGURATION") || !this.store.members?.isReplaced(process.clock)) return false;
+    this.restart(process);
+    return true;
   }
 
   /** The seats of those who live in a process, and who they are. */

@@ -13,6 +13,7 @@ import { memberFault } from "./member-fault.ts";
 import type { MishapKind, Scope } from "./mishap.ts";
 import { outage } from "./outage.ts";
 import { partition } from "./partition.ts";
+import { replacement } from "./replacement.ts";
 import { resign } from "./resign.ts";
 import { revocation } from "./revocation.ts";
 import { serverLoss } from "./server-loss.ts";
@@ -40,6 +41,7 @@ const KINDS = {
   "cold-call": coldCall,
   tick,
   "member-fault": memberFault,
+  replacement,
   "leader-election": leaderElection,
   revocation,
   "watch-trouble": watchTrouble,

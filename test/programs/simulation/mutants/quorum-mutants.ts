@@ -85,4 +85,18 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     ],
     stores: QUORUM,
   },
+  {
+    name: "rosters-ignored",
+    rule: RULE,
+    bug: "a process with a store that was replaced takes no notice of what the others say of who the members are",
+    within: 100,
+    patches: [
+      {
+        file: ROUNDS,
+        find: "return Math.max(0, ...[...answers.values()].map(({ roster }) => roster));",
+        replace: "return Math.min(0, answers.size);",
+      },
+    ],
+    stores: QUORUM,
+  },
 ];

@@ -38,11 +38,31 @@ interface Note {
   readonly base: string | null;
 }
 
+/** The part of a roster that is looked at here. */
+interface Roster {
+  readonly incarnations: Readonly<Record<string, string>>;
+}
+
 /** The record of an election that a majority has chosen. */
 interface Chosen {
   readonly ballot: Ballot;
   readonly write: string;
   readonly record: LeaseRecord;
+}
+
+/** A store that was a member's until another one took its place. */
+interface Former {
+  readonly member: number;
+  service: SimulatedRecordService;
+  /** Who has it all the same. */
+  processes: ReadonlySet<ProcessClock>;
+  laggards: number;
+  /** Nobody reaches it. */
+  readonly isAway: boolean;
+  /** Nobody has started since. */
+  isFirst: boolean;
+  /** Until then, who has it and who has the present one reach different members beside it. */
+  splitUntilMs: number;
 }
 
 /** Three services that make one, or five. It knows what each of them has ever accepted, and so what was chosen. */
@@ -53,7 +73,8 @@ export class QuorumService implements RecordService, MemberFaults {
   onForked: ((what: string) => void) | undefined;
   readonly #world: VirtualClock;
   readonly #random: SeededRandom;
-  readonly #services: readonly SimulatedRecordService[];
+  readonly #options: SimulatedRecordServiceOptions;
+  readonly #services: SimulatedRecordService[];
   readonly #names: readonly string[];
   readonly #majority: number;
   /**
@@ -73,6 +94,9 @@ export class QuorumService implements RecordService, MemberFaults {
   readonly #promised: Array<Ballot | undefined> = NAMES.map(() => undefined);
   #fault: { readonly member: number; readonly how: MemberFault } | undefined;
   #mendedMs = -Infinity;
+  /** The store of one member until another one took its place. */
+  #former: Former | undefined;
+  readonly #processes = new Set<ProcessClock>();
   #spoilt: RecordBackup[] | undefined;
   #isCalm = false;
   /** The elections that there are. */
@@ -81,21 +105,21 @@ export class QuorumService implements RecordService, MemberFaults {
   constructor(world: VirtualClock, random: SeededRandom, options: SimulatedRecordServiceOptions) {
     this.#world = world;
     this.#random = random;
+    this.#options = options;
     this.#forgets = random.chance(0.5);
     this.#names = NAMES.slice(0, random.pick([3, 3, 3, 5]));
     this.count = this.#names.length;
     this.#majority = (this.count + 1) / 2;
-    this.#services = this.#names.map((_, member) => {
-      const service = new SimulatedRecordService(world, options);
-      service.onAccepted = (write) => this.#accepted(member, write);
-      return service;
-    });
+    this.#services = this.#names.map((_, member) => this.#newService(member));
   }
 
   connect(process: ProcessClock, network: Network): RecordStore {
+    this.#processes.add(process);
+    const former = this.#startsWithFormer() ? this.#former : undefined;
+    if (former) former.processes = new Set([...former.processes, process]);
     const members = this.#names.map((name, member) => {
-      const service = this.#services[member] as SimulatedRecordService;
-      return [name, service.connect(process, (request) => this.#passage(member, network(request)))] as const;
+      const service = former?.member === member ? former.service : (this.#services[member] as SimulatedRecordService);
+      return [name, service.connect(process, (request) => this.#passage(process, service, member, network(request)))] as const;
     });
     return new QuorumLeaseStore({ members: Object.fromEntries(members), clock: process, logger: false }).records;
   }
@@ -108,21 +132,24 @@ export class QuorumService implements RecordService, MemberFaults {
   /** Spoils all members, and the next time puts back what was there: what is chosen is what it was. */
   overwrite(election: string, data: unknown): void {
     const before = this.#spoilt;
-    this.#spoilt = before ? undefined : this.#services.map((service) => service.backUp(election));
-    for (const [member, service] of this.#services.entries()) {
+    const services = this.#former ? [...this.#services, this.#former.service] : this.#services;
+    this.#spoilt = before ? undefined : services.map((service) => service.backUp(election));
+    for (const [member, service] of services.entries()) {
       if (before) service.restore(election, before[member]);
       else service.overwrite(election, data);
     }
   }
 
   fail(member: number, how: MemberFault): boolean {
-    const isLoss = how === "wiped" || how === "rolled back";
     const isEarly = this.#world.monotonicMs() < this.#mendedMs + BETWEEN_FAULTS_MS;
     // A quorum begins with all of its members.
     const isFounded = this.#chosen.has(ROSTER);
-    if (this.#fault || isEarly || this.#spoilt || !isFounded || (isLoss && !this.#forgets)) return false;
+    if (this.#fault || isEarly || this.#spoilt || !isFounded) return false;
+    // Who has a former store goes on with the others: to him one is down already.
+    if (isLoss(how) && (!this.#forgets || this.#isReplacing())) return false;
+    if (isLoss(how) && this.#former) this.#former.laggards = 0;
     if (how === "wiped") for (const election of [MARKER, ROSTER]) this.#services[member]?.remove(election);
-    if (isLoss) {
+    if (isLoss(how)) {
       const backups = this.#backups[member] as RecordBackup[];
       const back = this.#random.pick([0, 1, 2, Math.floor(this.#random.next() * BACKUPS)]);
       this.#services[member]?.restore(ELECTION, how === "wiped" ? undefined : backups[Math.max(backups.length - 2 - back, 0)]);
@@ -133,19 +160,109 @@ export class QuorumService implements RecordService, MemberFaults {
 
   mend(member: number): void {
     const { how } = this.#fault ?? {};
-    if (this.#fault?.member !== member || how === "wiped" || how === "rolled back") return;
+    if (this.#fault?.member !== member || !how || isLoss(how)) return;
     this.#mended();
+  }
+
+  replace(member: number, laggards: number, leaves: boolean): boolean {
+    const isOthers = this.#fault && (this.#fault.member !== member || isLoss(this.#fault.how));
+    if (this.#former || isOthers || this.#spoilt) return false;
+    const service = this.#services[member] as SimulatedRecordService;
+    const isFounded = this.#chosen.has(ROSTER);
+    this.#former = {
+      member,
+      service,
+      processes: new Set(this.#processes),
+      laggards,
+      // A quorum begins with all of its members.
+      isAway: isFounded && (leaves || this.#fault !== undefined),
+      isFirst: true,
+      splitUntilMs: -Infinity,
+    };
+    this.#fault = undefined;
+    this.#begin(member, this.#newService(member));
+    return true;
+  }
+
+  split(forMs: number): void {
+    // What is lost is a second fault, where one member has forgotten.
+    if (this.#former && !(this.#fault && isLoss(this.#fault.how))) this.#former.splitUntilMs = this.#world.monotonicMs() + forMs;
+  }
+
+  isReplaced(process: ProcessClock): boolean {
+    const former = this.#former;
+    if (!former) return false;
+    const { member, service, processes } = former;
+    const own = processes.has(process) ? service : (this.#services[member] as SimulatedRecordService);
+    const { incarnations } = JSON.parse(this.#chosen.get(ROSTER)?.record.value ?? '{"incarnations":{}}') as Roster;
+    const marker = noteOf(own.record(MARKER) as LeaseRecord | undefined).write;
+    if (marker === null || marker === incarnations[this.#names[member] as string]) return false;
+    // Of two stores with which a quorum has begun either may be the one that the other has replaced.
+    if (!processes.has(process)) this.#exchange(former);
+    former.laggards = 0;
+    return true;
   }
 
   calmDown(): void {
     this.#isCalm = true;
   }
 
-  #passage(member: number, weather: Passage): Passage {
+  #exchange(former: Former): void {
+    const { member, service, processes } = former;
+    former.service = this.#services[member] as SimulatedRecordService;
+    former.processes = this.#processes.difference(processes);
+    this.#begin(member, service);
+  }
+
+  /** A member has this store from now on. */
+  #begin(member: number, service: SimulatedRecordService): void {
+    this.#services[member] = service;
+    this.#backups[member] = [undefined];
+    this.#promised[member] = undefined;
+  }
+
+  #newService(member: number): SimulatedRecordService {
+    const service = new SimulatedRecordService(this.#world, this.#options);
+    service.onAccepted = (write) => this.#accepted(service, member, write);
+    return service;
+  }
+
+  #startsWithFormer(): boolean {
+    const former = this.#former;
+    if (!former || former.isFirst) {
+      if (former) former.isFirst = false;
+      return false;
+    }
+    return former.laggards > 0 && !this.#isCalm && this.#random.chance(former.laggards);
+  }
+
+  /** A store has come in place of another one, and does not count yet for each election, or somebody has the other one. */
+  #isReplacing(): boolean {
+    if (!this.#former) return false;
+    const { member, processes, splitUntilMs } = this.#former;
+    const isSplit = this.#world.monotonicMs() < splitUntilMs + BETWEEN_FAULTS_MS;
+    return isSplit || !this.#isTakenIn(member) || [...processes].some(({ alive }) => alive);
+  }
+
+  /** A member that this process does not reach while those are split who have different stores of one. */
+  #isBeyond(process: ProcessClock, member: number): boolean {
+    const former = this.#former;
+    if (!former || this.#world.monotonicMs() >= former.splitUntilMs || member === former.member) return false;
+    const others = this.#names
+      .keys()
+      .filter((each) => each !== former.member)
+      .toArray();
+    return others.indexOf(member) < this.#majority - 1 === former.processes.has(process);
+  }
+
+  #passage(process: ProcessClock, service: SimulatedRecordService, member: number, weather: Passage): Passage {
+    const isFormer = service === this.#former?.service;
+    if (isFormer && this.#former?.isAway) return { arrivals: [] };
     if (this.#isCalm) return weather;
+    if (this.#isBeyond(process, member)) return { arrivals: [] };
     const prompt = (): number => 0.1 + this.#random.next() * 15;
     const passage = this.#forgets ? { arrivals: [{ afterMs: prompt(), replyAfterMs: prompt() }] } : weather;
-    if (this.#fault?.member !== member) return passage;
+    if (this.#fault?.member !== member || isFormer) return passage;
     switch (this.#fault.how) {
       case "down":
         return { arrivals: [] };
@@ -162,19 +279,20 @@ export class QuorumService implements RecordService, MemberFaults {
     }
   }
 
-  #accepted(member: number, { election, record, atMs, sentMs }: AcceptedWrite): void {
+  #accepted(service: SimulatedRecordService, member: number, { election, record, atMs, sentMs }: AcceptedWrite): void {
     const { promised, accepted, write, base } = noteOf(record);
     // Those that go on being written: an occurrence, which is called like its election, is not.
     const isOccurrence = election !== ELECTION && election.startsWith(ELECTION);
     if (election !== MARKER && election !== ROSTER && !isOccurrence) this.#elections.add(election);
-    if (election === ELECTION) {
+    const isPresent = service === this.#services[member];
+    if (election === ELECTION && isPresent) {
       const backups = this.#backups[member] as RecordBackup[];
       backups.push(this.#services[member]?.backUp(election));
       if (backups.length > BACKUPS) backups.splice(1, 1);
       const most = this.#promised[member];
       if (promised && !(most && isBelow(promised, most))) this.#promised[member] = promised;
     }
-    this.#noticeHealth(member);
+    if (isPresent) this.#noticeHealth(member);
     if (accepted === null || write === null) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}/`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
@@ -214,14 +332,22 @@ export class QuorumService implements RecordService, MemberFaults {
   /** A member that has forgotten is well again once it has promised more than ever, and each election's record there says whose it is. */
   #noticeHealth(member: number): void {
     const { how } = this.#fault ?? {};
-    if (this.#fault?.member !== member || (how !== "wiped" && how !== "rolled back")) return;
-    const noteAt = (election: string): Note => noteOf(this.#services[member]?.record(election) as LeaseRecord);
+    if (this.#fault?.member !== member || !how || !isLoss(how)) return;
     const most = this.#promised[member];
-    const promised = noteAt(ELECTION).promised;
+    const promised = this.#noteAt(member, ELECTION).promised;
     if (most && (!promised || isBelow(promised, most))) return;
-    const marker = noteAt(MARKER).write;
+    if (this.#isTakenIn(member)) this.#mended();
+  }
+
+  /** Each election's record at a member says that the quorum has this store. */
+  #isTakenIn(member: number): boolean {
+    const marker = this.#noteAt(member, MARKER).write;
     const name = this.#names[member] as string;
-    if ([...this.#elections].every((election) => marker && noteAt(election).members[name] === marker)) this.#mended();
+    return [...this.#elections].every((election) => marker && this.#noteAt(member, election).members[name] === marker);
+  }
+
+  #noteAt(member: number, election: string): Note {
+    return noteOf(this.#services[member]?.record(election) as LeaseRecord);
   }
 
   #mended(): void {
@@ -232,6 +358,11 @@ export class QuorumService implements RecordService, MemberFaults {
 
 function noteOf(record: LeaseRecord | undefined): Note {
   return JSON.parse(record?.quorum ?? '{"members":{}}') as Note;
+}
+
+/** A member that has lost something is well again once it has been written anew, and not by itself. */
+function isLoss(how: MemberFault): boolean {
+  return how === "wiped" || how === "rolled back";
 }
 
 function isBelow(one: Ballot, other: Ballot): boolean {

@@ -128,6 +128,19 @@ export interface MemberFaults {
   fail(member: number, how: MemberFault): boolean;
   /** It is well again; what it has forgotten stays so. */
   mend(member: number): void;
+  /**
+   * Gives one an empty store in place of its own, for processes that start from now on. Returns false where it cannot be yet.
+   * @param laggards how likely each of them but the first has the former one all the same.
+   * @param leaves nobody reaches that any more.
+   */
+  replace(member: number, laggards: number, leaves: boolean): boolean;
+  /**
+   * For so long, those who have the former store do not reach some of the other members, and everybody else does not reach the
+   * others of these.
+   */
+  split(forMs: number): void;
+  /** Whether this process has a store that was replaced. If so, nobody is given that any more. */
+  isReplaced(process: ProcessClock): boolean;
   /** All is well from now on. */
   calmDown(): void;
 }
