@@ -163,6 +163,13 @@ describe("a place that cannot be is a mistake of the configuration, told before 
     expect(identity.made).toBe(0);
   });
 
+  test("a container's name that may be a key in the wrong place is not repeated; a shorter one is", () => {
+    const message = (containerName: string): string => String(refusalOf({ connectionString, containerName }));
+    expect(message(SECRET_KEY.repeat(3))).toContain("containerName is of 72 characters;");
+    expect(message("x".repeat(64))).toContain("containerName is of 64 characters;");
+    expect(message("X".repeat(63))).toContain(`containerName is "${"X".repeat(63)}";`);
+  });
+
   test.for(["abc", "leases-of-acme", "0", "$root"].filter((name) => name.length > 1))(
     "a container called %s can be",
     (containerName) => {
