@@ -453,6 +453,21 @@ await describeDatabases(["postgres"], (test) => {
     }
   });
 
+  test("a column of somebody else's that must not be null is no fence that is ahead, and no conflict", async ({ world }) => {
+    await world.run(`CREATE SCHEMA unseen_tenants;
+      CREATE TABLE unseen_tenants.leasehold_leases (LIKE public.leasehold_leases INCLUDING ALL);
+      CREATE TABLE unseen_tenants.leasehold_fences (LIKE public.leasehold_fences INCLUDING ALL, tenant TEXT NOT NULL)`);
+    world.onEnd(() => world.run("DROP SCHEMA unseen_tenants CASCADE"));
+    const pool = new Pool({ connectionString: world.place, options: "-c search_path=unseen_tenants" });
+    world.onEnd(() => pool.end());
+    const store = world.store(pool);
+    for (const call of ["acquireUnseen", "acquire"] as const) {
+      const error = await failureOf(store[call]!(world.acquiring()));
+      expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+      expect(error.message).toContain('"tenant"');
+    }
+  });
+
   test("an occurrence is claimed by it, and who guards one that is claimed holds nobody up", async ({ world }) => {
     const occurrences = world.store().occurrences(world.election, { retentionMs: 60_000 });
     const lease = await winUnseen(occurrences, world, "tick");

@@ -18,6 +18,8 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   "28": "STORE_UNAUTHENTICATED",
   "53": "STORE_THROTTLED",
   "22": "STORE_REJECTED",
+  // A constraint that is none of ours.
+  "23": "STORE_REJECTED",
   "42": "STORE_REJECTED",
 };
 /** invalid_catalog_name: an unknown database. */
@@ -31,13 +33,13 @@ const CANCELLED = "57014";
 
 /** Returns the meaning of an error of `pg`; `undefined` where it is none of the server's, or ends the connection. */
 export function postgresMeaning(error: unknown): Meaning | undefined {
-  const { code, severity, table } = (error ?? {}) as Partial<Record<"code" | "severity" | "table", unknown>>;
+  const { code, severity, table, column } = (error ?? {}) as Partial<Record<"code" | "severity" | "table" | "column", unknown>>;
   if (typeof code !== "string" || severity === undefined) return undefined;
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
   if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   // As if somebody had written the fence at that moment: whoever looks now, and acquires by that, is told what is wrong.
-  if (code === NO_TERM && table === FENCES) return { code: "STORE_CONFLICT", notApplied: true };
+  if (code === NO_TERM && table === FENCES && column === "term") return { code: "STORE_CONFLICT", notApplied: true };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
   return known && { code: known, notApplied: true };
 }
