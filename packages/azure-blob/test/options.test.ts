@@ -170,6 +170,11 @@ describe("a place that cannot be is a mistake of the configuration, told before 
     expect(message("X".repeat(63))).toContain(`containerName is "${"X".repeat(63)}";`);
   });
 
+  test("a client of no kind is told of which kind it has to be", () => {
+    expect(String(refusalOf({ container: {} as never }))).toContain("container is not a ContainerClient of @azure/storage-blob.");
+    expect(String(refusalOf({ blob: {} as never }))).toContain("blob is not a BlobClient of @azure/storage-blob.");
+  });
+
   test.for(["abc", "leases-of-acme", "0", "$root"].filter((name) => name.length > 1))(
     "a container called %s can be",
     (containerName) => {
