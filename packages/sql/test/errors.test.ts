@@ -265,14 +265,12 @@ describe("what an error of pg means", () => {
     ...["53300", "53200", "53100"].map((code): Case => [of(code), "STORE_THROTTLED", false]),
     [of("25006"), "STORE_UNAVAILABLE", false],
     ...["22P05", "22001", "42703", "42601", "23502", "23505", "23514"].map((code): Case => [of(code), "STORE_REJECTED", false]),
+    [of("57014"), "STORE_TIMEOUT", true],
+    // What undoes a write where the fence is ahead; of another column or table it is not ours.
     [{ ...of("23502"), table: "leasehold_fences", column: "term" }, "STORE_CONFLICT", false],
     [{ ...of("23502"), table: "leasehold_fences", column: "tenant" }, "STORE_REJECTED", false],
-    [{ ...of("23502"), table: "leasehold_leases", column: "term" }, "STORE_REJECTED", false],
-    [of("57014"), "STORE_TIMEOUT", true],
-    // What undoes a write where the fence is ahead; of another table it is not ours.
-    [{ ...of("23502"), table: "leasehold_fences" }, "STORE_CONFLICT", false],
-    [{ ...of("23502"), table: "theirs" }, "STORE_UNAVAILABLE", true],
-    [{ ...of("23505"), table: "leasehold_fences" }, "STORE_UNAVAILABLE", true],
+    [{ ...of("23502"), table: "theirs", column: "term" }, "STORE_REJECTED", false],
+    [{ ...of("23505"), table: "leasehold_fences", column: "term" }, "STORE_REJECTED", false],
     ...["57P01", "57P02", "57P03", "58030", "XX000", "40003", "08006"].map((code): Case => [of(code), "STORE_UNAVAILABLE", true]),
     [{ code: "ECONNREFUSED" }, "STORE_UNAVAILABLE", false],
     [{ code: "ENOTFOUND" }, "STORE_UNAVAILABLE", false],
