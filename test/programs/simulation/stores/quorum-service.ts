@@ -101,6 +101,8 @@ export class QuorumService implements RecordService, MemberFaults {
   #isCalm = false;
   /** The elections that there are. */
   readonly #elections = new Set<string>();
+  /** Those that were emptied, or given an empty store. */
+  readonly #emptied = new Set<number>();
 
   constructor(world: VirtualClock, random: SeededRandom, options: SimulatedRecordServiceOptions) {
     this.#world = world;
@@ -148,7 +150,10 @@ export class QuorumService implements RecordService, MemberFaults {
     // Who has a former store goes on with the others: to him one is down already.
     if (isLoss(how) && (!this.#forgets || this.#isReplacing())) return false;
     if (isLoss(how) && this.#former) this.#former.laggards = 0;
-    if (how === "wiped") for (const election of [MARKER, ROSTER]) this.#services[member]?.remove(election);
+    if (how === "wiped") {
+      this.#emptied.add(member);
+      for (const election of [MARKER, ROSTER]) this.#services[member]?.remove(election);
+    }
     if (isLoss(how)) {
       const backups = this.#backups[member] as RecordBackup[];
       const back = this.#random.pick([0, 1, 2, Math.floor(this.#random.next() * BACKUPS)]);
@@ -156,6 +161,10 @@ export class QuorumService implements RecordService, MemberFaults {
     }
     this.#fault = { member, how };
     return true;
+  }
+
+  get keepsAll(): boolean {
+    return this.#emptied.size < this.#majority;
   }
 
   mend(member: number): void {
@@ -180,6 +189,7 @@ export class QuorumService implements RecordService, MemberFaults {
       splitUntilMs: -Infinity,
     };
     this.#fault = undefined;
+    this.#emptied.add(member);
     this.#begin(member, this.#newService(member));
     return true;
   }

@@ -139,6 +139,8 @@ export interface MemberFaults {
    * others of these.
    */
   split(forMs: number): void;
+  /** Whether a majority has kept all that was written once, and never again: fewer were emptied, or given an empty store. */
+  readonly keepsAll: boolean;
   /** Whether this process has a store that was replaced. If so, nobody is given that any more. */
   isReplaced(process: ProcessClock): boolean;
   /** All is well from now on. */
