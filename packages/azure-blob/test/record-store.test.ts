@@ -55,6 +55,11 @@ describe("the records in a container", () => {
     expect(calls).toEqual([["download", "p/e", 0, undefined, { abortSignal: signal, maxRetryRequests: 0 }]]);
   });
 
+  it("were not changed by a read that broke off", async () => {
+    outcomes = [Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })];
+    await expect(store().get("e", { signal, consistent: true })).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  });
+
   it("are foreign where they are no JSON, and none where there is no blob", async () => {
     outcomes = [{}, refusal(404, "BlobNotFound"), refusal(404, "ContainerNotFound"), refusal(403, "AuthorizationFailure")];
     expect(await store().get("e", { signal, consistent: true })).toMatchObject({ data: undefined });

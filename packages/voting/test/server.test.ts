@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { StoreError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
-import { VotingLeaseStore, type Answer, type Disk } from "../src/simulation.ts";
+import { VotingLeaseStore, type Answer, type Disk, type Envelope, type Request } from "../src/simulation.ts";
 import { Admission } from "../src/admission.ts";
 import type { Elect, Told, Vote } from "../src/messages.ts";
 import { Cluster, shifted } from "./cluster.ts";
@@ -58,6 +58,24 @@ test("a leader counts from the send that a majority has acknowledged, and steps 
   cluster.away.clear();
   const late = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
   expect(late).toMatchObject({ held: false, reason: "taken" });
+});
+
+/** All answers are for a start of the asker that is not the present one. */
+class Belated extends Cluster {
+  isBelated = false;
+
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    const answer = await super.carry(message);
+    return answer && this.isBelated ? { ...answer, toStart: "an earlier start" } : answer;
+  }
+}
+
+test("an answer that is for an earlier start of the asker counts for nothing", async () => {
+  const cluster = new Belated();
+  await cluster.start();
+  cluster.isBelated = true;
+  const store = new VotingLeaseStore(cluster.server("a"));
+  await expect(cluster.clock.runUntil(store.acquire(REQUEST))).rejects.toThrow(StoreError);
 });
 
 test("a server that was cut off deposes nobody when it returns", async () => {
