@@ -65,7 +65,9 @@ describe("an elector, as others ask about it", () => {
     channel(LOOK_CHANNEL).publish({ elector: { deref: () => by }, snapshot, monotonicMs: clock.monotonicMs() });
   }
 
-  function tells(name: string, event: object = {}, by: object = elector): void {
+  function tells(name: string, details: object = {}, by: object = elector): void {
+    // What measures elections may hear of it as well: tests share a process.
+    const event = { election: "e", ...details };
     channel(EVENT_CHANNEL).publish({ elector: { deref: () => by }, name, event, monotonicMs: clock.monotonicMs() });
   }
 
@@ -194,10 +196,10 @@ describe("an elector, as others ask about it", () => {
 
   it("tells of changes, of looks, and of nothing of another's", () => {
     looks();
-    looks({}, {});
+    looks({}, { election: "e" });
     for (const name of ["renewed", "renewFailed", "listenerFailed", "storeFailed", "newLeader", "startedLeading"])
       tells(name, {});
-    tells("newLeader", {}, {});
+    tells("newLeader", {}, { election: "e" });
     expect(happenings).toEqual(["look", "look", "look", "look", "look", "change", "change"]);
   });
 
