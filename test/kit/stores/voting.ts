@@ -8,6 +8,8 @@ import { makeTermGuarded, openTermGuarded } from "./term-guarded.ts";
 import type { Seat, StoreSettings, TestStore } from "./test-store.ts";
 
 const SECRET = "what servers of tests sign by";
+/** Longer than the leases of programs that open one, and over before a server tells that it still waits. */
+const BYSTANDERS_LEASE_MS = 4_000;
 
 /** Servers that elect one of themselves: each candidate's process has one of them in it. */
 export const voting: TestStore = {
@@ -52,7 +54,13 @@ async function openServer(server: string, servers: string, folder: string): Prom
 /** Who is no server has nobody to ask: this one, alone in a cluster of its own, only tells what such a store can do. */
 async function bystander(): Promise<VotingLeaseStore> {
   const servers = { none: `http://127.0.0.1:${await freePort()}` };
-  return await VotingLeaseStore.open({ server: "none", servers, secret: SECRET, stateDirectory: "none" });
+  return await VotingLeaseStore.open({
+    server: "none",
+    servers,
+    secret: SECRET,
+    stateDirectory: "none",
+    longestLeaseMs: BYSTANDERS_LEASE_MS,
+  });
 }
 
 /** Each with a way in, and a way out to each other one's: all that goes between two passes one of either. */
