@@ -111,5 +111,8 @@ export async function doAsStandby(world: World, election: string): Promise<void>
     await leadership.complete();
     done.abort();
   };
-  await elector.run(task, { signal: done.signal });
+  await elector.run(task, { signal: done.signal }).catch(async (error: unknown) => {
+    if (!world.hasReplacedStore(clock, error)) throw error;
+    await doAsStandby(world, election);
+  });
 }

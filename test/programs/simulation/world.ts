@@ -1,5 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
-import { SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import { SeededRandom, VirtualClock, type ProcessClock } from "@leasehold/core/testing";
 import { Candidate } from "./candidate.ts";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import type { FaultCounts, Link } from "./network.ts";
@@ -119,9 +119,14 @@ export class World {
 
   /** Whether an error refuses a process for a store that was replaced: then it is started again with the present one. */
   restartsWithPresentStore(process: SimulatedProcess, error: unknown): boolean {
-    if (!isLeaseholdError(error, "CONFIGURATION") || !this.store.members?.isReplaced(process.clock)) return false;
+    if (!this.hasReplacedStore(process.clock, error)) return false;
     this.restart(process);
     return true;
+  }
+
+  /** Whether an error refuses a process for a store that was replaced. If so, nobody is given that any more. */
+  hasReplacedStore(process: ProcessClock, error: unknown): boolean {
+    return isLeaseholdError(error, "CONFIGURATION") && this.store.members?.isReplaced(process) === true;
   }
 
   /** The seats of those who live in a process, and who they are. */
