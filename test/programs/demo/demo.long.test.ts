@@ -134,7 +134,9 @@ async function expectEnd(title: string, demo: RunningDemo): Promise<readonly Dem
   expect(events[0]).toMatchObject({ event: "demo", store: title });
   const { overlapMs, expectations } = events.find((event) => isEvent(event, "summary")) ?? {};
   const failed = expectations?.filter(({ held }) => !held);
-  expect({ ...(await demo.ended), overlapMs, failed }).toEqual({ code: 0, stderr: "", overlapMs: 0, failed: [] });
+  // Named in the message too, for a report that leaves out what differs.
+  const found = { ...(await demo.ended), overlapMs, failed };
+  expect(found, JSON.stringify(found)).toEqual({ code: 0, stderr: "", overlapMs: 0, failed: [] });
   expect(events.at(-1)?.event).toBe("summary");
   for (const { at, candidate, term } of events) {
     expect(at).toBeTypeOf("number");
