@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { callLimits, type CallLimits } from "./call-limits.ts";
+import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
@@ -42,7 +42,7 @@ export class Membership implements Admission {
   /** Asks who the members are, once. Returns false where nobody has ever written anything. */
   async load(limits: CallLimits): Promise<boolean> {
     // Any majority will do. A roster that one of them has missed is completed: no later write brings it there.
-    return this.#roster !== undefined || (await this.#read(false, limits, true)) !== undefined;
+    return this.#roster !== undefined || (await this.#ask(false, limits)) !== undefined;
   }
 
   /** As {@link load}; the first of all writes the markers, to all members, and the first roster. */
@@ -66,11 +66,10 @@ export class Membership implements Admission {
 
   async follow(number: number, limits: CallLimits): Promise<void> {
     if (number <= this.roster.number) return;
-    await this.#read(true, limits);
+    await this.#ask(true, limits);
     if (number <= this.roster.number) return;
     // By an older one, or none, others would count, and what is written would not.
-    const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
-    throw new StoreError("STORE_UNAVAILABLE", "The members that answer are split over who the members are.", details);
+    throw unknownMembers("STORE_UNAVAILABLE");
   }
 
   /**
@@ -166,6 +165,26 @@ export class Membership implements Admission {
     return kept;
   }
 
+  /**
+   * Asks who the members are, and goes on where the call has no time left: to complete a roster that the members are split
+   * over takes longer than a call while one is silent. The next call finds what has come of it.
+   */
+  async #ask(consistent: boolean, { memberMs, signal, untilMs }: CallLimits): Promise<Proposal | undefined> {
+    signal.throwIfAborted();
+    const nowMs = this.#clock.monotonicMs();
+    const ownLimits = { signal: new AbortController().signal, untilMs: nowMs + 2 * ROUND_TRIPS * memberMs, memberMs };
+    const over = Promise.withResolvers<never>();
+    const onAbort = (): void => over.reject(signal.reason);
+    const timer = this.#clock.setTimer(() => over.reject(unknownMembers("STORE_TIMEOUT")), untilMs - nowMs);
+    signal.addEventListener("abort", onAbort);
+    try {
+      return await Promise.race([this.#read(consistent, ownLimits, true), over.promise]);
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
   async #read(consistent: boolean, limits: CallLimits, completes = consistent): Promise<Proposal | undefined> {
     const found = await this.#register.get(consistent, limits, completes);
     if (found) this.#take(rosterOf(found.proposal));
@@ -203,6 +222,11 @@ export class Membership implements Admission {
       mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],
     };
   }
+}
+
+function unknownMembers(code: StoreErrorCode): StoreError {
+  const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
+  return new StoreError(code, "The members that answer are split over who the members are.", details);
 }
 
 /** @throws {ConfigurationError} if two members have one marker: so they are one store. */

@@ -2,6 +2,7 @@
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import { IMPOSSIBLE_VERSION, type LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
+import type { Ballot } from "../src/ballot.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
 import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, write, type Client, type Name } from "./world.ts";
 
@@ -13,6 +14,14 @@ async function check(world: World, by: Client): Promise<unknown> {
   const signal = new AbortController().signal;
   const limits = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false, signal, timeoutMs: 1_000 };
   return await world.clock.runUntil(by.store.put(ELECTION, recordOf("probe"), limits));
+}
+
+/** What a member has accepted, under a later ballot. */
+function repaired(data: unknown): unknown {
+  const record = data as { readonly quorum: string };
+  const note = JSON.parse(record.quorum) as { readonly accepted: Ballot };
+  const later = (rounds: number): Ballot => ({ ...note.accepted, round: note.accepted.round + rounds });
+  return { ...record, quorum: JSON.stringify({ ...note, accepted: later(10), promised: later(11) }) };
 }
 
 test("a quorum begins with all of its members: while one is silent, nothing is written but markers", async () => {
@@ -295,6 +304,22 @@ test("members that take most of their time do not keep a process from learning w
 
   expect(nonceOf(await old.get())).toBe("write 3");
   expect(nonceOf(await world.open("new", fresh).get(false))).toBe("write 3");
+});
+
+test("a process whose former store is silent learns who is a member by now, though that takes longer than a call", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 1);
+  const fresh = { c: new SimulatedRecordService(world.clock) };
+  await write(world, world.open("renewed", fresh), ELECTION, 4);
+  // A repair has reached a and the new store only: to who reaches a and b only, nothing is chosen.
+  for (const store of [world.services.a, fresh.c]) store.overwrite(ROSTER, repaired(store.record(ROSTER)));
+  world.passage = ({ by, to }) =>
+    by === "old" && to === "c" ? { arrivals: [] } : { arrivals: [{ afterMs: 40, replyAfterMs: 40 }] };
+
+  await expect(old.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await world.clock.advance(1_000);
+  expect(nonceOf(await old.get())).toBe("write 3");
 });
 
 test("a check without a majority proves nothing, and says so", async () => {
