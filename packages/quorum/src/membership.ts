@@ -93,12 +93,12 @@ export class Membership implements Admission {
   }
 
   /** Has stores taken in that were emptied, or are new, in its own time. */
-  heal(timeoutMs: number): void {
+  heal(): void {
     const nowMs = this.#clock.monotonicMs();
     const names = [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) ? [name] : []));
     if (names.length === 0 || nowMs < this.#healedMs + BETWEEN_ATTEMPTS_MS) return;
     this.#healedMs = nowMs;
-    const limits = callLimits(this.#clock, new AbortController().signal, timeoutMs);
+    const limits = callLimits(this.#clock, new AbortController().signal, BETWEEN_ATTEMPTS_MS);
     // What fails is tried again by the next one who writes.
     void this.#takeIn(names, limits).catch(() => undefined);
   }

@@ -105,7 +105,7 @@ export class QuorumRecordStore implements RecordStore {
     const wallMs = keepsNonce ? undefined : Math.ceil(this.#clock.wallMs());
     const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record, wallMs };
     const outcome = await register.put(proposal, !keepsNonce, limits);
-    this.#membership.heal(timeoutMs);
+    this.#membership.heal();
     if (outcome.stored) return { stored: true, version: proposal.write };
     return { stored: false, current: outcome.current && storedOf(outcome.current) };
   }

@@ -322,6 +322,19 @@ test("a process whose former store is silent learns who is a member by now, thou
   expect(nonceOf(await old.get())).toBe("write 3");
 });
 
+test("a store that was emptied is taken in at the first attempt, though it takes longer to write than a call waits for it", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 1);
+  world.empty("c");
+  world.passage = ({ to, operation }) =>
+    to === "c" && operation === "put" ? { arrivals: [{ afterMs: 200, replyAfterMs: 200 }] } : undefined;
+  await write(world, one, ELECTION, 1);
+  await world.clock.advance(5_000);
+
+  expect(world.services.c.record(ROSTER)).toBeDefined();
+});
+
 test("a check without a majority proves nothing, and says so", async () => {
   const world = await World.founded();
   const one = world.open("one");
