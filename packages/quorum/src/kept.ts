@@ -113,7 +113,7 @@ export function keptOf(election: string, { name, place, names }: Place, stored: 
   const others = Object.keys(note.members).toSorted();
   if (JSON.stringify(others) !== JSON.stringify(names)) {
     throw new ConfigurationError(
-      `${place} is a member of the quorum of ${others.join(", ")}, and this one is of ${names.join(", ")}: two lists would make two majorities.`,
+      `${place} is a member of the quorum of ${others.join(", ")}, and this one is of ${names.join(", ")}: two lists would make two majorities. Give every process the same names.`,
       { election },
     );
   }

@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, type Clock } from "@leasehold/core";
 import {
   fenceOfRecord,
   Journal,
@@ -35,13 +35,18 @@ export class Member {
     this.#health = new Health(this.#place.place, clock, journal);
   }
 
+  /** The member and its kind of store, for people. */
+  get place(): string {
+    return this.#place.place;
+  }
+
   /** Returns what it keeps. */
   async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<Kept> {
     const store = this.#place.place;
     return await this.#watched(signal, async () => {
       const stored = await sendRequest(
         { clock: this.#clock, store, election, operation: "get", writes: false, timeoutMs, signal },
-        (abandoned) => this.records.get(election, { consistent, signal: abandoned, timeoutMs }),
+        (abandoned) => this.#named(() => this.records.get(election, { consistent, signal: abandoned, timeoutMs })),
       );
       return keptOf(election, this.#place, stored);
     });
@@ -82,10 +87,21 @@ export class Member {
     const store = this.#place.place;
     const outcome = await this.#watched(signal, () =>
       sendRequest({ clock: this.#clock, store, election, operation: "put", writes: true, timeoutMs, signal }, (abandoned) =>
-        this.records.put(election, record, { ...options, signal: abandoned, timeoutMs }),
+        this.#named(() => this.records.put(election, record, { ...options, signal: abandoned, timeoutMs })),
       ),
     );
     return outcome.stored ? outcome.version : undefined;
+  }
+
+  /** Of a mistake in the use of its store it is told which member that is: the whole quorum ends by it. */
+  async #named<T>(request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      if (!isLeaseholdError(error, "CONFIGURATION")) throw error;
+      const { election, message } = error;
+      throw new ConfigurationError(`The quorum's member ${this.#place.place}: ${message}`, { election, cause: error });
+    }
   }
 
   /** One that its caller has called off tells nothing. */

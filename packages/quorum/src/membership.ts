@@ -1,14 +1,17 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { Journal } from "@leasehold/core/provider";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
 import { sameStore } from "./options.ts";
-import { MARKER, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
+import { areRelated, MARKER, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
 
 /** The least time between two attempts of one process to have stores taken in that were emptied. */
 const BETWEEN_ATTEMPTS_MS = 10_000;
+
+const MIXED = "the stores are of two quorums, whose members have the same names: give this process those of one.";
 
 /**
  * Which stores the members are. Each store has a marker, by which it is known again, and the quorum has a record, the roster,
@@ -19,17 +22,23 @@ export class Membership implements Admission {
   readonly #members: ReadonlyMap<string, Member>;
   readonly #register: Register;
   readonly #clock: Clock;
+  readonly #journal: Journal;
   /** Goes with what is written before there is a roster. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
   /** The marker that each store has shown last; null where it has none. */
   readonly #shown = new Map<string, string | null>();
+  /** The roster that each store has shown last. */
+  readonly #rosters = new Map<string, Roster>();
+  /** What was said of each member's store, so that it is said once. */
+  readonly #told = new Map<string, string>();
   #healedMs = -Infinity;
 
-  /** @param members the stores of leases. */
-  constructor(members: readonly Member[], proposer: Proposer, clock: Clock) {
+  /** @param members the stores of leases. @param journal is told of a member whose store is not the quorum's. */
+  constructor(members: readonly Member[], proposer: Proposer, clock: Clock, journal: Journal = Journal.to(false)) {
     this.#members = new Map(members.map((member) => [member.name, member]));
     this.#clock = clock;
+    this.#journal = journal;
     const incarnations = Object.fromEntries(members.map(({ name }) => [name, ""]));
     this.#nobody = { number: 0, incarnations, later: [], past: [] };
     this.#register = new Register(ROSTER, members, proposer, clock, this.#ofRosters());
@@ -103,22 +112,62 @@ export class Membership implements Admission {
     void this.#takeIn(names, limits).catch(() => undefined);
   }
 
-  /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced, or another member's. */
-  refuseReplaced(): void {
-    const { incarnations, past } = this.roster;
+  /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced, another member's, or another quorum's. */
+  refuseOthers(): void {
     refuseTwins([...this.#shown]);
-    for (const [name, marker] of this.#shown) {
-      if (marker === null || !past.includes(marker)) continue;
-      throw new ConfigurationError(
-        `${name} is the store ${marker}, and the quorum's is ${incarnations[name]}: another one has taken its place. Give this process that one, or empty this one to have it taken in again.`,
-      );
+    for (const member of this.#members.values()) {
+      const mistake = this.#mistakeOf(member.name);
+      if (mistake !== undefined) throw new ConfigurationError(notCounted(member, mistake));
     }
+  }
+
+  whyAbsent(name: string): string | undefined {
+    const shown = [...this.#rosters.values()];
+    const present = this.#roster ?? newestOf(shown);
+    if (this.#shown.get(name) === null) {
+      const begun = this.#roster ? [] : [...this.#rosters.keys()];
+      if (begun.length === 0) return "it is empty, and a majority of the others has to take it in.";
+      return `it is empty, and ${begun.join(", ")} of a quorum that has begun: give this process the stores of that one, or empty ones alone.`;
+    }
+    const isMixed = !this.#roster && present && !shown.every((roster) => areRelated(roster, present));
+    return isMixed ? MIXED : this.#mistakeOf(name, present);
   }
 
   /** It has no marker, or one that no roster has had: whoever has given it that may not have come further. */
   #isNew(name: string, marker: string | null): boolean {
-    const { incarnations, past } = this.roster;
-    return marker === null || (marker !== incarnations[name] && !past.includes(marker));
+    return marker === null || (marker !== this.roster.incarnations[name] && this.#mistakeOf(name) === undefined);
+  }
+
+  /** Why a member's store is none of the quorum's, nor may become one: this process has been given the wrong one. */
+  #mistakeOf(name: string, present: Roster | undefined = this.#roster): string | undefined {
+    const marker = this.#shown.get(name);
+    if (!present || marker === undefined || marker === null) return undefined;
+    const { incarnations, past } = present;
+    const right = incarnations[name];
+    if (marker === right) return undefined;
+    const twin = [...this.#shown].find(([other, shown]) => other !== name && shown === marker)?.[0];
+    if (twin !== undefined) return `it is the same store as ${twin}: give each member a store of its own.`;
+    const place = Object.keys(incarnations).find((other) => incarnations[other] === marker);
+    if (place !== undefined)
+      return `it is the store that the quorum has as ${place}: give every process the same stores by the same names.`;
+    if (past.includes(marker)) {
+      return `it is the store ${marker}, and the quorum's is ${right}: another one has taken its place. Give this process that one, or empty this one to have it taken in again.`;
+    }
+    const roster = this.#rosters.get(name);
+    if (!roster || areRelated(roster, present)) return undefined;
+    return `it is a store of another quorum, whose members have the same names: give this process the store ${right} in its place, or an empty one.`;
+  }
+
+  /** Says of a member once that it is another store: nothing else shows it while the others go on. */
+  #tellMistakes(): void {
+    for (const member of this.#members.values()) {
+      const { name, place } = member;
+      const mistake = this.#mistakeOf(name);
+      if (mistake === undefined || this.#told.get(name) === mistake) continue;
+      this.#told.set(name, mistake);
+      const message = `${notCounted(member, mistake)} The others go on as long as they are a majority.`;
+      this.#journal.warn("LEASEHOLD_MEMBER_FAILED", "warn", message, { store: place });
+    }
   }
 
   #isIn(name: string): boolean {
@@ -162,6 +211,7 @@ export class Membership implements Admission {
   async #lookAt(name: string, limits: MemberLimits): Promise<Kept> {
     const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
     this.#shown.set(name, kept.proposal?.write ?? null);
+    this.#tellMistakes();
     return kept;
   }
 
@@ -197,8 +247,17 @@ export class Membership implements Admission {
     if (stored) this.#take(roster);
   }
 
+  #noteRoster(name: string, kept: Kept): Kept {
+    if (kept.proposal) this.#rosters.set(name, rosterOf(kept.proposal));
+    else this.#rosters.delete(name);
+    this.#tellMistakes();
+    return kept;
+  }
+
   #take(roster: Roster): void {
-    if (roster.number > (this.#roster?.number ?? 0)) this.#roster = roster;
+    if (roster.number <= (this.#roster?.number ?? 0)) return;
+    this.#roster = roster;
+    this.#tellMistakes();
   }
 
   /**
@@ -209,13 +268,17 @@ export class Membership implements Admission {
   #ofRosters(): Admission {
     return {
       roster: this.#nobody,
-      meet: async (name, answer, limits) => (await Promise.all([answer, this.#lookAt(name, limits)]))[0],
+      meet: async (name, answer, limits) => {
+        const kept = answer.then((shown) => this.#noteRoster(name, shown));
+        return (await Promise.all([kept, this.#lookAt(name, limits)]))[0];
+      },
       follow: () => Promise.resolve(),
+      whyAbsent: (name) => this.whyAbsent(name),
       counting: (answers, all) => {
         if (all.size === this.#members.size && [...all.values()].every(({ accepted }) => !accepted)) return all;
         const states = [...answers.values()];
         const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
-        const newest = shown.toSorted((one, other) => other.number - one.number)[0];
+        const newest = newestOf(shown);
         if (!newest) return states.every(({ promised }) => !promised) ? answers : new Map();
         return new Map([...answers].filter(([name]) => this.#shown.get(name) === newest.incarnations[name]));
       },
@@ -227,6 +290,16 @@ export class Membership implements Admission {
 function unknownMembers(code: StoreErrorCode): StoreError {
   const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
   return new StoreError(code, "The members that answer are split over who the members are.", details);
+}
+
+function notCounted({ place }: Member, mistake: string): string {
+  return `The quorum's member ${place} is not counted: ${mistake}`;
+}
+
+function newestOf(rosters: Iterable<Roster>): Roster | undefined {
+  let newest: Roster | undefined;
+  for (const roster of rosters) if (roster.number > (newest?.number ?? 0)) newest = roster;
+  return newest;
 }
 
 /** @throws {ConfigurationError} if two members have one marker: so they are one store. */

@@ -60,7 +60,7 @@ export class QuorumRecordStore implements RecordStore {
     this.#clock = clock;
     this.#journal = journal;
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
-    this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock);
+    this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock, journal);
     this.#registers = new Recent(clock);
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
@@ -96,7 +96,7 @@ export class QuorumRecordStore implements RecordStore {
     const limits = callLimits(this.#clock, signal, timeoutMs);
     const register = this.#register(election);
     if (ifVersion === IMPOSSIBLE_VERSION) {
-      if (await this.#membership.load(limits)) this.#membership.refuseReplaced();
+      if (await this.#membership.load(limits)) this.#membership.refuseOthers();
       await register.probe(ifVersion, limits);
       return { stored: false };
     }

@@ -32,6 +32,16 @@ export function replaced(roster: Roster, name: string, incarnation: string): Ros
   };
 }
 
+/** Whether two rosters can be of one quorum: members that they have, or have had, are the same. */
+export function areRelated(one: Roster, other: Roster): boolean {
+  const markers = new Set(markersOf(one));
+  return markersOf(other).some((marker) => markers.has(marker));
+}
+
+function markersOf({ incarnations, past }: Roster): readonly string[] {
+  return [...Object.values(incarnations), ...past];
+}
+
 /** How many stores that were replaced are remembered. */
 const PAST = 20;
 
@@ -68,6 +78,8 @@ export interface Admission {
    * @param answers of members that have not forgotten. @param all with those that have, or whose store is another one by now.
    */
   counting(answers: ReadonlyMap<string, Kept>, all: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept>;
+  /** Why a member that has answered does not count, in a sentence, where it is for whose store it is. */
+  whyAbsent(name: string): string | undefined;
   /** Whether a member may be given a proposal though what it keeps does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;
 }

@@ -22,6 +22,8 @@ export interface Reading {
   /** Of all, also of those that do not count. */
   readonly answers: ReadonlyMap<string, Kept>;
   readonly failures: ReadonlyMap<string, unknown>;
+  /** The time that each had for each request. */
+  readonly memberMs: number;
 }
 
 /** A ballot that a majority has promised, with what each of them keeps. */
@@ -41,7 +43,14 @@ interface CatchUp {
   readonly confirmed: Promise<boolean>;
 }
 
+/** What was asked of the members, and did not come about. */
+interface Failed extends Pick<Reading, "failures" | "memberMs"> {
+  readonly kept: ReadonlyMap<string, unknown>;
+  readonly answers: ReadonlyMap<string, unknown>;
+}
+
 const REFUSED = new Error("Somebody else has written there.");
+const FORGOTTEN = "it has forgotten what it had promised, and counts again once the others have written it anew.";
 
 /** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
 export class Rounds {
@@ -88,7 +97,8 @@ export class Rounds {
     await this.#admission.follow(this.#newestRoster(first.answers), limits);
     const kept = this.#counting(first.answers);
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
-    if (behind.length === 0 || isEnough(kept)) return { kept, ...first };
+    const { memberMs } = limits;
+    if (behind.length === 0 || isEnough(kept)) return { kept, ...first, memberMs };
     // What was read before it was known that the member has promised more may have been written since: it is read again.
     // One that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
@@ -98,6 +108,7 @@ export class Rounds {
       kept: this.#counting(new Map([...kept, ...again.answers])),
       answers: new Map([...first.answers, ...again.answers]),
       failures: new Map([...first.failures, ...again.failures]),
+      memberMs,
     };
   }
 
@@ -161,7 +172,8 @@ export class Rounds {
       ),
     );
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
-    if (answers.size < this.#majority) throw this.#unavailable(answers, failures, false);
+    const reading = { kept: answers, answers, failures, memberMs: limits.memberMs };
+    if (answers.size < this.#majority) throw this.#unavailable(reading, false);
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
 
@@ -185,8 +197,8 @@ export class Rounds {
     return [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top) === 0).length >= this.#majority;
   }
 
-  demandMajority({ kept, failures }: Reading, mayHaveBeenApplied: boolean): void {
-    if (kept.size < this.#majority) throw this.#unavailable(kept, failures, mayHaveBeenApplied);
+  demandMajority(reading: Reading, mayHaveBeenApplied: boolean): void {
+    if (reading.kept.size < this.#majority) throw this.#unavailable(reading, mayHaveBeenApplied);
   }
 
   error(code: StoreErrorCode, message: string, mayHaveBeenApplied: boolean, cause?: unknown): StoreError {
@@ -199,17 +211,21 @@ export class Rounds {
     });
   }
 
-  #unavailable(
-    answered: ReadonlyMap<string, unknown>,
-    failures: ReadonlyMap<string, unknown>,
-    mayHaveBeenApplied: boolean,
-  ): Error {
+  #unavailable({ kept, answers, failures, memberMs }: Failed, mayHaveBeenApplied: boolean): Error {
     const [cause] = failures.values();
     if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
     const code = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
     const names = [...this.#links.keys()];
-    const others = names.filter((name) => !answered.has(name)).map((name) => `${name}: ${toldOf(failures.get(name))}`);
-    return this.error(code, `No majority of ${names.join(", ")} answers. ${others.join(" ")}`, mayHaveBeenApplied, cause);
+    const others = names.filter((name) => !kept.has(name));
+    const told = others.map((name) => {
+      const why = answers.has(name) ? (this.#admission.whyAbsent(name) ?? FORGOTTEN) : toldOf(failures.get(name));
+      return `${name}: ${why}`;
+    });
+    if (others.some((name) => !answers.has(name) && isTimeout(failures.get(name)))) {
+      const has = `Each member has ${Math.round(memberMs)} ms for each request, a quarter of attemptTimeoutMs`;
+      told.push(`${has}: raise that, or the lease, where they need longer.`);
+    }
+    return this.error(code, `No majority of ${names.join(", ")} answers. ${told.join(" ")}`, mayHaveBeenApplied, cause);
   }
 
   /**
@@ -300,9 +316,13 @@ export class Rounds {
   }
 }
 
+function isTimeout(failure: unknown): boolean {
+  return failure === undefined || isLeaseholdError(failure, "STORE_TIMEOUT");
+}
+
 /** Why a member does not count, in a sentence. */
 function toldOf(failure: unknown): string {
-  if (failure === undefined) return "no answer in time, or it has to be written anew.";
+  if (failure === undefined) return "no answer in time.";
   return isLeaseholdError(failure) ? failure.message : "it has refused.";
 }
 

@@ -1,5 +1,5 @@
 /** What is said of members that fail, or are not what they should be: which one, and why. */
-import { MemoryLeaseStore, StoreError, type Logger } from "@leasehold/core";
+import { ConfigurationError, MemoryLeaseStore, StoreError, type Logger } from "@leasehold/core";
 import { MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
@@ -24,11 +24,16 @@ function failing(records: RecordStore): { readonly records: RecordStore; fails: 
   return state;
 }
 
-function world() {
-  const clock = new VirtualClock();
+function log() {
   const lines: string[] = [];
   const line = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
   const logger: Logger = { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+  return { lines, logger };
+}
+
+function world() {
+  const clock = new VirtualClock();
+  const { lines, logger } = log();
   const [a, b, c] = [0, 1, 2].map(() => failing(new MemoryRecordStore(clock)));
   const members = { a: a!.records, b: b!.records, c: c!.records };
   const store = new QuorumLeaseStore({ members, clock, logger });
@@ -90,5 +95,47 @@ test("where a quorum has begun, the check refuses a process that gives one membe
   await expect(clock.runUntil(wrong.check({ election: "e", ...LIMITS }))).rejects.toMatchObject({
     code: "CONFIGURATION",
     message: expect.stringMatching(/^Members a and c are the same store/),
+  });
+});
+
+test("a member whose store is not the quorum's is told once in its process, though the others go on", async () => {
+  const { clock, a, b, store } = world();
+  await clock.runUntil(store.acquire(REQUEST));
+  const { lines, logger } = log();
+  const twice = new QuorumLeaseStore({ members: { a: a.records, b: b.records, c: failing(a.records).records }, clock, logger });
+  for (let looks = 0; looks < 3; looks += 1) await clock.runUntil(twice.read("e", LIMITS));
+
+  expect(lines).toEqual([
+    "warn: The quorum's member c (memory) is not counted: it is the same store as a: give each member a store of its own. The others go on as long as they are a majority.",
+  ]);
+});
+
+test("a mistake in the use of one store tells which member that is", async () => {
+  const { clock, a, b } = world();
+  const closed = new ConfigurationError("This store was closed.");
+  const c: RecordStore = { ...a.records, get: () => Promise.reject(closed), put: () => Promise.reject(closed) };
+  const store = new QuorumLeaseStore({ members: { a: a.records, b: b.records, c }, clock, logger: false });
+
+  await expect(clock.runUntil(store.acquire(REQUEST))).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: "The quorum's member c (memory): This store was closed.",
+    cause: closed,
+  });
+});
+
+test("where members are slow, it is told what they have time for, and how to give them more", async () => {
+  const { clock, a } = world();
+  const hanging = {
+    name: "far",
+    capabilities: a.records.capabilities,
+    get: () => new Promise<never>(() => {}),
+    put: () => new Promise<never>(() => {}),
+  };
+  const store = new QuorumLeaseStore({ members: { a: a.records, b: hanging, c: { ...hanging } }, clock, logger: false });
+
+  await expect(clock.runUntil(store.read("e", LIMITS))).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    message:
+      "No majority of a, b, c answers. b: no answer in time. c: no answer in time. Each member has 250 ms for each request, a quarter of attemptTimeoutMs: raise that, or the lease, where they need longer.",
   });
 });
