@@ -2,11 +2,17 @@ import { FencedError, TermRegressedError, UnsupportedError } from "@leasehold/co
 import type { Fence, Fenced, LeaseRecord } from "@leasehold/core/provider";
 import { numberOf, textOf, type Row } from "./schema.ts";
 
+const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
+/** What to say of tables that have not heard of the leadership. */
+const BEHIND =
+  "the tables of this transaction, which are of another database than the lease, or of a quorum's member that was not sealed,";
+
 /** @throws {FencedError} unless the fence that was found is this leadership's. */
 export function checkFence({ election, term, termId }: Fenced, found: Row | undefined): void {
   if (found && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId) return;
   const currentTerm = found && (numberOf(found["term"]) ?? undefined);
-  throw new FencedError(election, term, currentTerm, "the tables of this transaction");
+  const isBehind = currentTerm === undefined || currentTerm < term;
+  throw new FencedError(election, term, currentTerm, isBehind ? BEHIND : "the tables of this transaction");
 }
 
 /**
@@ -14,7 +20,7 @@ export function checkFence({ election, term, termId }: Fenced, found: Row | unde
  * the other members have chosen decides which is the later one: one of a later term may be a loser's.
  */
 export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
-  return schema === 2 ? Number.MAX_SAFE_INTEGER : term;
+  return schema === 2 ? ABOVE_ALL_TERMS : term;
 }
 
 /**

@@ -56,13 +56,14 @@ test("once it has sealed a member, a leader's guarded write passes there after a
   await guardedWrite(first.lease);
   await store.release(first.lease, LIMITS);
 
-  // Its prepares arrive everywhere, and its accept of term 100 at SQLite alone.
+  // Its prepares arrive everywhere, and its accept of the highest term at SQLite alone.
   const [b, c] = [taking(others.b, 1), taking(others.c, 1)];
   const loser = new QuorumLeaseStore({ members: { a: sqlite, b, c } });
-  const losing = { election, candidateId: "loser", minTerm: 100, ...TIMES, timeoutMs: 1_000 };
+  const minTerm = Number.MAX_SAFE_INTEGER;
+  const losing = { election, candidateId: "loser", minTerm, ...TIMES, timeoutMs: 1_000 };
   await expect(loser.acquire(losing)).rejects.toMatchObject({ mayHaveBeenApplied: true });
   const lost = (await sqlite.records.get(election, { consistent: true, signal: new AbortController().signal }))?.data as Lease;
-  expect(lost).toMatchObject({ term: 100 });
+  expect(lost).toMatchObject({ term: minTerm });
 
   const down = taking(sqlite.records, 0);
   const winner = new QuorumLeaseStore({ members: { a: { ...down, get: () => Promise.reject(new Error("down")) }, ...others } });
@@ -72,7 +73,7 @@ test("once it has sealed a member, a leader's guarded write passes there after a
 
   await store.seal(second.lease, "a");
   await guardedWrite(second.lease);
-  await expect(guardedWrite({ ...first.lease, term: 100, termId: lost.termId })).rejects.toMatchObject({ code: "FENCED" });
+  await expect(guardedWrite({ ...first.lease, term: minTerm, termId: lost.termId })).rejects.toMatchObject({ code: "FENCED" });
   await expect(guardedWrite(first.lease)).rejects.toMatchObject({ code: "FENCED" });
   expect(data.prepare("SELECT term FROM work ORDER BY rowid").all()).toMatchObject([{ term: 1 }, { term: 2 }]);
 });
