@@ -22,8 +22,7 @@ export async function processesOn(name: StoreName): Promise<void> {
       return;
     }
     rollingDeploy(stage);
-    // A process without a memory has a clock of the store to ask, or waits for a whole lease.
-    if (name !== "quorum") coldTakeover(stage);
+    coldTakeover(stage);
     // A transaction of etcd is one request; and on a quorum, a document of the kit's is none of the stores'.
     if (name !== "etcd" && name !== "quorum") slowTransaction(stage);
   });
