@@ -42,6 +42,16 @@ export class RequestCounter implements Disposable {
     return [...this.#byStore.keys()].reduce((sum, name) => sum + (name === store ? 0 : this.of(name)), 0);
   }
 
+  /** The requests to each of the stores that a store is made of, as the one in the middle has ended them: the last may be late. */
+  byMemberOf(store: string): Requests {
+    const members = [...this.#byStore].flatMap(([name, sent]) => (name === store ? [] : [sent]));
+    const middle = (kind: keyof Requests): number => {
+      const ascending = members.map((sent) => sent[kind]).toSorted((one, other) => one - other);
+      return ascending[(ascending.length - 1) / 2] ?? 0;
+    };
+    return { reads: middle("reads"), writes: middle("writes") };
+  }
+
   [Symbol.dispose](): void {
     unsubscribe(REQUEST_CHANNEL, this.#count);
   }

@@ -5,8 +5,8 @@ import { testStore } from "@leasehold/test-kit/stores/stores";
 import { describe, expect, test } from "vitest";
 import { functionRequests } from "../../programs/bench/function-requests.ts";
 import { costsPage } from "./page.ts";
-import { CHOICES, costsAt, type QuorumWho } from "./quorums.ts";
-import { CHARGED_STORES, costsOf, USAGES, WHO } from "./usage.ts";
+import { CHOICES, costsAt, OF_A_MEMBER } from "./quorums.ts";
+import { CHARGED_STORES, costsOf, USAGES, WHO, type Who } from "./usage.ts";
 
 const page = new URL("../../../docs/costs.md", import.meta.url);
 
@@ -25,7 +25,7 @@ test("a month's costs are the requests of its hours or ticks at their prices", (
 });
 
 test("a quorum costs what its members are asked, each at its own price", () => {
-  const monthly = (title: string, who: QuorumWho): number =>
+  const monthly = (title: string, who: Who): number =>
     sum(CHOICES.find((choice) => choice.title.startsWith(title))!.members.flatMap((member) => costsAt(member, who)));
   const dynamodb = (720 * 2 * 730 * 0.625) / 1e6;
   const firestore = (720 * 730 * 0.09) / 1e5;
@@ -35,12 +35,18 @@ test("a quorum costs what its members are asked, each at its own price", () => {
     (2_300 * 730 * 0.5 * 0.125) / 1e6 + (2_300 * 730 * 0.03) / 1e5,
     9,
   );
-  expect(monthly("three databases", "leader")).toBe(0);
+  expect(monthly("DynamoDB in three", "tick")).toBeCloseTo((3 * 43_800 * (5 * 2 * 0.625 + 6 * 0.125)) / 1e6, 9);
+  expect(monthly("DynamoDB, Firestore", "tick")).toBeCloseTo(
+    (43_800 * (5 * 2 * 0.625 + 6 * 0.125)) / 1e6 + (43_800 * (5 * 0.09 + 6 * 0.03)) / 1e5,
+    9,
+  );
+  expect(monthly("Firestore in three", "idleTick")).toBeCloseTo((3 * 43_800 * 3 * 0.03) / 1e5, 9);
+  for (const who of WHO) expect(monthly("three databases", who)).toBe(0);
 });
 
-describe.each(CHARGED_STORES)("a function's tick on %s", async (name) => {
+describe.each([...CHARGED_STORES, "quorum"] as const)("a function's tick on %s", async (name) => {
   test.skipIf(await isMissing((await testStore(name)).missing()))("asks for what it is charged with", async () => {
-    const { tick, idleTick } = USAGES[name];
+    const { tick, idleTick } = name === "quorum" ? OF_A_MEMBER : USAGES[name];
     const counts = await functionRequests(name, 1);
     expect(counts.get("a whole invocation, warm (oncePerTick, fresh occurrence)")).toEqual([tick]);
     expect(counts.get("cold, done already (oncePerTick)")).toEqual([idleTick]);

@@ -63,7 +63,7 @@ describe.concurrent.each([...CHARGED_STORES, "quorum"] as const)("an hour on %s"
   });
 });
 
-function ofAll({ leader, standby }: typeof OF_A_MEMBER): typeof OF_A_MEMBER {
+function ofAll({ leader, standby }: typeof OF_A_MEMBER): Pick<typeof OF_A_MEMBER, "leader" | "standby"> {
   const times = MEMBERS.length;
   return {
     leader: { reads: times * leader.reads, writes: times * leader.writes },

@@ -1,6 +1,7 @@
 import { amount, arithmetic, decimal, dollars, sum, type Price } from "@leasehold/test-kit/costs/cost";
 import { markdownTable } from "@leasehold/test-kit/markdown-table";
-import { CHOICES, costsAt, OF_A_MEMBER, type QuorumWho } from "./quorums.ts";
+import type { Requests } from "../../programs/bench/request-counter.ts";
+import { CHOICES, costsAt, OF_A_MEMBER } from "./quorums.ts";
 import { costsOf, USAGES, WHO, type Usage, type Who } from "./usage.ts";
 
 /** When the prices were last looked up, and where. */
@@ -14,8 +15,6 @@ const TITLES: Readonly<Record<Who, string>> = {
   idleTick: "a tick each minute, found done",
 };
 
-const QUORUM_WHO: readonly QuorumWho[] = ["leader", "standby"];
-
 /** docs/costs.md, as the formatter leaves it. */
 export function costsPage(): string {
   const usages = Object.values(USAGES);
@@ -23,9 +22,7 @@ export function costsPage(): string {
   const rows = usages.flatMap((usage) => WHO.map((who) => ({ usage, who, costs: costsOf(usage, who) })));
   const paid = rows.flatMap(({ usage, who, costs }) => costs.map((each) => ({ usage, who, each })));
   const members = [...new Set(CHOICES.flatMap((choice) => choice.members))];
-  const paidAt = members.flatMap((member) =>
-    QUORUM_WHO.flatMap((who) => costsAt(member, who).map((each) => ({ member, who, each }))),
-  );
+  const paidAt = members.flatMap((member) => WHO.flatMap((who) => costsAt(member, who).map((each) => ({ member, who, each }))));
   const prices = new Set<Price>(paid.map(({ each }) => each.price));
   return `${[
     "# What elections cost",
@@ -40,14 +37,16 @@ export function costsPage(): string {
 A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
     AND_ELSE,
     "## A quorum",
-    `A leader has ${decimal(OF_A_MEMBER.leader.writes)} writes an hour at each member, and a standby ${decimal(OF_A_MEMBER.standby.reads)} reads at each. [Choosing members](quorum.md) says what
-each choice survives.`,
+    "Each member is asked for what the first line says. [Choosing members](quorum.md) says what each choice survives.",
     markdownTable(
-      ["members", ...QUORUM_WHO.map((who) => TITLES[who])],
-      CHOICES.map((choice) => [
-        choice.title,
-        ...QUORUM_WHO.map((who) => dollars(sum(choice.members.flatMap((member) => costsAt(member, who))))),
-      ]),
+      ["members", ...WHO.map((who) => TITLES[who])],
+      [
+        ["requests to each", ...WHO.map((who) => toldOf(OF_A_MEMBER[who]))],
+        ...CHOICES.map((choice) => [
+          choice.title,
+          ...WHO.map((who) => dollars(sum(choice.members.flatMap((member) => costsAt(member, who))))),
+        ]),
+      ],
     ),
     markdownTable(
       ["member", "who", "arithmetic", "USD a month"],
@@ -79,8 +78,11 @@ const AND_ELSE = [
 ].join("\n");
 
 function requestsTold(usage: Usage, who: Who): string {
-  const { reads, writes } = usage[who];
   if (who === "standby" && usage.told !== undefined) return `none; it is told ${decimal(usage.told)} renewals`;
+  return toldOf(usage[who]);
+}
+
+function toldOf({ reads, writes }: Requests): string {
   const parts = [reads > 0 ? `${decimal(reads)} r` : "", writes > 0 ? `${decimal(writes)} w` : ""].filter((part) => part !== "");
   return parts.length === 0 ? "none" : parts.join(", ");
 }

@@ -1,14 +1,19 @@
 import { cost, HOURS, type Cost, type Factor } from "@leasehold/test-kit/costs/cost";
 import type { Requests } from "../../programs/bench/request-counter.ts";
-import { many, USAGES, type ChargedStore } from "./usage.ts";
+import { many, TICKS, USAGES, type ChargedStore, type Who } from "./usage.ts";
 
-/** What a leader and a standby ask of each member in an hour. A quorum is not told of renewals: its standbys look. */
-export const OF_A_MEMBER: Readonly<Record<"leader" | "standby", Requests>> = {
+/**
+ * What is asked of each member: by a leader and a standby in an hour, and for each tick. A quorum is not told of renewals: its
+ * standbys look.
+ */
+export const OF_A_MEMBER: Readonly<Record<Who, Requests>> = {
   leader: { reads: 0, writes: 720 },
   standby: { reads: 2_300, writes: 0 },
+  // A new occurrence is claimed by a promise and a write, and whose store has no record of it is asked for its marker.
+  tick: { reads: 6, writes: 5 },
+  // The markers and the roster are read first.
+  idleTick: { reads: 3, writes: 0 },
 };
-
-export type QuorumWho = keyof typeof OF_A_MEMBER;
 
 /** Choices of members: those of the guide, docs/quorum.md. Those that have no price for requests cost a server. */
 export const CHOICES: ReadonlyArray<{ readonly title: string; readonly members: readonly ChargedStore[] }> = [
@@ -22,11 +27,16 @@ export const CHOICES: ReadonlyArray<{ readonly title: string; readonly members: 
 const TWO_UNITS: Factor = [2, "units, as it has more than 1 KB"];
 
 /** What one of them costs in a month at one member. */
-export function costsAt(member: ChargedStore, who: QuorumWho): readonly Cost[] {
+export function costsAt(member: ChargedStore, who: Who): readonly Cost[] {
   const { prices } = USAGES[member];
   if (prices === undefined) return [];
   const { reads, writes } = OF_A_MEMBER[who];
-  const { read, write, look } = prices;
-  if (who === "standby") return [cost(read, many(reads, "read"), ...(look ? [look] : []), HOURS)];
-  return [cost(write, many(writes, "write"), ...(member === "dynamodb" ? [TWO_UNITS] : []), HOURS)];
+  const { read, write, tickWrite = write, look } = prices;
+  const isTick = who === "tick" || who === "idleTick";
+  const times = isTick ? TICKS : HOURS;
+  const units = member === "dynamodb" ? [TWO_UNITS] : [];
+  return [
+    ...(writes > 0 ? [cost(isTick ? tickWrite : write, many(writes, "write"), ...units, times)] : []),
+    ...(reads > 0 ? [cost(read, many(reads, "read"), ...(look && who === "standby" ? [look] : []), times)] : []),
+  ];
 }

@@ -74,14 +74,14 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     prices: { write: FIRESTORE_WRITE, read: FIRESTORE_READ },
   },
   // Who claims it need not look; and a claim that is refused is a look.
-  postgres: { ...sql("PostgreSQL", 1_100), tick: requests(1, 2), idleTick: requests(0, 1) },
+  postgres: { ...sql("PostgreSQL", 1_100), tick: requests(1, 3), idleTick: requests(0, 1) },
   mysql: sql("MySQL, MariaDB", 2_300),
   sqlite: sql("SQLite", 2_300),
   etcd: {
     title: "etcd",
     leader: requests(720, 720),
     standby: requests(720, 720),
-    tick: requests(2, 2),
+    tick: requests(2, 3),
     idleTick: FOUND_DONE,
   },
 };
@@ -89,13 +89,13 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
 export const CHARGED_STORES: readonly ChargedStore[] = Object.keys(USAGES) as ChargedStore[];
 
 function sql(title: string, looks: number): Usage {
-  return { title, leader: RENEWED, standby: requests(looks, 0), tick: requests(2, 2), idleTick: FOUND_DONE };
+  return { title, leader: RENEWED, standby: requests(looks, 0), tick: requests(2, 3), idleTick: FOUND_DONE };
 }
 
 export const WHO = ["leader", "standby", "tick", "idleTick"] as const;
 export type Who = (typeof WHO)[number];
 /** What months have: hours, and minutes with a tick in each. */
-const TICKS: Factor = [60 * 730, "ticks"];
+export const TICKS: Factor = [60 * 730, "ticks"];
 
 /** What one of them costs in a month. */
 export function costsOf({ prices, told = 0, ...usage }: Usage, who: Who): readonly Cost[] {
