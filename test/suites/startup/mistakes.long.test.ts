@@ -19,6 +19,7 @@ import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { expect, test } from "vitest";
 import { MISTAKES } from "./mistakes.ts";
+import { quorumMistakes } from "./quorum-mistakes.ts";
 import { startServices } from "./services.ts";
 import { steady } from "./steady.ts";
 import { votingMistakes } from "./voting-mistakes.ts";
@@ -32,6 +33,12 @@ For each store, what is said at once when it is set up wrongly (to the logger, o
 \`campaign\` do by default, on a lease of 15 s. With \`startup: "patient"\` nothing but a mistake of this process itself ends
 them. A test makes these mistakes, and this page. Azurite and dynalite stand for their services, which say some of it in other
 words: of a wrong key Azure itself says AuthenticationFailed, which is STORE_UNAUTHENTICATED.
+`;
+const QUORUM = "\n## A quorum\n";
+const QUORUM_HEAD = `${QUORUM}
+A quorum says of its members what their stores say, and this. _Later_ is once it has begun. Its own option \`logger\` is told of a member
+that fails while the others go on.
+
 `;
 const VOTING = "\n## Servers that vote\n";
 const VOTING_HEAD = `${VOTING}
@@ -51,16 +58,22 @@ test.skipIf(missing)("every mistake is said at once, and none waits for ever wit
   await expectPart("stores", HEAD + (await Promise.all(sections)).join(""));
 });
 
+test("every mistake of a quorum is said, and no member is away without a word", { timeout: 120_000 }, async () => {
+  await expectPart("quorum", QUORUM_HEAD + textBlock(await quorumMistakes()));
+});
+
 test("every mistake of servers that vote is said, by open or within seconds", { timeout: 120_000 }, async () => {
   await expectPart("voting", VOTING_HEAD + textBlock(await votingMistakes()));
 });
 
+const PARTS = ["stores", "quorum", "voting"] as const;
+
 /** Compares one part of the page with what it has to be, which it is first made where that was asked for. */
-async function expectPart(which: "stores" | "voting", expected: string): Promise<void> {
+async function expectPart(which: (typeof PARTS)[number], expected: string): Promise<void> {
   const page = await readFile(PAGE, "utf8");
-  const end = page.indexOf(VOTING);
-  const [stores, voting] = [page.slice(0, end), page.slice(end)];
-  const right = which === "stores" ? expected + voting : stores + expected;
+  const [atQuorum, atVoting] = [page.indexOf(QUORUM), page.indexOf(VOTING)];
+  const parts = { stores: page.slice(0, atQuorum), quorum: page.slice(atQuorum, atVoting), voting: page.slice(atVoting) };
+  const right = PARTS.map((part) => (part === which ? expected : parts[part])).join("");
   if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) await writeFile(PAGE, right);
   else expect(right).toBe(page);
 }

@@ -168,6 +168,6 @@ function nobodyIsLoggedIn(): Error {
 }
 
 /** As AWS's SDK says it. */
-function noAwsCredentials(): Error {
+export function noAwsCredentials(): Error {
   return Object.assign(new Error("Could not load credentials from any providers"), { name: "CredentialsProviderError" });
 }
