@@ -271,8 +271,7 @@ export class Server {
     while (!signal.aborted && !this.#takesPart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
       if (await this.#mayTakePart()) return;
-      const reason = this.#admission.waitsFor(this.others);
-      this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${reason}`);
+      this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#admission.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
     }
   }

@@ -69,7 +69,9 @@ export class VotingLeaseStore implements LeaseStore {
 
   /**
    * Starts this process's server, and resolves once it listens. It takes part as soon as it may: at the very first start of all
-   * of them once every one is there, and else within a lease.
+   * of them once every one is there, and else within a lease. This does not wait for that, or a server that is down would keep
+   * every other process from starting. Until a majority takes part, calls reject with `STORE_UNAVAILABLE`: an elector goes on
+   * trying, and whoever calls `read` has to try again.
    *
    * @throws {ConfigurationError} for options that cannot work, a directory or a port that another process has, and a list of
    * servers that differs by more than one from that of its last start. Nothing is left open then.

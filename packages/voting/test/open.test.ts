@@ -27,6 +27,17 @@ test("three servers elect one of themselves, and again after all were restarted,
   expect(next.term).toBe(lease.term + 1);
 });
 
+test("a server opens though no other one is there, and is asked in vain until a majority takes part", async () => {
+  const servers = await Servers.of(["a", "b", "c"]);
+  const first = await servers.open("a");
+  await expect(first.read("e")).rejects.toMatchObject({
+    code: "STORE_UNAVAILABLE",
+    message: expect.stringContaining("a does not take part yet"),
+  });
+  await Promise.all([servers.open("b"), servers.open("c")]);
+  expect(await vi.waitFor(() => first.read("e"), eventually)).toBeUndefined();
+});
+
 test("servers that keep nothing elect once the longest lease is over, and take no longer one", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const stores = await servers.openAll({ stateDirectory: "none", longestLeaseMs: 2_000 });

@@ -1,7 +1,8 @@
+import { playVoters } from "../../../packages/voting/test/random-voters.ts";
 import { drawPlan, storeOf } from "./plan.ts";
 import { simulate } from "./simulation.ts";
 import type { StoreKind } from "./stores/stores.ts";
-import { countRun, emptyTally, type Tally } from "./tally.ts";
+import { countRun, emptyTally, type CountedRun, type Tally } from "./tally.ts";
 
 /** Consecutive seeds, one run for each. */
 export interface Seeds {
@@ -11,25 +12,33 @@ export interface Seeds {
   readonly stores?: readonly StoreKind[] | undefined;
   /** Those seeds alone that draw this kind. */
   readonly only?: StoreKind | undefined;
+  /** Servers that vote, and no electors. */
+  readonly voters?: boolean | undefined;
 }
 
 /** Runs them one after another. */
-export async function runSeeds({ first, count, stores, only }: Seeds): Promise<Tally> {
+export async function runSeeds(seeds: Seeds): Promise<Tally> {
+  const { first, count, stores, only } = seeds;
   const tally = emptyTally();
   for (let seed = first; seed < first + count; seed += 1) {
     if (only !== undefined && storeOf(seed, stores) !== only) continue;
-    countRun(tally, await simulate(drawPlan(seed, stores)));
+    countRun(tally, await run(seed, seeds));
   }
   return tally;
 }
 
 /** Runs them until one breaks an invariant; tells how many runs it took, if one did. */
-export async function huntViolation({ first, count, stores }: Seeds): Promise<Hunted> {
+export async function huntViolation(seeds: Seeds): Promise<Hunted> {
+  const { first, count } = seeds;
   for (let runs = 1; runs <= count; runs += 1) {
-    const { violation } = await simulate(drawPlan(first + runs - 1, stores));
+    const { violation } = await run(first + runs - 1, seeds);
     if (violation) return { runs, seed: first + runs - 1, invariant: violation.invariant };
   }
   return { runs: count };
+}
+
+async function run(seed: number, { stores, voters }: Seeds): Promise<CountedRun> {
+  return voters === true ? await playVoters(seed) : await simulate(drawPlan(seed, stores));
 }
 
 export interface Hunted {

@@ -133,6 +133,8 @@ describe("a wrong argument", () => {
     [["--seed", "-1"], "--seed"],
     [["--store", "paper"], "Option '--store' is 'paper'; it must be one of records,"],
     [["--mutants", "--store", "blob"], "does not go with '--mutants'"],
+    [["--voters", "--store", "blob"], "does not go with '--store'"],
+    [["--voters", "--mutants"], "does not go with '--mutants'"],
     [["--threads", "1.5"], "Option '--threads' is '1.5'"],
     [["--fast"], "--fast"],
   ])("%j is refused by name", (args, message) => {

@@ -1,4 +1,13 @@
-import type { RunReport } from "./simulation.ts";
+/** What is counted of one run. */
+export interface CountedRun {
+  readonly plan: { readonly seed: number; readonly store: string };
+  readonly violation: { readonly invariant: string; readonly message: string } | undefined;
+  readonly steps: number;
+  readonly requests: number;
+  readonly virtualMs: number;
+  readonly terms: number;
+  readonly faults: ReadonlyMap<string, number>;
+}
 
 /** The results of many runs. Plain data: it is sent from one thread to another. */
 export interface Tally {
@@ -19,7 +28,7 @@ export function emptyTally(): Tally {
 }
 
 /** Counts one more run. */
-export function countRun(tally: Tally, report: RunReport): void {
+export function countRun(tally: Tally, report: CountedRun): void {
   const { plan, violation, faults } = report;
   tally.runs += 1;
   tally.steps += report.steps;

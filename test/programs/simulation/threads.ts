@@ -36,9 +36,11 @@ export async function runOnThreads(seeds: Seeds, threads: number, progress: (sum
   return sum;
 }
 
-function* inBatches({ first, count, stores = STORE_KINDS }: Seeds): Generator<Seeds> {
+function* inBatches({ first, count, stores = STORE_KINDS, voters }: Seeds): Generator<Seeds> {
   const end = first + count;
-  for (const only of stores) {
-    for (let next = first; next < end; next += BATCH) yield { first: next, count: Math.min(BATCH, end - next), stores, only };
+  for (const only of voters === true ? [undefined] : stores) {
+    for (let next = first; next < end; next += BATCH) {
+      yield { first: next, count: Math.min(BATCH, end - next), stores, only, voters };
+    }
   }
 }

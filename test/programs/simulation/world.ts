@@ -1,5 +1,6 @@
 import { isLeaseholdError } from "@leasehold/core";
-import { SeededRandom, VirtualClock, type ProcessClock } from "@leasehold/core/testing";
+import { SeededRandom, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
+import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { Candidate } from "./candidate.ts";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import type { FaultCounts, Link } from "./network.ts";
@@ -23,13 +24,6 @@ export interface HistoryLine {
   readonly atMs: number;
   readonly actor: string;
   readonly what: string;
-}
-
-/** Nothing waits for anything outside of this process, so what is ready has run once this turn's promises have settled. */
-class TrueTime extends VirtualClock {
-  override async settle(): Promise<void> {
-    await new Promise<void>((resolve) => process.nextTick(resolve));
-  }
 }
 
 /** All that there is in one run: the true time, the service, and every process, at whom the plan's mishaps are thrown. */

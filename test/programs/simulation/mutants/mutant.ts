@@ -20,4 +20,6 @@ export interface Mutant {
   readonly within: number;
   /** Where it can show at all; everywhere by default. */
   readonly stores?: readonly StoreKind[] | undefined;
+  /** It is hunted among servers that vote, without electors. */
+  readonly voters?: boolean | undefined;
 }

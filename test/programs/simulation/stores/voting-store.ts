@@ -242,6 +242,11 @@ export class SimulatedVoting implements SimulatedStore {
     const fair: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: 1 }] };
     const passage = asks ? fair : host.network({ operation: content.kind });
     return new Promise((resolve, reject) => {
+      const timer = host.clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
+      const answered = (answer: Envelope<Answer>): void => {
+        timer.cancel();
+        resolve(answer);
+      };
       for (const { afterMs, replyAfterMs } of passage.arrivals) {
         this.#world.setTimer(() => {
           const receiver = this.#hosts.get(to);
@@ -249,14 +254,13 @@ export class SimulatedVoting implements SimulatedStore {
           receiver?.clock.deliver(() => {
             void receiver.receive?.(message).then((answer) => {
               if (replyAfterMs === undefined || !answer || (!asks && this.#isSplit(to, from))) return;
-              this.#world.setTimer(() => host.clock.deliver(() => resolve(answer)), replyAfterMs);
+              this.#world.setTimer(() => host.clock.deliver(() => answered(answer)), replyAfterMs);
             });
           });
         }, afterMs);
       }
       const { breaks } = passage;
       if (breaks) this.#world.setTimer(() => host.clock.deliver(() => reject(breaks.error)), breaks.afterMs);
-      host.clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
     });
   }
 

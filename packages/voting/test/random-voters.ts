@@ -1,0 +1,459 @@
+import type { Lease } from "@leasehold/core/provider";
+import { SeededRandom } from "@leasehold/core/testing";
+import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
+import type { VotingLeaseStore } from "../src/simulation.ts";
+import { FASTEST_RATE, VotersJudge, type Reign } from "./voters-judge.ts";
+import { VotersWorld, type Host } from "./voters-world.ts";
+
+/** The lease of most claims, and the measure of what is late. */
+const LEASE_MS = 3_000;
+/** Where no server keeps anything. */
+const LONGEST_LEASE_MS = 6_000;
+/** The last one is longer than any claim may count votes. */
+const TIMEOUTS_MS = [300, 300, 1_000, 15_000];
+const PAUSES_MS = [0, 1, 10, 50, 300, 300, 1_000, 1_000, 3_000];
+/** For how long a server with an older file reaches the others: longer than any lease. */
+const ASKS_FOR_MS = 120_000;
+const ELECTION = "e";
+/** So many times in succession a server claims, or a leader renews, and the longest wait between two claims. */
+const TRIES = 5;
+const RETRY_MS = 500;
+const ORDERS = 30;
+/** So many claims are made in the end before nobody is to lead at all. */
+const LAST_CLAIMS = 100;
+const FEWEST_SERVERS = 3;
+const MOST_SERVERS = 7;
+
+/** What one run came to. */
+export interface Played {
+  readonly plan: { readonly seed: number; readonly store: string };
+  readonly violation: Broken | undefined;
+  /** What was done to the servers, or asked of them. */
+  readonly steps: number;
+  readonly requests: number;
+  readonly virtualMs: number;
+  readonly terms: number;
+  /** How often something was promised that has to be kept. */
+  readonly promises: VotersJudge["promises"];
+  readonly faults: ReadonlyMap<string, number>;
+  /** Everything that happened, if it was asked for. */
+  readonly history: readonly string[];
+}
+
+/** One rule was broken, by its name in the simulation: it ends the run. */
+class Broken extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, what: string) {
+    super(`${invariant}: ${what}`);
+    this.invariant = invariant;
+  }
+}
+
+/** Who hears nothing from whom: `one` and `other` are two servers, in groups, and `victim` is one that is drawn. */
+const SPLITS: Readonly<Record<string, (link: Readonly<Record<"one" | "other" | "victim", string>>, drawn: Drawn) => boolean>> = {
+  groups: ({ one, other }, { groupOf }) => groupOf(one) !== groupOf(other),
+  away: ({ one, other, victim }) => one === victim || other === victim,
+  deaf: ({ other, victim }) => other === victim,
+  mute: ({ one, victim }) => one === victim,
+  pairs: ({ one, other }, { isUnlucky }) => isUnlucky([one, other].toSorted().join("")),
+  links: ({ one, other }, { isUnlucky }) => isUnlucky(one + other),
+};
+
+interface Drawn {
+  readonly groupOf: (name: string) => boolean;
+  readonly isUnlucky: (link: string) => boolean;
+}
+
+/**
+ * Plays one run: servers without electors, in virtual time. They claim, renew, release and break, and are killed, wiped, rolled
+ * back, frozen, split, and given other lists; messages are lost, late, repeated and reordered. Then all is well, and somebody has to
+ * lead. The seed decides everything.
+ */
+export async function playVoters(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
+  const voters = new RandomVoters(seed, options.history === true);
+  let violation: Broken | undefined;
+  try {
+    await voters.play();
+  } catch (error) {
+    if (!(error instanceof Broken)) throw error;
+    violation = error;
+  }
+  voters.end();
+  return { plan: { seed, store: "voters" }, violation, ...voters.counted };
+}
+
+class RandomVoters {
+  readonly #random: SeededRandom;
+  readonly #time: TrueTime;
+  readonly #world: VotersWorld;
+  readonly #judge: VotersJudge;
+  /** No server keeps anything. */
+  readonly #isUnkept: boolean;
+  /** The list that every server is to have. */
+  #names: readonly string[];
+  #named: number;
+  /** Those that have lost what they knew, or are new, and have not taken part since. */
+  readonly #lost = new Set<string>();
+  readonly #holders = new Map<Reign, Host>();
+  #violation: Broken | undefined;
+  readonly #history: string[] | undefined;
+  readonly #faults = new Map<string, number>();
+  #requests = 0;
+  #steps = 0;
+
+  constructor(seed: number, keepsHistory: boolean) {
+    this.#history = keepsHistory ? [] : undefined;
+    const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
+    const time = new TrueTime(random.seed());
+    this.#random = random;
+    this.#time = time;
+    this.#isUnkept = random.chance(0.1);
+    this.#named = random.pick([3, 3, 3, 4, 5, 5, 7]);
+    this.#names = Array.from({ length: this.#named }, (_, index) => nameOf(index));
+    const sometimes = (most: number): number => (random.chance(0.5) ? random.between(0, most) : 0);
+    this.#judge = new VotersJudge(time, (rule, what) => {
+      this.#violation ??= new Broken(rule, what);
+    });
+    this.#world = new VotersWorld({
+      time,
+      random,
+      leaseMs: LEASE_MS,
+      unkeptMs: this.#isUnkept ? LONGEST_LEASE_MS : undefined,
+      note: (who, what) => this.#note(who, what),
+      sends: (request) => {
+        this.#requests += 1;
+        if (request.kind === "BREAK") this.#judge.orders(request.term, request.immediate);
+      },
+      weather: {
+        losesRequest: sometimes(0.2),
+        losesReply: sometimes(0.2),
+        late: sometimes(0.2),
+        slow: sometimes(0.5),
+        twice: sometimes(0.3),
+      },
+    });
+  }
+
+  get counted(): Omit<Played, "plan" | "violation"> {
+    const [steps, requests, faults] = [this.#steps, this.#requests, this.#faults];
+    const { promises } = this.#judge;
+    return { steps, requests, terms: promises.terms, promises, faults, virtualMs: this.#nowMs, history: this.#history ?? [] };
+  }
+
+  async play(): Promise<void> {
+    for (const name of this.#names) {
+      this.#lost.add(name);
+      this.#world.start(name, this.#names);
+    }
+    await this.#pass(this.#isUnkept ? LONGEST_LEASE_MS * FASTEST_RATE + 1_000 : 1_000);
+    for (let order = 0; order < ORDERS; order += 1) {
+      this.#steps += 1;
+      this.#doAnything();
+      await this.#pass(this.#random.pick(PAUSES_MS));
+    }
+    await this.#seeLeader();
+  }
+
+  /** Nothing of it runs any more. */
+  end(): void {
+    this.#world.killAll();
+  }
+
+  get #nowMs(): number {
+    return this.#time.monotonicMs();
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#time.advance(ms);
+    if (!this.#violation) return;
+    this.#note("judge", this.#violation.message);
+    throw this.#violation;
+  }
+
+  #note(who: string, what: string): void {
+    this.#history?.push(`${(this.#nowMs / 1_000).toFixed(4).padStart(10)}  ${who.padEnd(6)} ${what}`);
+  }
+
+  #count(fault: string): void {
+    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
+  }
+
+  get #timeoutMs(): number {
+    return this.#random.pick(TIMEOUTS_MS);
+  }
+
+  #doAnything(): void {
+    const what = this.#random.next();
+    const name = this.#random.pick(this.#names);
+    if (what < 0.3) this.#claims(this.#random.chance(0.4) ? this.#names : [name]);
+    else if (what < 0.5) this.#renews();
+    else if (what < 0.57) this.#releases();
+    else if (what < 0.63) this.#breaks(name);
+    else if (what < 0.75) this.#crashes(name);
+    else if (what < 0.8) this.#freezes(name);
+    else if (what < 0.88) this.#splits(name);
+    else if (what < 0.95) this.#world.cut.clear();
+    else if (this.#isUnkept) this.#crashes(name);
+    else if (what < 0.96) this.#fillsDisk(name);
+    else this.#changesList();
+  }
+
+  #claims(rivals: readonly string[]): void {
+    for (const name of rivals) {
+      const host = this.#world.running(name);
+      if (host) void this.#claim(host, TRIES);
+    }
+  }
+
+  /** Claims, and claims again as soon as it may win, so many times in all. */
+  async #claim(host: Host, tries: number): Promise<void> {
+    const { name, store, clock } = host;
+    const leaseDurationMs = LEASE_MS * this.#random.pick([0.4, 1, 1, 2]);
+    const timeoutMs = this.#timeoutMs;
+    this.#note(name, `claims, for ${leaseDurationMs} ms, within ${timeoutMs} ms`);
+    const request = { election: ELECTION, candidateId: name, leaseDurationMs, renewIntervalMs: leaseDurationMs / 3, timeoutMs };
+    const outcome = await store.acquire(request).catch(() => undefined);
+    if (outcome?.acquired) clock.deliver(() => this.#wins(host, outcome.lease));
+    else if (tries > 1) clock.setTimer(() => void this.#claim(host, tries - 1), store.nextLookMs(ELECTION, RETRY_MS));
+  }
+
+  #wins(host: Host, lease: Lease): void {
+    const reign = this.#judge.wins(lease, host.clock, host.rate);
+    this.#note(host.name, `wins term ${lease.term}${reign ? "" : ", too late"}`);
+    if (reign) {
+      this.#holders.set(reign, host);
+      if (this.#random.chance(0.7)) this.#renewsInTime(reign, TRIES);
+    } else {
+      // Whoever has waited for it gives it back.
+      host.store.release(lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
+    }
+  }
+
+  /** Renews as it should, so many times. */
+  #renewsInTime(reign: Reign, times: number): void {
+    if (times === 0) return;
+    const renew = (): void => {
+      if (this.#judge.reigns.includes(reign)) void this.#renew(reign);
+      this.#renewsInTime(reign, times - 1);
+    };
+    reign.clock.setTimer(renew, reign.lease.leaseDurationMs / 3);
+  }
+
+  /** Everybody who leads renews, once more than it should. */
+  #renews(): void {
+    for (const reign of this.#judge.reigns) void this.#renew(reign);
+  }
+
+  async #renew(reign: Reign): Promise<boolean> {
+    const { clock, store } = this.#holders.get(reign) as Host;
+    if (!clock.running) return false;
+    const askedMs = this.#nowMs;
+    const outcome = await store.renew(reign.lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
+    const extendedAt = outcome?.held === true ? outcome.extendedAt : undefined;
+    if (extendedAt) clock.deliver(() => this.#judge.renewed(reign, extendedAt, askedMs));
+    return extendedAt !== undefined;
+  }
+
+  #releases(): void {
+    const [reign] = this.#judge.reigns;
+    const host = reign && this.#holders.get(reign);
+    if (!reign || !host?.clock.running) return;
+    const holdMs = this.#random.pick([0, 0, 1, 2]) * LEASE_MS;
+    this.#note(host.name, `releases term ${reign.lease.term}, with a hold of ${holdMs} ms`);
+    this.#judge.gives(reign);
+    const sentMs = this.#nowMs;
+    const released = (outcome: string): void => {
+      if (outcome === "released") this.#judge.released(reign, sentMs, holdMs);
+    };
+    host.store.release(reign.lease, { timeoutMs: this.#timeoutMs, holdMs }).then(released, () => undefined);
+  }
+
+  #breaks(name: string): void {
+    const store = this.#world.running(name)?.store;
+    if (!store) return;
+    const immediate = this.#random.chance(0.3);
+    this.#count("break");
+    this.#note(name, `gives the order to break${immediate ? " at once" : ""}`);
+    const told = (outcome: Awaited<ReturnType<VotingLeaseStore["break"]>>): void => {
+      if (outcome.broken) this.#judge.breaks(outcome.term);
+      this.#note(name, outcome.broken ? `has broken term ${outcome.term}` : "has broken nothing");
+    };
+    store.break(ELECTION, { reason: "why not", immediate, timeoutMs: this.#timeoutMs }).then(told, () => undefined);
+  }
+
+  /** A process is killed, and started again at once or later: with its disk, without, or with an older one. */
+  #crashes(name: string): void {
+    const world = this.#world;
+    const loss = this.#lossOf(name);
+    world.kill(name);
+    this.#note(name, `is killed, and its disk is ${loss}`);
+    this.#count(`killed, disk ${loss}`);
+    if (loss === "wiped") world.wipe(name);
+    if (loss === "older") world.rollBack(name, ASKS_FOR_MS);
+    if (loss !== "kept") this.#losesMore(name);
+    if (loss === "older" || this.#random.chance(0.5)) world.start(name);
+    else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);
+  }
+
+  /** Whoever may remember what was lost is cut off, at times. */
+  #losesMore(name: string): void {
+    this.#lost.add(name);
+    const [reign] = this.#judge.reigns;
+    const leader = reign && this.#holders.get(reign)?.name;
+    if (this.#random.chance(0.4)) this.#splits(leader ?? this.#random.pick(this.#names), "away");
+  }
+
+  #startsAgain(name: string): void {
+    if (this.#world.host(name)?.clock.alive === false) this.#world.start(name);
+  }
+
+  /**
+   * One server at a time loses what it knew, and no list changes meanwhile. Where it is given an older file, all others are there
+   * to tell it: what nobody can tell goes unnoticed.
+   */
+  #lossOf(name: string): "kept" | "wiped" | "older" {
+    const loss = this.#random.pick(["kept", "kept", "wiped", "older"] as const);
+    if (this.#isUnkept || this.#hasLost || this.#isMoving) return "kept";
+    const areAllThere = this.#names.every((each) => each === name || this.#world.takesPart(each));
+    return loss === "older" && (!areAllThere || !this.#world.hasPast(name)) ? "kept" : loss;
+  }
+
+  get #hasLost(): boolean {
+    for (const name of this.#lost) if (this.#world.takesPart(name)) this.#lost.delete(name);
+    return this.#lost.size > 0;
+  }
+
+  /** A process stops for a while; at times its monotonic clock does, too. */
+  #freezes(name: string): void {
+    const clock = this.#world.running(name)?.clock;
+    if (!clock) return;
+    const isAsleep = this.#random.chance(0.3);
+    this.#note(name, isAsleep ? "is suspended" : "is frozen");
+    this.#count("frozen");
+    if (isAsleep) clock.suspend();
+    else clock.pause();
+    this.#time.setTimer(() => clock.resume(), this.#random.between(0, 3) * LEASE_MS);
+  }
+
+  #splits(victim: string, kind: string = this.#random.pick(Object.keys(SPLITS))): void {
+    const random = this.#random;
+    const remembered = new Map<string, boolean>();
+    const drawn = (probability: number) => (what: string) => {
+      const is = remembered.get(what) ?? random.chance(probability);
+      remembered.set(what, is);
+      return is;
+    };
+    const { cut } = this.#world;
+    cut.clear();
+    for (const one of this.#names) {
+      for (const other of this.#names) {
+        const isCut = SPLITS[kind]?.({ one, other, victim }, { groupOf: drawn(0.5), isUnlucky: drawn(0.3) });
+        if (isCut && one !== other) cut.add(one + other);
+      }
+    }
+    this.#note("net", `is split (${kind}): nothing passes ${[...cut].join(" ")}`);
+    this.#count(`split: ${kind}`);
+  }
+
+  #fillsDisk(name: string): void {
+    this.#note(name, "has a full disk");
+    this.#count("disk full");
+    this.#world.fillDisk(name);
+  }
+
+  /** Some server has not got the newest list yet. */
+  get #isMoving(): boolean {
+    return this.#names.some((name) => this.#world.listOf(name) !== this.#names);
+  }
+
+  /** The list of servers changes by one; or some more servers are started with the newest list. */
+  #changesList(): void {
+    if (!this.#isMoving) {
+      if (this.#hasLost) return;
+      this.#count("list changed");
+      this.#drawList();
+    }
+    const left = this.#names.filter((name) => this.#world.listOf(name) !== this.#names);
+    for (const name of left.slice(0, this.#random.pick([1, 2, MOST_SERVERS]))) this.#move(name);
+  }
+
+  #drawList(): void {
+    const { length } = this.#names;
+    const isMore = length < MOST_SERVERS && (length <= FEWEST_SERVERS || this.#random.chance(0.5));
+    if (isMore) {
+      const added = nameOf(this.#named++);
+      this.#names = [...this.#names, added];
+      this.#lost.add(added);
+    } else {
+      const gone = this.#random.pick(this.#names);
+      this.#names = this.#names.filter((name) => name !== gone);
+      // It may be stopped after the others were started without it.
+      this.#time.setTimer(() => this.#world.remove(gone), this.#random.pick([0, 1, 5]) * LEASE_MS);
+    }
+    this.#note("lists", `are to be ${this.#names.join("")}`);
+  }
+
+  /** Starts a server with the newest list, unless it may not have that yet. */
+  #move(name: string): void {
+    try {
+      this.#world.start(name, this.#names);
+    } catch (error) {
+      this.#note(name, (error as Error).message);
+    }
+  }
+
+  /** A server runs, with the newest list or, where it has not met all others with the one before, with that. */
+  #comesBack(name: string): void {
+    const isMoved = this.#world.listOf(name) === this.#names;
+    if (!isMoved) this.#move(name);
+    else if (this.#world.host(name)?.clock.alive !== true) this.#world.start(name);
+    if (isMoved || this.#world.listOf(name) === this.#names) return;
+    this.#world.kill(name);
+    this.#world.start(name);
+  }
+
+  /** All is well again: somebody leads before long, and goes on. */
+  async #seeLeader(): Promise<void> {
+    this.#note("world", "all is calm");
+    const world = this.#world;
+    world.isCalm = true;
+    world.cut.clear();
+    await this.#pass(3 * LEASE_MS);
+    // Where nothing is kept, those that know something keep the others from beginning anew.
+    for (const name of this.#names) if (this.#isUnkept || !world.takesPart(name)) world.kill(name);
+    for (let round = 0; round < 3; round += 1) {
+      for (const name of this.#names) this.#comesBack(name);
+      await this.#pass(1_000);
+    }
+    // Whom nobody has answered who has the next list now, stays behind; nobody may be a majority then.
+    if (this.#isMoving) return this.#count("left behind by a list");
+    const idle = (): readonly string[] => this.#names.filter((name) => !world.takesPart(name));
+    const untilMs = this.#nowMs + 4 * LEASE_MS + 30_000;
+    while (idle().length > 0 && this.#nowMs < untilMs) await this.#pass(1_000);
+    if (idle().length > 0)
+      await this.#fails("nobody-is-stuck", `${idle().join(" and ")} of ${this.#names.join("")} takes no part`);
+    // Not one that is about to be over.
+    const leader = (): Reign | undefined => this.#judge.reigns.find(({ validUntilMs }) => validUntilMs > this.#nowMs + 1_000);
+    for (let claim = 0; claim < LAST_CLAIMS && !leader(); claim += 1) {
+      this.#claims([this.#random.pick(this.#names)]);
+      await this.#pass(RETRY_MS);
+    }
+    const reign = leader();
+    if (!reign) return await this.#fails("leader-returns", "nobody leads");
+    for (let renewal = 0; renewal < 3; renewal += 1) {
+      const renewed = this.#renew(reign);
+      await this.#pass(300);
+      if (!(await renewed)) await this.#fails("leader-stays", `term ${reign.lease.term}`);
+    }
+  }
+
+  async #fails(rule: string, what: string): Promise<void> {
+    this.#violation ??= new Broken(rule, what);
+    await this.#pass(0);
+  }
+}
+
+function nameOf(index: number): string {
+  return String.fromCharCode(97 + index);
+}

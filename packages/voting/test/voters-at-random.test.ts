@@ -1,0 +1,38 @@
+/** Servers that vote, at random; `npm run simulate -- --voters` plays as many runs as one likes. */
+import { expect, test } from "vitest";
+import { playVoters, type Played } from "./random-voters.ts";
+
+const RUNS = 120;
+
+test(`terms rise, none leads beside another, breaks and holds are kept, and somebody leads in the end, in ${RUNS} runs`, async () => {
+  const runs: Played[] = [];
+  for (let seed = 1; seed <= RUNS; seed += 1) {
+    const run = await playVoters(seed);
+    if (run.violation) expect.fail((await playVoters(seed, { history: true })).history.join("\n"));
+    runs.push(run);
+  }
+
+  // Nothing would be broken if nothing was ever promised, or befell anybody, either.
+  for (const promise of ["terms", "renewals", "holds", "breaks"] as const) {
+    expect(runs.reduce((sum, { promises }) => sum + promises[promise], 0)).toBeGreaterThan(10);
+  }
+  const faults = new Set(runs.flatMap((run) => [...run.faults.keys()]));
+  expect([...faults]).toEqual(
+    expect.arrayContaining([
+      ...["kept", "wiped", "older"].map((loss) => `killed, disk ${loss}`),
+      ...["groups", "away", "deaf", "mute", "pairs", "links"].map((kind) => `split: ${kind}`),
+      ...["frozen", "disk full", "list changed", "break"],
+    ]),
+  );
+});
+
+test("a run is the same whenever it has the same seed, whether or not anybody keeps its history", async () => {
+  const [one, again, quiet] = [
+    await playVoters(7, { history: true }),
+    await playVoters(7, { history: true }),
+    await playVoters(7),
+  ];
+  expect(again).toEqual(one);
+  expect(quiet).toEqual({ ...one, history: [] });
+  expect(one.history.length).toBeGreaterThan(10);
+});

@@ -1,0 +1,127 @@
+import { holderElapsedMs, SAFETY_MARGIN, type Instant, type Lease } from "@leasehold/core/provider";
+import type { ProcessClock, VirtualClock } from "@leasehold/core/testing";
+
+/** How much faster than the true time any clock of these voters runs, at most. */
+export const FASTEST_RATE = 1.05;
+/** An instant by one clock is found by another up to a rounding error. */
+const ROUNDING_MS = 0.01;
+
+/** A term that somebody was told to lead in time. */
+export interface Reign {
+  readonly lease: Lease;
+  readonly clock: ProcessClock;
+  readonly rate: number;
+  /** By the true time. */
+  validUntilMs: number;
+}
+
+/** What has been promised to whoever leads, has led, or has ended a term of one election; judged by the true time. */
+export class VotersJudge {
+  /** How often something was promised. */
+  readonly promises = { terms: 0, renewals: 0, holds: 0, breaks: 0 };
+  readonly #time: VirtualClock;
+  readonly #violate: (rule: string, what: string) => void;
+  #reigns: Reign[] = [];
+  #highestTerm = 0;
+  /** Whose release was confirmed, and until when its hold keeps everybody out. */
+  #hold: { readonly term: number; readonly untilMs: number } | undefined;
+  /** Terms that somebody has ordered to be broken, perhaps in vain; and those of them whose successors wait for nothing. */
+  readonly #ordered = new Set<number>();
+  readonly #exempt = new Set<number>();
+  /** Terms of which a break was confirmed, and when. */
+  readonly #broken = new Map<number, number>();
+
+  constructor(time: VirtualClock, violate: (rule: string, what: string) => void) {
+    this.#time = time;
+    this.#violate = violate;
+  }
+
+  /** Whoever is valid, by its own clock. */
+  get reigns(): readonly Reign[] {
+    const nowMs = this.#time.monotonicMs();
+    this.#reigns = this.#reigns.filter(({ clock, validUntilMs }) => clock.alive && validUntilMs > nowMs);
+    return this.#reigns;
+  }
+
+  /** Somebody was told that it leads. Returns undefined where that comes too late. */
+  wins(lease: Lease, clock: ProcessClock, rate: number): Reign | undefined {
+    const reign = { lease, clock, rate, validUntilMs: -Infinity };
+    reign.validUntilMs = this.#validUntilMs(reign, lease.grantedAt);
+    if (reign.validUntilMs <= this.#time.monotonicMs()) return undefined;
+    const { term } = lease;
+    if (term <= this.#highestTerm && !this.#exempt.has(term)) {
+      this.#violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
+    }
+    const sentMs = this.#sentMs(reign, lease.grantedAt);
+    if (this.#hold && sentMs < this.#hold.untilMs - ROUNDING_MS) {
+      this.#violate("hold-holds", `term ${term} is led during the hold of term ${this.#hold.term}`);
+    }
+    this.promises.terms += 1;
+    this.#highestTerm = Math.max(this.#highestTerm, term);
+    this.#hold = undefined;
+    this.#seeAlone(reign);
+    this.#reigns.push(reign);
+    return reign;
+  }
+
+  /**
+   * Its lease counts from then on, by its own clock.
+   *
+   * @param askedMs when it was about to be renewed, by the true time.
+   */
+  renewed(reign: Reign, extendedAt: Instant, askedMs: number): void {
+    // A late success proves nothing.
+    if (!this.reigns.includes(reign)) return;
+    const { term } = reign.lease;
+    const brokenMs = this.#broken.get(term) ?? Infinity;
+    if (askedMs > brokenMs && this.#sentMs(reign, extendedAt) > brokenMs) this.#violate("break-holds", `term ${term} is renewed`);
+    this.promises.renewals += 1;
+    reign.validUntilMs = Math.max(reign.validUntilMs, this.#validUntilMs(reign, extendedAt));
+    this.#seeAlone(reign);
+  }
+
+  /** Its validity ends, and RELEASE leaves after it. */
+  gives(reign: Reign): void {
+    this.#reigns = this.#reigns.filter((each) => each !== reign);
+  }
+
+  /** A majority has the RELEASE that left at `sentMs` of the true time. */
+  released({ lease: { term } }: Reign, sentMs: number, holdMs: number): void {
+    const untilMs = sentMs + holdMs / FASTEST_RATE;
+    if (holdMs === 0 || term !== this.#highestTerm || this.#ordered.has(term)) return;
+    this.promises.holds += 1;
+    this.#hold = { term, untilMs };
+  }
+
+  /** BREAK leaves; it may be carried out at any time from now on, or never. */
+  orders(term: number, immediate: boolean): void {
+    this.#ordered.add(term);
+    if (immediate) this.#exempt.add(term);
+    if (this.#hold?.term === term) this.#hold = undefined;
+  }
+
+  /** An administrator was told that this term is broken. */
+  breaks(term: number): void {
+    this.promises.breaks += 1;
+    if (!this.#broken.has(term)) this.#broken.set(term, this.#time.monotonicMs());
+  }
+
+  #seeAlone(reign: Reign): void {
+    const { term } = reign.lease;
+    for (const { lease } of this.reigns) {
+      if (lease.term === term && lease.termId === reign.lease.termId) continue;
+      if (!this.#exempt.has(lease.term) && !this.#exempt.has(term))
+        this.#violate("one-leader", `terms ${lease.term} and ${term}`);
+    }
+  }
+
+  /** When a request left, by the true time. */
+  #sentMs({ clock, rate }: Reign, at: Instant): number {
+    return this.#time.monotonicMs() - holderElapsedMs(clock, at) / rate;
+  }
+
+  /** Until when its holder counts on a lease, by the true time. */
+  #validUntilMs(reign: Reign, grantedAt: Instant): number {
+    return this.#sentMs(reign, grantedAt) + (reign.lease.leaseDurationMs * (1 - SAFETY_MARGIN)) / reign.rate;
+  }
+}

@@ -1,0 +1,276 @@
+import { ProcessClock, type SeededRandom } from "@leasehold/core/testing";
+import type { TrueTime } from "@leasehold/test-kit/clocks/true-time";
+import { checkChange, clusterOf, type Roster } from "../src/roster.ts";
+import {
+  Server,
+  VotingLeaseStore,
+  type Answer,
+  type Disk,
+  type Envelope,
+  type Request,
+  type Transport,
+} from "../src/simulation.ts";
+
+/** The longest that a disk takes to sync, and that a message takes when all is well. */
+const SYNC_MS = 8;
+const FAIR_WEATHER_MS = 15;
+const KEPT_CONTENTS = 6;
+const NOTHING: Contents = { roster: undefined, text: undefined };
+const NOTHING_KEPT: Disk = { read: () => Promise.resolve(undefined), write: () => Promise.resolve() };
+
+/** A process that is one of the servers. */
+export interface Host {
+  readonly name: string;
+  readonly clock: ProcessClock;
+  /** How fast the faster one of its clocks runs. */
+  readonly rate: number;
+  readonly server: Server;
+  readonly store: VotingLeaseStore;
+}
+
+/** How likely each thing is to happen to a message. */
+export interface Weather {
+  readonly losesRequest: number;
+  readonly losesReply: number;
+  readonly late: number;
+  readonly slow: number;
+  readonly twice: number;
+}
+
+type Receive = (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
+
+interface Contents {
+  readonly roster: Roster | undefined;
+  readonly text: string | undefined;
+}
+
+/** What is on a server's disk, and what was there before. */
+interface Content {
+  present: Contents;
+  past: Contents[];
+}
+
+export interface VotersWorldOptions {
+  readonly time: TrueTime;
+  readonly random: SeededRandom;
+  readonly weather: Weather;
+  /** The measure of what is late, in milliseconds. */
+  readonly leaseMs: number;
+  /** Where no server keeps anything: the longest lease. */
+  readonly unkeptMs: number | undefined;
+  readonly note: (who: string, what: string) => void;
+  readonly sends: (request: Request) => void;
+}
+
+/** Servers, each in a process with clocks of its own, their disks, and the messages between them. */
+export class VotersWorld {
+  readonly #options: VotersWorldOptions;
+  readonly #random: SeededRandom;
+  readonly #time: TrueTime;
+  readonly #clocks = new Map<string, { readonly rate: number; readonly wallOffsetMs: number }>();
+  readonly #hosts = new Map<string, Host>();
+  readonly #receivers = new Map<string, Receive>();
+  readonly #disks = new Map<string, Content>();
+  /** The disks that cannot be written. */
+  readonly #full = new Set<string>();
+  readonly #asksUntilMs = new Map<string, number>();
+  readonly #lists = new Map<string, readonly string[]>();
+  /** From whom nothing comes to whom, as both their names. */
+  readonly cut = new Set<string>();
+  isCalm = false;
+
+  constructor(options: VotersWorldOptions) {
+    this.#options = options;
+    this.#random = options.random;
+    this.#time = options.time;
+  }
+
+  host(name: string): Host | undefined {
+    return this.#hosts.get(name);
+  }
+
+  /** A process that is neither killed nor frozen. */
+  running(name: string): Host | undefined {
+    const host = this.#hosts.get(name);
+    return host?.clock.running === true ? host : undefined;
+  }
+
+  takesPart(name: string): boolean {
+    return this.running(name)?.server.takesPart === true;
+  }
+
+  /** The list that a server was started with last. */
+  listOf(name: string): readonly string[] | undefined {
+    return this.#lists.get(name);
+  }
+
+  kill(name: string): void {
+    this.#hosts.get(name)?.clock.kill();
+  }
+
+  killAll(): void {
+    for (const { clock } of this.#hosts.values()) clock.kill();
+  }
+
+  /** It is one of the servers no more. */
+  remove(name: string): void {
+    this.kill(name);
+    this.#lists.delete(name);
+  }
+
+  wipe(name: string): void {
+    this.#diskOf(name).present = NOTHING;
+  }
+
+  hasPast(name: string): boolean {
+    return this.#diskOf(name).past.length > 0;
+  }
+
+  /** Gives it an older file; for so long it reaches the others, whatever the weather. */
+  rollBack(name: string, asksForMs: number): void {
+    const disk = this.#diskOf(name);
+    disk.present = this.#random.pick(disk.past);
+    this.#asksUntilMs.set(name, this.#time.monotonicMs() + asksForMs);
+  }
+
+  /** Until it is started again. */
+  fillDisk(name: string): void {
+    this.#full.add(name);
+  }
+
+  /**
+   * Starts a server that is down, with the list that it had or with another one.
+   *
+   * @throws {ConfigurationError} where it may not have that list yet.
+   */
+  start(name: string, names: readonly string[] | undefined = this.#lists.get(name)): void {
+    if (!names) return;
+    const disk = this.#diskOf(name);
+    const { roster } = disk.present;
+    const isSame = roster !== undefined && clusterOf(roster.names) === clusterOf(names);
+    if (roster) checkChange(roster, { server: name, names }, "its directory");
+    this.kill(name);
+    disk.present = { ...disk.present, roster: { server: name, names, met: isSame ? roster.met : [] } };
+    // An older file is one with the same list.
+    if (!isSame) disk.past = [];
+    this.#lists.set(name, names);
+    this.#full.delete(name);
+    this.#begin(name, names);
+  }
+
+  #begin(name: string, names: readonly string[]): void {
+    const { unkeptMs: longestLeaseMs, note } = this.#options;
+    const isKept = longestLeaseMs === undefined;
+    const { rate, wallOffsetMs } = this.#clockOf(name);
+    const wallRate = isKept ? rate : 1;
+    const clock = new ProcessClock(this.#time, { rate, wallRate, wallOffsetMs });
+    const transport: Transport = {
+      send: (message, timeoutMs) => this.#carry(clock, message, timeoutMs),
+      listen: (receive) => Promise.resolve(void this.#receivers.set(name, receive)),
+      close: () => Promise.resolve(),
+    };
+    this.#receivers.delete(name);
+    const disk = isKept ? this.#open(name, clock) : NOTHING_KEPT;
+    const cluster = clusterOf(names);
+    const server = new Server({ name, names, cluster, clock, disk, transport, longestLeaseMs });
+    this.#hosts.set(name, { name, clock, rate: Math.max(rate, wallRate), server, store: new VotingLeaseStore(server) });
+    note(name, `starts, of ${names.join("")}`);
+    void server.start();
+  }
+
+  /** A machine keeps its clocks. Where nothing is kept, they agree to within the longest lease. */
+  #clockOf(name: string): { readonly rate: number; readonly wallOffsetMs: number } {
+    const { unkeptMs = 0 } = this.#options;
+    const drawn = { rate: this.#random.pick([0.95, 1, 1.05]), wallOffsetMs: this.#random.between(0, unkeptMs * 0.9) };
+    const clocks = this.#clocks.get(name) ?? drawn;
+    this.#clocks.set(name, clocks);
+    return clocks;
+  }
+
+  #diskOf(name: string): Content {
+    const disk = this.#disks.get(name) ?? { present: NOTHING, past: [] };
+    this.#disks.set(name, disk);
+    return disk;
+  }
+
+  #open(name: string, clock: ProcessClock): Disk {
+    const disk = this.#diskOf(name);
+    const isFull = (): boolean => this.#full.has(name) && !this.isCalm;
+    const put = (text: string): void => {
+      disk.past.push(disk.present);
+      if (disk.past.length > KEPT_CONTENTS) disk.past.shift();
+      disk.present = { ...disk.present, text };
+    };
+    return {
+      read: () => Promise.resolve(disk.present.text),
+      write: (text) =>
+        new Promise((resolve, reject) => {
+          const write = (): void => {
+            // What a process that is killed has begun to write may be there, or not.
+            const isThere = clock.alive || (this.#hosts.get(name)?.clock === clock && this.#random.chance(0.5));
+            if (isThere && !isFull()) put(text);
+            clock.deliver(() => (isFull() ? reject(new Error("no space left")) : resolve()));
+          };
+          this.#time.setTimer(write, this.#random.between(0.1, SYNC_MS));
+        }),
+    };
+  }
+
+  /** Carries a message to another server, and its answer back. What that does is done whatever has become of the sender. */
+  #carry(clock: ProcessClock, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+    const { to, from, content } = message;
+    this.#options.sends(content);
+    const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#time.monotonicMs();
+    const isCut = (one: string, other: string): boolean => !asks && this.cut.has(one + other);
+    return new Promise((resolve, reject) => {
+      const timer = clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
+      const answered = (answer: Envelope<Answer>): void => {
+        timer.cancel();
+        this.#meets(from, to, clock);
+        resolve(answer);
+      };
+      for (const { afterMs, replyAfterMs } of this.#passage(asks, timeoutMs)) {
+        this.#time.setTimer(() => {
+          if (isCut(from, to)) return;
+          this.#hosts.get(to)?.clock.deliver(() => {
+            void this.#receivers
+              .get(to)?.(message)
+              .then((answer) => {
+                if (replyAfterMs === undefined || !answer || isCut(to, from)) return;
+                this.#time.setTimer(() => clock.deliver(() => answered(answer)), replyAfterMs);
+              });
+          });
+        }, afterMs);
+      }
+    });
+  }
+
+  #passage(asks: boolean, timeoutMs: number): ReadonlyArray<{ readonly afterMs: number; readonly replyAfterMs?: number }> {
+    const random = this.#random;
+    const { weather, leaseMs } = this.#options;
+    const there = 0.1 + random.next() * FAIR_WEATHER_MS;
+    const back = 0.1 + random.next() * FAIR_WEATHER_MS;
+    if (asks || this.isCalm) return [{ afterMs: there, replyAfterMs: back }];
+    if (random.chance(weather.losesRequest)) return [];
+    if (random.chance(weather.losesReply)) return [{ afterMs: there }];
+    const late = there + random.between(0, 2.5) * leaseMs;
+    if (random.chance(weather.late)) return [{ afterMs: late, replyAfterMs: back }];
+    if (random.chance(weather.twice)) {
+      return [
+        { afterMs: there, replyAfterMs: back },
+        { afterMs: late, replyAfterMs: back },
+      ];
+    }
+    if (!random.chance(weather.slow)) return [{ afterMs: there, replyAfterMs: back }];
+    const slow = random.between(0, timeoutMs / 2);
+    return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
+  }
+
+  /** Another server with the same list has answered: that is kept beside the votes. */
+  #meets(name: string, other: string, clock: ProcessClock): void {
+    const disk = this.#diskOf(name);
+    const { roster } = disk.present;
+    if (!roster || roster.met.includes(other) || this.#hosts.get(name)?.clock !== clock) return;
+    disk.present = { ...disk.present, roster: { ...roster, met: [...roster.met, other] } };
+  }
+}
