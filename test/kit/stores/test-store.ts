@@ -65,6 +65,8 @@ export type StoreSettings = { readonly store: StoreName } & Readonly<Record<stri
 /** A process's own connections to a service. */
 export interface OpenStore {
   readonly store: LeaseStore;
+  /** The stores that it is made of; absent where it is one. */
+  readonly members?: readonly LeaseStore[];
   /** A document of that name, which leaders guard with their terms. */
   readonly document: (name: string) => GuardedDocument;
   /** The error says that the service refused a guarded write to a stale leader. */

@@ -73,6 +73,6 @@ async function until(atMs: number): Promise<void> {
 }
 
 /** When everybody may know that the lease has run out. The store dates a renewal before it answers it. */
-function leaseEndMs({ leaseMs }: StoreStage, { capabilities }: StoreScene, answeredMs: number): number {
-  return answeredMs + leaseMs + (capabilities.storeClock?.toleranceMs ?? 0);
+function leaseEndMs({ leaseMs }: StoreStage, { expiryDelayMs }: StoreScene, answeredMs: number): number {
+  return answeredMs + leaseMs + expiryDelayMs;
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { LeaseStoreCapabilities } from "@leasehold/core";
 import { afterAll, beforeAll, type TestContext } from "vitest";
 import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { GuardedDocument, OpenStore, Seat, StoreService } from "@leasehold/test-kit/stores/test-store";
@@ -67,7 +66,11 @@ interface Seated {
 /** One election on the store of a {@link StoreStage}, and the processes that compete in it. */
 export class StoreScene {
   readonly cast: Cast;
-  readonly capabilities: LeaseStoreCapabilities;
+  /**
+   * The delay with which the end of a lease may be found by clocks of the store: of a quorum by the least exact one of its members,
+   * since a leader that is killed may not have had its last renewal arrive at all of them.
+   */
+  readonly expiryDelayMs: number;
   readonly #stage: StoreStage;
   readonly #service: StoreService;
   readonly #document: GuardedDocument;
@@ -92,7 +95,8 @@ export class StoreScene {
   ) {
     this.#seated = [...seated];
     this.cast = cast;
-    this.capabilities = open.store.capabilities;
+    const clocks = [open.store, ...(open.members ?? [])].map(({ capabilities }) => capabilities.storeClock);
+    this.expiryDelayMs = Math.max(...clocks.map((clock) => clock?.toleranceMs ?? 0));
     this.#stage = stage;
     this.#service = service;
     this.#document = open.document(this.#election);
