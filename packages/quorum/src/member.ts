@@ -9,7 +9,7 @@ import {
   type RecordStore,
 } from "@leasehold/core/provider";
 import { Health } from "./health.ts";
-import { keptOf, recordOf, type Kept, type Place, type State } from "./kept.ts";
+import { keptOf, NOTHING, recordOf, type Kept, type Place, type State } from "./kept.ts";
 import type { Roster } from "./roster.ts";
 
 /** A request to a member: how long to wait for it, and whose it is. */
@@ -40,16 +40,25 @@ export class Member {
     return this.#place.place;
   }
 
-  /** Returns what it keeps. */
+  /** Returns what it keeps. @throws {ConfigurationError} where that is another list's, which is no failure of this member. */
   async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<Kept> {
     const store = this.#place.place;
-    return await this.#watched(signal, async () => {
+    let refusal: unknown;
+    const kept = await this.#watched(signal, async () => {
       const stored = await sendRequest(
         { clock: this.#clock, store, election, operation: "get", writes: false, timeoutMs, signal },
         (abandoned) => this.#named(() => this.records.get(election, { consistent, signal: abandoned, timeoutMs })),
       );
-      return keptOf(election, this.#place, stored);
+      try {
+        return keptOf(election, this.#place, stored);
+      } catch (error) {
+        if (!isLeaseholdError(error, "CONFIGURATION")) throw error;
+        refusal = error;
+        return NOTHING;
+      }
     });
+    if (refusal !== undefined) throw refusal as Error;
+    return kept;
   }
 
   /**

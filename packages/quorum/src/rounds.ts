@@ -214,9 +214,12 @@ export class Rounds {
   #unavailable({ kept, answers, failures, memberMs }: Failed, mayHaveBeenApplied: boolean): Error {
     const [cause] = failures.values();
     if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
-    const code = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
     const names = [...this.#links.keys()];
     const others = names.filter((name) => !kept.has(name));
+    // Where all that are missing answer, and are other stores, nobody but a person can mend it.
+    const isMistake = others.every((name) => answers.has(name) && this.#admission.whyAbsent(name) !== undefined);
+    const failed = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
+    const code = isMistake ? "STORE_REJECTED" : failed;
     const told = others.map((name) => {
       const why = answers.has(name) ? (this.#admission.whyAbsent(name) ?? FORGOTTEN) : toldOf(failures.get(name));
       return `${name}: ${why}`;

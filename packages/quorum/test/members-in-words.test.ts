@@ -139,3 +139,15 @@ test("where members are slow, it is told what they have time for, and how to giv
       "No majority of a, b, c answers. b: no answer in time. c: no answer in time. Each member has 250 ms for each request, a quarter of attemptTimeoutMs: raise that, or the lease, where they need longer.",
   });
 });
+
+test("another list of members is an error, and no failure of each of them", async () => {
+  const { clock, a, b, store } = world();
+  await clock.runUntil(store.acquire(REQUEST));
+  const { lines, logger } = log();
+  const members = { a: a.records, b: b.records, d: new MemoryRecordStore(clock) };
+  const other = new QuorumLeaseStore({ members, clock, logger });
+
+  await expect(clock.runUntil(other.read("e", LIMITS))).rejects.toMatchObject({ code: "CONFIGURATION" });
+  await clock.advance(5_000);
+  expect(lines).toEqual([]);
+});

@@ -384,7 +384,7 @@ test("of three that two are exchanged of, none is a majority, and it is said whi
 
   const why =
     "a: it is the store that the quorum has as c: give every process the same stores by the same names. c: it is the store";
-  await expect(wrong.put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT", message: expect.stringContaining(why) });
+  await expect(wrong.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining(why) });
 });
 
 /** Another quorum, whose members have the same names. */
@@ -418,7 +418,7 @@ test("a process whose stores are of two quorums goes by neither where one has co
 
   const why = "b: the stores are of two quorums, whose members have the same names: give this process those of one.";
   await expect(world.open("wrong", { a }).put("first")).rejects.toMatchObject({
-    code: "STORE_TIMEOUT",
+    code: "STORE_REJECTED",
     message: expect.stringContaining(why),
   });
 });
@@ -428,7 +428,11 @@ test("beside a store that has begun, empty ones begin nothing, and it is said of
   const [a, b] = ["a", "b"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store];
 
   const why = "a: it is empty, and c of a quorum that has begun: give this process the stores of that one, or empty ones alone.";
-  await expect(world.open("one", { a, b }).put("first")).rejects.toMatchObject({ message: expect.stringContaining(why) });
+  const begun = world.open("one", { a, b });
+  await expect(begun.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining(why) });
+  // Who is silent may be the one that is missing.
+  world.down.add("b");
+  await expect(world.open("other", { a }).put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 });
 
 test("a member that has forgotten what it promised is said to, where no majority is without it", async () => {
