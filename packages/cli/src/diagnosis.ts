@@ -1,4 +1,13 @@
-import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import {
+  isLeaseholdError,
+  REQUEST_CHANNEL,
+  timing,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type StoreRequest,
+  type TimingReport,
+} from "@leasehold/core";
 import { asSentence } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { barText, look } from "./standing.ts";
@@ -8,7 +17,7 @@ import { oneLine, printable, withoutPasswords } from "./text.ts";
 
 /** One thing that was looked at. */
 export interface Finding {
-  /** `store`, `system`, `disk`, `lease`, `access` or `election`. */
+  /** `store`, `system`, `disk`, `lease`, `access`, `member` or `election`. */
   readonly check: string;
   readonly outcome: "ok" | "warning" | "failed";
   /** A sentence: what is so and, where it is not well, what to do. */
@@ -43,9 +52,11 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
   if ("failure" in timed) return yield timed.failure;
   yield { check: "lease", outcome: "ok", message: leaseText(timed.result) };
 
+  using members = new FailingMembers(store);
   const checked = await tried("access", async () => await store.check({ election }));
   if ("failure" in checked) return yield withAdvice(checked.failure, url, store);
   yield accessOf(checked.result, timed.result);
+  yield* members.findings();
 
   const seen = await tried("election", async () => await look(store, election));
   yield "failure" in seen ? seen.failure : standingOf(election, seen.result);
@@ -56,6 +67,31 @@ const NO_PROCESS_GROUPS: Finding = {
   outcome: "warning",
   message: "`leasehold run` needs process groups, which Windows has not; the other verbs work here.",
 };
+
+/** What the stores that one is made of have failed with: it goes on without a minority of them, and says nothing. */
+class FailingMembers implements Disposable {
+  readonly #problems = new Map<string, string>();
+  readonly #listen: (message: unknown) => void;
+
+  constructor({ name }: LeaseStore) {
+    this.#listen = (message) => {
+      const { store, outcome, message: problem = "" } = message as StoreRequest;
+      if (store !== name && outcome !== "ok") this.#problems.set(store, problem);
+    };
+    subscribe(REQUEST_CHANNEL, this.#listen);
+  }
+
+  *findings(): Generator<Finding, void, undefined> {
+    for (const [member, problem] of this.#problems) {
+      const message = `${member} fails: ${asSentence(withoutPasswords(oneLine(problem)))} The others will do once the quorum has begun, which takes all.`;
+      yield { check: "member", outcome: "warning", message };
+    }
+  }
+
+  [Symbol.dispose](): void {
+    unsubscribe(REQUEST_CHANNEL, this.#listen);
+  }
+}
 
 type Tried<Result> = { readonly result: Result } | { readonly failure: Finding };
 

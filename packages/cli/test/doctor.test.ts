@@ -2,7 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigurationError, StoreError, timing } from "@leasehold/core";
-import { expect, test, vi } from "vitest";
+import { QuorumLeaseStore } from "@leasehold/quorum";
+import { SqlLeaseStore } from "@leasehold/sql";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { formatDuration } from "../src/duration.ts";
 import { networkFileSystem, networkFileSystemOf } from "../src/store-url/network-file-system.ts";
 import { creationOf, openStoreUrl } from "../src/store-url/store-from-url.ts";
@@ -59,6 +61,23 @@ test("where nothing answers it says what to look at", async () => {
   vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_UNAVAILABLE", "connect ECONNREFUSED", DETAILS));
   expect(await command.run("doctor")).toMatchObject({ exitCode: 69 });
   expect(command.stdout).toContain("connect ECONNREFUSED. Check the host, its port, and the way there: DNS, firewall, proxy.\n");
+});
+
+test("members that fail behind a majority are warnings, with their names", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-doctor-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const command = new CapturedCommand();
+  const at = (name: string): SqlLeaseStore => {
+    const store = new SqlLeaseStore({ sqlite: join(folder, name) });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  const members = { a: at("a.db"), b: at("b.db"), c: at("nowhere/c.db") };
+  command.store = new QuorumLeaseStore({ members, logger: false });
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toMatch(
+    /\nok       access .*\nwarning  member    c \(sqlite\) fails: .*unable to open database file\. .* The others will do once .* all\.\nok       election/,
+  );
 });
 
 test("a store that is slow against the lease is a warning, and no failure", async () => {
