@@ -115,7 +115,8 @@ export class Register {
         }
         // While it is silent there is nothing to be repaired for it.
         if (reading.answers.has(name)) await this.#repair(reading, limits);
-        await this.#pause(limits, false, 1, `${name} has not answered, or kept something else, for the whole time.`);
+        const why = reading.kept.has(name) ? "it was found to keep something else." : rounds.whyMissing(reading, name);
+        await this.#pause(limits, false, 1, `${name} has not shown this leadership for the whole time: ${why}`);
       }
     });
   }

@@ -211,6 +211,14 @@ export class Rounds {
     });
   }
 
+  /** Why a member does not count, in a sentence. */
+  whyMissing({ answers, failures }: Pick<Failed, "answers" | "failures">, name: string): string {
+    if (answers.has(name)) return this.#admission.whyAbsent(name) ?? FORGOTTEN;
+    const failure = failures.get(name);
+    if (failure === undefined) return "no answer in time.";
+    return isLeaseholdError(failure) ? failure.message : "it has refused.";
+  }
+
   #unavailable({ kept, answers, failures, memberMs }: Failed, mayHaveBeenApplied: boolean): Error {
     const [cause] = failures.values();
     if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
@@ -220,10 +228,7 @@ export class Rounds {
     const isMistake = others.every((name) => answers.has(name) && this.#admission.whyAbsent(name) !== undefined);
     const failed = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
     const code = isMistake ? "STORE_REJECTED" : failed;
-    const told = others.map((name) => {
-      const why = answers.has(name) ? (this.#admission.whyAbsent(name) ?? FORGOTTEN) : toldOf(failures.get(name));
-      return `${name}: ${why}`;
-    });
+    const told = others.map((name) => `${name}: ${this.whyMissing({ answers, failures }, name)}`);
     if (others.some((name) => !answers.has(name) && isTimeout(failures.get(name)))) {
       const has = `Each member has ${Math.round(memberMs)} ms for each request, a quarter of attemptTimeoutMs`;
       told.push(`${has}: raise that, or the lease, where they need longer.`);
@@ -321,12 +326,6 @@ export class Rounds {
 
 function isTimeout(failure: unknown): boolean {
   return failure === undefined || isLeaseholdError(failure, "STORE_TIMEOUT");
-}
-
-/** Why a member does not count, in a sentence. */
-function toldOf(failure: unknown): string {
-  if (failure === undefined) return "no answer in time.";
-  return isLeaseholdError(failure) ? failure.message : "it has refused.";
 }
 
 /** Of two lists of members each would have a majority of its own: that is no failure of one member. */
