@@ -1,6 +1,6 @@
 /** The rules of the replicated record, each by the schedule that would break it. */
 import { expect, test } from "vitest";
-import { nonceOf, versionOf, World, type Sent } from "./world.ts";
+import { nonceOf, versionOf, World, type Client, type Name, type Sent } from "./world.ts";
 
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 
@@ -27,6 +27,33 @@ test("a put that follows one's own is one write a member, and is done with the s
 
   expect(world.requests()).toEqual(["one put a", "one put b", "one put c"]);
   expect(world.clock.monotonicMs() - begunMs).toBeLessThan(5);
+});
+
+test("with members at 10, 40 and 160 ms a look and a renewal take 40, and an acquisition two rounds of all and one of the second", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const version = versionOf(await one.put("first"));
+  await other.get();
+  const halfMs = { a: 5, b: 20, c: 80 };
+  world.passage = ({ to }) => ({ arrivals: [{ afterMs: halfMs[to as Name], replyAfterMs: halfMs[to as Name] }] });
+  const taking = async (call: Promise<unknown>): Promise<number> => {
+    const begunMs = world.clock.monotonicMs();
+    await world.clock.runUntil(call);
+    const tookMs = world.clock.monotonicMs() - begunMs;
+    await world.clock.advance(1_000);
+    return Math.round(tookMs);
+  };
+
+  expect(await taking(other.startGet(false))).toBe(40);
+  world.requests();
+  let last = version;
+  const putting = async (by: Client, nonce: string): Promise<void> => {
+    last = versionOf(await by.startPut(nonce, last));
+  };
+  expect(await taking(putting(other, "acquired"))).toBe(160 + 160 + 40);
+  expect(world.requests()).toHaveLength(9);
+  expect(await taking(putting(other, "renewed"))).toBe(40);
+  expect(world.requests()).toHaveLength(3);
 });
 
 test("of two that replace the same write one is stored, and the other is shown it", async () => {
