@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { reachesState } from "./process-state.ts";
@@ -39,6 +40,15 @@ export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void
 export async function childrenOf(pids: readonly number[]): Promise<readonly number[]> {
   const parents = process.platform === "linux" ? await parentsFromProc() : await parentsFromPs();
   return parents.filter(([, parent]) => pids.includes(parent)).map(([child]) => child);
+}
+
+/** The line that a process was started with, its words apart by NUL; empty once it is gone, and where Linux does not tell. */
+export function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return "";
+  }
 }
 
 type ParentOf = readonly [child: number, parent: number];

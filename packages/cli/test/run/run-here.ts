@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryLeaseStore } from "@leasehold/core";
-import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { loggerTo } from "../../src/line-logger.ts";
 import { run } from "../../src/run/run.ts";
 import { runOccurrence } from "../../src/run/run-occurrence.ts";
@@ -61,7 +61,10 @@ export class RunHere implements Disposable {
   /** Nothing that it started outlives it, not even where `run` left it. */
   [Symbol.dispose](): void {
     const pids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
-    signalAll(pids.filter((pid) => commandLineOf(pid).includes(this.folder)).map(Number), "SIGKILL");
+    signalAll(
+      pids.map(Number).filter((pid) => commandLineOf(pid).includes(this.folder)),
+      "SIGKILL",
+    );
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -80,13 +83,5 @@ export class RunHere implements Disposable {
       logger: loggerTo(tell),
       ...options,
     };
-  }
-}
-
-function commandLineOf(pid: number | string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
-  } catch {
-    return "";
   }
 }

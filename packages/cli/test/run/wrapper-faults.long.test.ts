@@ -89,25 +89,24 @@ describe.each(CASES_ON)("on %s", (name, cases) => {
       const env = { ...files, FAULT: fault ?? "none" };
       const first = stage.start({ ...common, command: CREW, env, watched: true, ...(nodeOptions ? { nodeOptions } : {}) });
       onTestFailed(() => console.error(`${first.stderr}\n${stage.read("validity")}\n${stage.read("witness")}`));
-      await first.said(/leading/);
+      const term = await first.leads();
       const rival = stage.start({ ...common, command: BEATING, env: { WITNESS: stage.path("witness") } });
-      await beatsOf(stage, 5);
+      await beatsOf(stage, 5, term);
       if (act) await renewal(stage);
       const guards = await childrenOf([first.pid]);
       await act?.(first);
       if (fault) stage.write("fault", "now");
       if (ends !== undefined) expect(await first.exited).toBe(ends);
-      await rival.said(/in term 2/);
+      const next = await rival.leads();
       const termId = stage.read("witness.terms").trim();
       await nothingLeftOf(termId);
       const validUntilMs = Math.max(...stage.read("validity").trim().split("\n").map(Number));
-      await beatsOf(stage, 1, 2);
+      await beatsOf(stage, 1, next);
       const beats = beatsIn(stage.read("witness"));
-      const lastMs = Math.max(...beats.filter(({ term }) => term === 1).map(({ monotonicMs }) => monotonicMs));
-      expect(new Set(beats.filter(({ term }) => term === 1).map((beat) => beat.name))).toEqual(
-        new Set(["main", "background", "deaf", "escaped"]),
-      );
-      expect(stage.read("witness.stopped")).toMatch(/^1 stopped/);
+      const firstBeats = beats.filter((beat) => beat.term === term);
+      const lastMs = Math.max(...firstBeats.map(({ monotonicMs }) => monotonicMs));
+      expect(new Set(firstBeats.map(({ name }) => name))).toEqual(new Set(["main", "background", "deaf", "escaped"]));
+      expect(stage.read("witness.stopped")).toContain(`${term} stopped`);
       expect(lastMs).toBeLessThan(validUntilMs + HELD_UP_MS);
       expect(worstOverlapMs(beats)).toBeLessThan(GRAIN_MS);
       // A wrapper that thaws finds its leadership lost, its command gone, and another leading.
@@ -130,6 +129,6 @@ async function renewal(stage: Stage): Promise<void> {
 }
 
 /** Resolves once a term has so many beats. */
-async function beatsOf(stage: Stage, count: number, term = 1): Promise<void> {
+async function beatsOf(stage: Stage, count: number, term: number): Promise<void> {
   while (beatsIn(stage.read("witness")).filter((beat) => beat.term === term).length < count) await delay(50);
 }

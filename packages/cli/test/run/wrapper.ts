@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
 import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/leasehold-command";
 import { livingMembers } from "../../src/run/process-table.ts";
-import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 
 /** Loaded into a wrapper, it writes down how long that leads, and has faults. */
@@ -87,6 +87,13 @@ export class Wrapper {
   /** Resolves once it has written what matches to its standard error. */
   async said(pattern: RegExp): Promise<void> {
     await this.#until(() => pattern.test(this.stderr), String(pattern));
+  }
+
+  /** Resolves with its term once it leads. An attempt whose outcome it did not learn in time has taken a term as well. */
+  async leads(): Promise<number> {
+    const pattern = /leading .* in term (\d+)/;
+    await this.said(pattern);
+    return Number(pattern.exec(this.stderr)![1]);
   }
 
   /** Resolves once its command has written what matches to its standard output. */
@@ -169,12 +176,4 @@ export class Stage implements AsyncDisposable {
 /** Resolves once nothing with the mark of that term lives. */
 export async function nothingLeftOf(termId: string): Promise<void> {
   while ((livingMembers({ termId }) ?? []).length > 0) await delay(20);
-}
-
-function commandLineOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
-  } catch {
-    return "";
-  }
 }
