@@ -122,30 +122,16 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: 'const nodeOptions = isSource || process.features.typescript === false ? ["--experimental-strip-types"] : [];',
     why: "A Node that strips types by itself takes the option, too, and JavaScript has none to strip.",
   },
-  {
+  ...[
+    ["#seq = 0;", "#seq = 1;"],
+    ["this.#seq += 1;", "this.#seq += 2;"],
+    ["this.#seq += 1;", "this.#seq -= 1;"],
+  ].map(([from = "", to = ""]) => ({
     file: "packages/cli/src/run/guard-process.ts",
-    from: 'if (this.#unansweredSince && untilMs(after(this.#unansweredSince, this.#patienceMs), now) <= 0) this.#lose("does not answer");',
-    to: 'if (this.#unansweredSince && untilMs(after(this.#unansweredSince, this.#patienceMs), now) < 0) this.#lose("does not answer");',
-    why: "By a clock that goes on meanwhile nobody can give an order at that very instant.",
-  },
-  {
-    file: "packages/cli/src/run/guard-process.ts",
-    from: "this.#seq += 1;",
-    to: "this.#seq += 2;",
-    why: "Any numbers will do that rise.",
-  },
-  {
-    file: "packages/cli/src/run/guard.ts",
-    from: "if (isEnding && untilMs(killAt, now) <= 0) {",
-    to: "if (isEnding && untilMs(killAt, now) < 0) {",
-    why: "At that very instant the next look is due at once, by a clock that goes on meanwhile.",
-  },
-  {
-    file: "packages/cli/src/run/supervision.ts",
-    from: "if (killInMs <= 0) {",
-    to: "if (killInMs < 0) {",
-    why: "At that very instant the next look is due at once, by a clock that goes on meanwhile.",
-  },
+    from,
+    to,
+    why: "Any numbers will do that differ.",
+  })),
   {
     file: "packages/etcd/src/etcd-lease-store.ts",
     from: "reader.keep(election, 2 * waitMs);",

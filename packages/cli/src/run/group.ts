@@ -2,17 +2,18 @@ import { livingMembers, type Mark, type Member } from "./process-table.ts";
 
 /** Reports whether every process of the term is gone; a zombie is, where the system tells one from the living. */
 export function isGone(mark: Mark): boolean {
-  const members = membersSeen(mark);
-  // Who cannot look has not seen that it is gone.
-  if (members === "unseen") return false;
-  if (members) return members.length === 0;
-  return !mark.leader || !send(-mark.leader.pid, 0);
+  try {
+    const members = livingMembers(mark);
+    return members ? members.length === 0 : !mark.leader || !send(-mark.leader.pid, 0);
+  } catch {
+    // Who cannot look has not seen that it is gone.
+    return false;
+  }
 }
 
 /** Sends a signal to every process of the term. */
 export function signalGroup(mark: Mark, signal: NodeJS.Signals): void {
-  const seen = membersSeen(mark);
-  const members = seen === "unseen" ? undefined : seen;
+  const members = membersSeen(mark);
   const { leader } = mark;
   // At once to the whole group, so that none slips away by starting another; to no group of which nobody is left, whose number may be another's.
   if (leader && (!members || members.some(({ inGroup }) => inGroup))) send(-leader.pid, signal);
@@ -25,11 +26,12 @@ export function endGroup(mark: Mark, signal: NodeJS.Signals): void {
   signalGroup(mark, "SIGCONT");
 }
 
-function membersSeen(mark: Mark): readonly Member[] | "unseen" | undefined {
+/** Returns what of the term can be seen; `undefined` where that is unknown. */
+function membersSeen(mark: Mark): readonly Member[] | undefined {
   try {
     return livingMembers(mark);
   } catch {
-    return "unseen";
+    return undefined;
   }
 }
 

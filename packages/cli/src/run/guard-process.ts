@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DONE, type GuardOrder } from "./guard-order.ts";
 import { LastGuard } from "./last-guard.ts";
-import { after, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
+import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
 import type { GroupLeader } from "./process-table.ts";
 
 /**
@@ -34,7 +34,6 @@ export class GuardProcess {
     this.#lose = resolve;
     this.#last = new LastGuard(termId);
     this.#child = this.#spawn();
-    this.#child.unref();
   }
 
   /** Resolves once it has heard an order. */
@@ -46,7 +45,7 @@ export class GuardProcess {
   order(order: Omit<GuardOrder, "seq">): void {
     this.#seq += 1;
     const now = machineNow();
-    if (this.#unansweredSince && untilMs(after(this.#unansweredSince, this.#patienceMs), now) <= 0) this.#lose("does not answer");
+    if (hasLasted(this.#unansweredSince, this.#patienceMs, now)) this.#lose("does not answer");
     // Until it is up, who waits for its first answer decides how long.
     if (this.#isUp) this.#unansweredSince ??= now;
     this.#write(JSON.stringify({ seq: this.#seq, ...order } satisfies GuardOrder));
@@ -75,32 +74,30 @@ export class GuardProcess {
       const child = spawn(process.execPath, [...nodeOptions, program], {
         detached: true,
         cwd: "/",
-        env: PATH === undefined ? {} : { PATH },
-        stdio: ["pipe", "pipe", "ignore", this.#last.input ?? "ignore"],
+        env: { PATH },
+        stdio: ["pipe", "pipe", "ignore", this.#last.input],
       });
-      child.once("error", (error) => this.#lose(`cannot be started (${(error as NodeJS.ErrnoException).code ?? error.message})`));
+      child.once("error", (error: NodeJS.ErrnoException) => this.#lose(`cannot be started (${error.code})`));
       child.once("exit", (code, signal) => this.#lose(`has ended (${signal ?? `exit code ${code}`})`));
       // There are no pipes where there are no more file descriptors.
       const { stdin, stdout }: Partial<ChildProcess> = child;
       stdin?.on("error", () => {});
-      stdout?.on("error", () => {});
       stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
-      for (const stream of [stdin, stdout]) (stream as Partial<{ unref(): void }> | undefined)?.unref?.();
       return child;
     } catch (error) {
       this.#last.dismiss();
       // The system has no memory, or no more processes.
-      throw new Error(`cannot be started (${(error as NodeJS.ErrnoException).code ?? String(error)})`, { cause: error });
+      throw new Error(`cannot be started (${(error as NodeJS.ErrnoException).code})`, { cause: error });
     }
   }
 
   #hear(text: string): void {
     this.#answered.resolve();
     this.#isUp = true;
-    if (Number(text.trim().split("\n").at(-1)) === this.#seq) this.#unansweredSince = undefined;
+    if (text.endsWith(`${this.#seq}\n`)) this.#unansweredSince = undefined;
   }
 
   #write(line: string): void {
-    if (this.#child.stdin?.writable === true) this.#child.stdin.write(`${line}\n`);
+    this.#child.stdin?.write(`${line}\n`);
   }
 }

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import type { Stream } from "node:stream";
+import type { Writable } from "node:stream";
 import type { GroupLeader } from "./process-table.ts";
 
 /**
@@ -24,33 +24,26 @@ done
 
 /** The guard of the guard: a shell, of about a megabyte, for when the wrapper and the guard are killed together. */
 export class LastGuard {
-  readonly #child: ChildProcess | undefined;
+  /** The end of its pipe that the guard is to hold as well; it has to outlive the guard's start. Undefined if there is no last guard. */
+  readonly input: Writable | undefined;
 
   /** It is one layer more: where it cannot be started, the guard stands alone. */
   constructor(termId: string) {
-    this.#child = start(termId);
-    this.#child?.unref();
-    (this.#child?.stdin as Partial<{ unref(): void }> | undefined)?.unref?.();
-    this.#child?.on("error", () => {});
-    this.#child?.stdin?.on("error", () => {});
-  }
-
-  /** The end of its pipe that the guard is to hold as well; it has to outlive the guard's start. */
-  get input(): Stream | undefined {
-    return this.#child?.pid === undefined ? undefined : (this.#child.stdin ?? undefined);
+    const child = start(termId);
+    child?.on("error", () => {});
+    // There are no pipes where there are no more file descriptors.
+    const { pid, stdin }: Partial<ChildProcess> = child ?? {};
+    stdin?.on("error", () => {});
+    this.input = pid === undefined ? undefined : (stdin as Writable);
   }
 
   /** CMD has been started. */
   learn({ pid }: GroupLeader): void {
-    this.#write(String(pid));
+    this.input?.write(`${pid}\n`);
   }
 
   dismiss(): void {
-    this.#write("done");
-  }
-
-  #write(line: string): void {
-    if (this.#child?.stdin?.writable === true) this.#child.stdin.write(`${line}\n`);
+    this.input?.write("done\n");
   }
 }
 

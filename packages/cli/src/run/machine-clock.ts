@@ -21,6 +21,16 @@ export function untilMs(instant: MachineInstant, now: MachineInstant): number {
   return Math.min(instant.monotonicMs - now.monotonicMs, instant.wallMs - now.wallMs);
 }
 
+/** Reports whether an instant has come, by either clock. */
+export function isDue(instant: MachineInstant, now: MachineInstant): boolean {
+  return untilMs(instant, now) <= 0;
+}
+
+/** Reports whether something that has begun has lasted for so long. */
+export function hasLasted(since: MachineInstant | undefined, ms: number, now: MachineInstant): boolean {
+  return since !== undefined && isDue(after(since, ms), now);
+}
+
 /** Returns, of two instants, each clock's earlier one. */
 export function earlier(one: MachineInstant, other: MachineInstant): MachineInstant {
   return { monotonicMs: Math.min(one.monotonicMs, other.monotonicMs), wallMs: Math.min(one.wallMs, other.wallMs) };

@@ -4,15 +4,14 @@ import { Child, type Program } from "./child.ts";
 import { endGroup, isGone, signalGroup } from "./group.ts";
 import { killInstant } from "./guard-order.ts";
 import { GuardProcess } from "./guard-process.ts";
-import { after, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
+import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
 import { planOf, type PlanTiming } from "./plan.ts";
 import type { Mark } from "./process-table.ts";
 import { StopRequest, type StopSignals } from "./stop-signals.ts";
 import type { TermOutcome } from "./term-outcome.ts";
 
-/** The waits between two looks at what is left of CMD. */
-const FIRST_LOOK_MS = 10;
-const MAX_LOOK_MS = 50;
+/** From one look at what is left of CMD to the next. */
+const LOOK_MS = 50;
 
 export interface SupervisionOptions {
   readonly leadership: Leadership;
@@ -126,16 +125,16 @@ class Supervision {
     this.#graceEnd = after(machineNow(), timing.graceMs);
     endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
     this.#order();
-    let giveUpAt: MachineInstant | undefined;
-    for (let waitMs = FIRST_LOOK_MS; !isGone(mark); waitMs = Math.min(2 * waitMs, MAX_LOOK_MS)) {
+    let killedAt: MachineInstant | undefined;
+    while (!isGone(mark)) {
       const now = machineNow();
-      const killInMs = untilMs(killInstant(this.#plan, this.#graceEnd), now);
-      if (killInMs <= 0) {
-        giveUpAt ??= after(now, timing.leaseDurationMs);
+      const killAt = killInstant(this.#plan, this.#graceEnd);
+      if (isDue(killAt, now)) {
+        killedAt ??= now;
         signalGroup(mark, "SIGKILL");
       }
-      if (giveUpAt && untilMs(giveUpAt, now) <= 0) return false;
-      await sleep(clock, killInMs > 0 ? Math.min(waitMs, killInMs) : FIRST_LOOK_MS);
+      if (hasLasted(killedAt, timing.leaseDurationMs, now)) return false;
+      await sleep(clock, killedAt ? LOOK_MS : Math.min(LOOK_MS, untilMs(killAt, now)));
     }
     return true;
   }

@@ -1,23 +1,57 @@
-/** A term's processes, for who can open no file any more. */
-import { spawn } from "node:child_process";
+/** A term's processes, where they cannot be looked at. */
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { endGroup, isGone, signalGroup } from "../../src/run/group.ts";
 
 const WITHOUT_FILES = fileURLToPath(new URL("./without-files.ts", import.meta.url));
+const termId = "a-term-of-nobody";
+
+let command: ChildProcess;
+let ended: Promise<unknown[]>;
+beforeEach(() => {
+  command = spawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
+  ended = once(command, "exit");
+  onTestFinished(() => void command.kill("SIGKILL"));
+});
 
 test.runIf(process.platform === "linux")(
   "who cannot look has not seen that they are gone, and ends the command's group all the same",
-  async ({ onTestFinished }) => {
-    const command = spawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
-    onTestFinished(() => void command.kill("SIGKILL"));
-    const ended = once(command, "exit");
+  async () => {
     const types = process.features.typescript === false ? ["--experimental-strip-types"] : [];
     const line = [process.execPath, "--disable-warning=ExperimentalWarning", ...types, WITHOUT_FILES, String(command.pid)];
     const looking = spawn("/bin/sh", ["-c", 'ulimit -n 64; exec "$@"', "sh", ...line], {
       stdio: ["ignore", "ignore", "inherit"],
     });
     expect(await once(looking, "exit")).toEqual([0, null]);
+    expect(await ended).toEqual([null, "SIGTERM"]);
+  },
+);
+
+test("where the system has no table of processes, the command's group is all there is", async () => {
+  vi.spyOn(fs, "readdirSync").mockReturnValue([]);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  const mark = { termId, leader: { pid: command.pid! } };
+  expect(isGone({ termId })).toBe(true);
+  signalGroup({ termId }, "SIGKILL");
+  expect(isGone(mark)).toBe(false);
+  endGroup(mark, "SIGTERM");
+  expect(await ended).toEqual([null, "SIGTERM"]);
+  expect(isGone(mark)).toBe(true);
+});
+
+test.runIf(process.platform === "linux")(
+  "a group that has the number of the command's since that ended hears nothing",
+  async () => {
+    signalGroup({ termId, leader: { pid: command.pid!, startTicks: 1 } }, "SIGKILL");
+    command.kill("SIGTERM");
     expect(await ended).toEqual([null, "SIGTERM"]);
   },
 );

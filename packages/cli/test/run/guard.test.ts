@@ -1,25 +1,31 @@
 /** The guard, as its wrapper talks to it. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import * as consumers from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { nodeArguments, nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
-import { processState } from "@leasehold/test-kit/processes/process-state";
-import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { processState, reachesState } from "@leasehold/test-kit/processes/process-state";
+import { signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { expect, onTestFinished, test } from "vitest";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
-import { GuardProcess } from "../../src/run/guard-process.ts";
 import { after, machineNow } from "../../src/run/machine-clock.ts";
+import { parseStat } from "../../src/run/process-table.ts";
 
 const GUARD = fileURLToPath(new URL("../../src/run/guard.ts", import.meta.url));
 /** Longer than any test takes. */
 const FAR_MS = 600_000;
 
 let terms = 0;
+
+/** In milliseconds. */
+interface Times {
+  readonly term: number | null;
+  readonly kill: number;
+}
 
 /** A guard, and a command of its term that has started. */
 class Guarded {
@@ -47,21 +53,25 @@ class Guarded {
     });
   }
 
-  /** Gives an order, and resolves once it is heard. */
-  async order(inMs: { readonly term: number | null; readonly kill: number }, more: Partial<GuardOrder> = {}): Promise<void> {
+  /** Gives orders, all at once, with times from now on. */
+  tell(...orders: ReadonlyArray<Times>): readonly number[] {
     const now = machineNow();
-    const order: GuardOrder = {
+    const given = orders.map(({ term, kill }): GuardOrder => ({
       seq: (this.#seq += 1),
       termId: this.termId,
-      leader: { pid: this.command.pid! } as GuardOrder["leader"] & object,
+      leader: { pid: this.command.pid! },
       signal: "SIGINT",
       graceMs: FAR_MS,
-      termAt: inMs.term === null ? null : after(now, inMs.term),
-      killAt: after(now, inMs.kill),
-      ...more,
-    };
-    this.guard.stdin?.write(`${JSON.stringify(order)}\n`);
-    expect((await this.#answers.next()).value).toBe(String(order.seq));
+      termAt: term === null ? null : after(now, term),
+      killAt: after(now, kill),
+    }));
+    this.guard.stdin?.write(given.map((order) => `${JSON.stringify(order)}\n`).join(""));
+    return given.map(({ seq }) => seq);
+  }
+
+  /** Gives orders, and resolves once they are heard. */
+  async order(...orders: ReadonlyArray<Times>): Promise<void> {
+    for (const seq of this.tell(...orders)) expect((await this.#answers.next()).value).toBe(String(seq));
   }
 
   async up(): Promise<this> {
@@ -70,41 +80,38 @@ class Guarded {
   }
 }
 
-test("asks the command to end once its time passes unheard of, with the signal that it was told, and leaves when nothing is left", async () => {
-  const guarded = await new Guarded('trap "exit 7" INT').up();
-  await guarded.order({ term: 300, kill: FAR_MS });
-  expect(await guarded.commandEnd).toEqual([7, null]);
-  expect(await guarded.guardEnd).toEqual([0, null]);
-});
-
-test("kills what does not end in its grace", async () => {
+test("kills at the end of validity what has been asked already", async () => {
   const guarded = await new Guarded('trap "echo asked" INT').up();
-  await guarded.order({ term: 0, kill: FAR_MS }, { graceMs: 500 });
-  expect(await guarded.commandEnd).toEqual([null, "SIGKILL"]);
-  expect(guarded.said).toContain("asked");
-  expect(await guarded.guardEnd).toEqual([0, null]);
-});
-
-test("kills at the end of validity what has been asked already, and asks no second time", async () => {
-  const guarded = await new Guarded('trap "echo asked" INT').up();
-  await guarded.order({ term: null, kill: 500 });
+  await guarded.order({ term: null, kill: 300 });
   expect(await guarded.commandEnd).toEqual([null, "SIGKILL"]);
   expect(guarded.said).not.toContain("asked");
 });
 
-test("goes by the last order, which puts off what the one before it said", async () => {
-  const guarded = await new Guarded('trap "exit 7" INT').up();
-  await guarded.order({ term: 3_000, kill: 3_000 });
-  await guarded.order({ term: FAR_MS, kill: FAR_MS });
-  // An older one that comes late says nothing any more.
-  await guarded.order({ term: 0, kill: 0 }, { seq: 1 });
-  await delay(4_000);
-  expect([guarded.command.exitCode, guarded.command.signalCode]).toEqual([null, null]);
-});
+test.runIf(process.platform === "linux")(
+  "does nothing by an order that another one follows, neither where both come at once nor after a freeze",
+  async () => {
+    const guarded = await new Guarded(":").up();
+    await guarded.order({ term: 0, kill: 0 }, { term: 1_500, kill: 1_500 });
+    // It has answered, and has yet to see when to look again.
+    const { pid } = guarded.guard;
+    while (parseStat(readFileSync(`/proc/${pid}/stat`, "latin1")).state !== "S") await delay(2);
+    guarded.guard.kill("SIGSTOP");
+    await reachesState(pid!, "stopped");
+    await delay(1_600);
+    const heard = guarded.order({ term: FAR_MS, kill: FAR_MS });
+    guarded.guard.kill("SIGCONT");
+    await heard;
+    await guarded.order({ term: FAR_MS, kill: FAR_MS });
+    guarded.command.kill("SIGTERM");
+    expect(await guarded.commandEnd).toEqual([null, "SIGTERM"]);
+  },
+);
 
-test("asks the command at once when the wrapper is gone", async () => {
+test("asks the command when the wrapper is gone, even one that reads no answer", async () => {
   const guarded = await new Guarded('trap "exit 7" INT').up();
   await guarded.order({ term: FAR_MS, kill: FAR_MS });
+  guarded.guard.stdout?.destroy();
+  guarded.tell({ term: FAR_MS, kill: FAR_MS });
   guarded.guard.stdin?.end();
   expect(await guarded.commandEnd).toEqual([7, null]);
   expect(await guarded.guardEnd).toEqual([0, null]);
@@ -132,47 +139,4 @@ test("lets the last guard go when it leaves, by the pipe that both of them hold"
   const told = consumers.text(guard.stdio[3] as Readable);
   guard.stdin?.end();
   expect(await told).toBe("done\n");
-});
-
-test("waits for a command that may be started yet, as long as the wrapper lives, and a moment longer", async () => {
-  const guarded = await new Guarded('trap "exit 7" INT').up();
-  await guarded.order({ term: 0, kill: FAR_MS }, { termId: "a-term-that-nobody-has-begun", leader: undefined });
-  await delay(1_500);
-  expect(guarded.guard.exitCode).toBe(null);
-  const goneMs = performance.now();
-  guarded.guard.stdin?.end();
-  expect(await guarded.guardEnd).toEqual([0, null]);
-  expect(performance.now() - goneMs).toBeGreaterThan(900);
-});
-
-describe.runIf(process.platform === "linux")("the wrapper", () => {
-  const PATIENCE_MS = 5_000;
-  const order = (): Omit<GuardOrder, "seq"> => {
-    const instant = after(machineNow(), FAR_MS);
-    return { termId: "a-term-of-a-patient-wrapper", signal: "SIGTERM", graceMs: FAR_MS, termAt: instant, killAt: instant };
-  };
-  const guardPids = async (): Promise<readonly number[]> =>
-    (await childrenOf([process.pid])).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("run/guard.ts"));
-
-  test("takes a guard that leaves an order unanswered for one that is gone, and one that answers many at once for none", async () => {
-    const guard = new GuardProcess("a-term-of-a-patient-wrapper", PATIENCE_MS);
-    onTestFinished(() => guard.dismiss());
-    let why: string | undefined;
-    void guard.lost.then((reason) => (why = reason));
-    guard.order(order());
-    await guard.answered;
-    for (let count = 0; count < 10; count += 1) guard.order(order());
-    await delay(PATIENCE_MS + 500);
-    guard.order(order());
-    await delay(100);
-    expect(why).toBe(undefined);
-
-    const pids = await guardPids();
-    signalAll(pids, "SIGSTOP");
-    guard.order(order());
-    await delay(PATIENCE_MS + 500);
-    guard.order(order());
-    expect(await guard.lost).toBe("does not answer");
-    signalAll(pids, "SIGCONT");
-  });
 });

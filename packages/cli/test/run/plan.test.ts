@@ -1,6 +1,6 @@
 import { ConfigurationError, timing } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
-import { after, earlier, untilMs } from "../../src/run/machine-clock.ts";
+import { after, earlier, hasLasted, isDue, untilMs } from "../../src/run/machine-clock.ts";
 import { checkPlan, describePlan, killMarginMs, planOf } from "../../src/run/plan.ts";
 
 const NOW = { monotonicMs: 1_000, wallMs: 50_000 };
@@ -57,6 +57,14 @@ describe("the clocks of the machine", () => {
     expect(untilMs(instant, { ...NOW, monotonicMs: 1_150 })).toBe(-50);
     // Set back, it does not put anything off.
     expect(untilMs(instant, { monotonicMs: 1_100, wallMs: 10 })).toBe(0);
+  });
+
+  test("an instant comes when the first of them reaches it, and what has begun lasts from then on", () => {
+    expect(isDue(after(NOW, 1), NOW)).toBe(false);
+    expect(isDue(NOW, NOW)).toBe(true);
+    expect(hasLasted(NOW, 2, after(NOW, 1))).toBe(false);
+    expect(hasLasted(NOW, 2, after(NOW, 2))).toBe(true);
+    expect(hasLasted(undefined, 0, NOW)).toBe(false);
   });
 
   test("of two instants the earlier is taken on each clock", () => {

@@ -105,7 +105,7 @@ describe.each(CASES_ON)("on %s", (name, cases) => {
       const beats = beatsIn(stage.read("witness"));
       const firstBeats = beats.filter((beat) => beat.term === term);
       const lastMs = Math.max(...firstBeats.map(({ monotonicMs }) => monotonicMs));
-      expect(new Set(firstBeats.map(({ name }) => name))).toEqual(new Set(["main", "background", "deaf", "escaped"]));
+      expect(new Set(firstBeats.map((beat) => beat.name))).toEqual(new Set(["main", "background", "deaf", "escaped"]));
       expect(stage.read("witness.stopped")).toContain(`${term} stopped`);
       expect(lastMs).toBeLessThan(validUntilMs + HELD_UP_MS);
       expect(worstOverlapMs(beats)).toBeLessThan(GRAIN_MS);

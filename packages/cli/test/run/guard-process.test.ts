@@ -1,0 +1,144 @@
+/** The guards of a term, as their wrapper sees them. */
+import childProcess, { type ChildProcess } from "node:child_process";
+import { EventEmitter } from "node:events";
+import { readFileSync, readlinkSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { PassThrough } from "node:stream";
+import { setImmediate as immediate } from "node:timers/promises";
+import { reachesState } from "@leasehold/test-kit/processes/process-state";
+import { childrenOf, commandLineOf } from "@leasehold/test-kit/processes/process-tree";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { GuardOrder } from "../../src/run/guard-order.ts";
+import { GuardProcess } from "../../src/run/guard-process.ts";
+import { after, machineNow } from "../../src/run/machine-clock.ts";
+import { parseStat } from "../../src/run/process-table.ts";
+
+const PATIENCE_MS = 5_000;
+const realSpawn = childProcess.spawn;
+
+/** A process that does nothing by itself. */
+class Still extends EventEmitter {
+  readonly pid = 1;
+  readonly stdin = new PassThrough();
+  readonly stdout = new PassThrough();
+}
+
+/** Has `start` called for each process that is to be started. */
+function startBy(start: (file: string, ...rest: readonly unknown[]) => unknown): void {
+  vi.spyOn(childProcess, "spawn").mockImplementation(start as typeof childProcess.spawn);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+}
+
+function really(file: string, ...rest: readonly unknown[]): ChildProcess {
+  return realSpawn(file, ...(rest as [readonly string[], childProcess.SpawnOptions]));
+}
+
+function order(): Omit<GuardOrder, "seq"> {
+  const instant = after(machineNow(), 600_000);
+  return { termId: "a-term-of-guard-process-test", signal: "SIGTERM", graceMs: 600_000, termAt: instant, killAt: instant };
+}
+
+/** The guards that this process has started, and that have not ended. */
+async function guards(word: "run/guard.ts" | "leasehold-last-guard"): Promise<readonly number[]> {
+  return (await childrenOf([process.pid])).filter((pid) => commandLineOf(pid).includes(word));
+}
+
+test("a guard that leaves an order unanswered for its time is lost, however many come after it", async () => {
+  vi.useFakeTimers({ toFake: ["hrtime", "Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [last, child] = [new Still(), new Still()];
+  startBy((file) => (file === "/bin/sh" ? last : child));
+  const guard = new GuardProcess("t", PATIENCE_MS);
+  let why: string | undefined;
+  void guard.lost.then((reason) => (why = reason));
+  const orderAfterMs = async (ms: number): Promise<void> => {
+    vi.advanceTimersByTime(ms);
+    guard.order(order());
+    await immediate();
+  };
+  const answer = async (text: string): Promise<void> => {
+    child.stdout.write(text);
+    await immediate();
+  };
+
+  // Who waits for its first answer decides for how long.
+  await orderAfterMs(0);
+  await orderAfterMs(2 * PATIENCE_MS);
+  await answer("1\n2\n");
+  await guard.answered;
+  await orderAfterMs(2 * PATIENCE_MS);
+  await orderAfterMs(PATIENCE_MS - 1);
+  await answer("3\n4\n");
+  await orderAfterMs(PATIENCE_MS - 1);
+  await orderAfterMs(PATIENCE_MS - 1);
+  await answer("5\n");
+  expect(why).toBe(undefined);
+  await orderAfterMs(1);
+  expect(why).toBe("does not answer");
+});
+
+test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {
+  const [last, child] = [new Still(), new Still()];
+  startBy((file) => (file === "/bin/sh" ? last : child));
+  const guard = new GuardProcess("t", PATIENCE_MS);
+  for (const { stdin } of [last, child]) stdin.destroy(new Error("write EPIPE"));
+  await immediate();
+  guard.order(order());
+  guard.learn({ pid: 2 });
+  guard.dismiss();
+  await immediate();
+});
+
+test.runIf(process.platform === "linux")(
+  "a guard that cannot be started is lost, whenever that shows, and no last guard stays",
+  async () => {
+    const { execPath } = process;
+    onTestFinished(() => void (process.execPath = execPath));
+    process.execPath = "/no/such/node";
+    const guard = new GuardProcess("t", PATIENCE_MS);
+    expect(await guard.lost).toBe("cannot be started (ENOENT)");
+    guard.dismiss();
+    process.execPath = "no\0path";
+    expect(() => new GuardProcess("t", PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
+    for (const pid of await guards("leasehold-last-guard")) await reachesState(pid, "gone");
+  },
+);
+
+test.each([
+  ["there is no shell", (...rest: readonly unknown[]) => really("/no/such/shell", ...rest)],
+  [
+    "no process can be started",
+    () => {
+      throw new Error("no more processes");
+    },
+  ],
+])("a guard stands alone where %s for the last one", async (_what, startShell) => {
+  startBy((file, ...rest) => (file === "/bin/sh" ? startShell(...rest) : really(file, ...rest)));
+  const guard = new GuardProcess("t", PATIENCE_MS);
+  guard.order(order());
+  await guard.answered;
+  guard.learn({ pid: 2 });
+  guard.dismiss();
+  expect(await guard.lost).toBe("has ended (exit code 0)");
+});
+
+test.runIf(process.platform === "linux")(
+  "each has a session of its own, holds no folder, and inherits nothing but the path",
+  async () => {
+    const guard = new GuardProcess("t", PATIENCE_MS);
+    onTestFinished(() => guard.dismiss());
+    guard.order(order());
+    await guard.answered;
+    const pids = [...(await guards("run/guard.ts")), ...(await guards("leasehold-last-guard"))];
+    expect(pids.length).toBe(2);
+    for (const pid of pids) {
+      expect(parseStat(readFileSync(`/proc/${pid}/stat`, "latin1")).session).toBe(pid);
+      expect(readlinkSync(`/proc/${pid}/cwd`)).toBe("/");
+      expect(readFileSync(`/proc/${pid}/environ`, "latin1")).toBe(`PATH=${process.env["PATH"]}\0`);
+    }
+  },
+);
