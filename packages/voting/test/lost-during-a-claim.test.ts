@@ -1,4 +1,4 @@
-/** Of five servers, one loses what it kept, and the only one that knows of that, a candidate or the leader, is cut off. */
+/** A server loses what it kept while its vote counts still, or its word that it has taken a LEAD. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
@@ -8,7 +8,7 @@ const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, rene
 
 /** Servers among which a message may be lost, or wait until it is let go. */
 class Delayed extends Cluster {
-  fate: (message: Envelope<Request>) => "arrives" | "waits" | "is lost" = () => "arrives";
+  fate: (message: Envelope<Request>) => "arrives" | "waits" | "is answered late" | "is lost" = () => "arrives";
   readonly #letGo = Promise.withResolvers<void>();
 
   letGo(): void {
@@ -19,7 +19,9 @@ class Delayed extends Cluster {
     const fate = this.fate(message);
     if (fate === "is lost") return undefined;
     if (fate === "waits") await this.#letGo.promise;
-    return await super.carry(message);
+    const answer = await super.carry(message);
+    if (fate === "is answered late") await this.#letGo.promise;
+    return answer;
   }
 
   /** @param loss what happens to its disk meanwhile. */
@@ -123,4 +125,29 @@ test("one with an older file does not vote for another beside a leader that alon
   expect(await cluster.clock.runUntil(leader.renew(led.acquired ? led.lease : expect.fail(), { timeoutMs: 300 }))).toMatchObject({
     held: true,
   });
+});
+
+test("what a server said before it was given an older file does not count any more, though it arrives only afterwards", async () => {
+  const cluster = new Delayed(3);
+  await cluster.start();
+  const before = cluster.disks.get("c");
+  // Of b it has the vote, and of c the word that it has taken the LEAD.
+  cluster.fate = ({ from, to, content }) => {
+    if (from !== "a") return "arrives";
+    if (to === "c" && content.kind === "LEAD") return "is answered late";
+    const isVote = content.kind === "ELECT" && !content.trial;
+    return (to === "b" && content.kind === "LEAD") || (to === "c" && isVote) ? "is lost" : "arrives";
+  };
+  const claim = cluster.claim("a", 20_000);
+  await cluster.clock.advance(100);
+  expect(cluster.server("c").ballots.waitMs("e", cluster.clock.monotonicMs())).toBeGreaterThan(0);
+  // All others tell it what they know, and a knows nothing yet of what c has taken.
+  await cluster.restart("c", () => cluster.disks.set("c", before));
+  await cluster.clock.advance(1_000);
+  expect(cluster.server("c").takesPart).toBe(true);
+  cluster.fate = ({ from, to }) => (from === "a" || to === "a" ? "is lost" : "arrives");
+  cluster.letGo();
+
+  expect((await cluster.clock.runUntil(cluster.claim("b", 10_000)))?.acquired).toBe(true);
+  expect((await cluster.clock.runUntil(claim))?.acquired).not.toBe(true);
 });
