@@ -203,7 +203,12 @@ test("a member is replaced while processes run, and who still has the old store 
   await write(world, old, ELECTION, 1);
 
   world.passage = ({ by, to }) => (by === "old" && to === "b" ? { arrivals: [] } : undefined);
-  await expect(old.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(old.get()).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    message: expect.stringMatching(
+      / b: no answer in time\. c: it is the store .*: another one has taken its place\. Give this process/,
+    ),
+  });
   await expect(check(world, old)).rejects.toMatchObject({
     code: "CONFIGURATION",
     message: expect.stringMatching(
