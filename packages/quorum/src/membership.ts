@@ -1,6 +1,8 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import { Journal } from "@leasehold/core/provider";
+import { compareBallots } from "./ballot.ts";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
+import { topOf } from "./chosen.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
@@ -68,9 +70,12 @@ export class Membership implements Admission {
 
   async meet(name: string, answer: Promise<Kept>, limits: MemberLimits): Promise<Kept> {
     const kept = await answer;
-    // A store that has been emptied has no marker either, unless it has another one.
-    if (kept.version === undefined || !this.#isIn(name)) await this.#lookAt(name, limits);
-    return kept;
+    if (kept.accepted && this.#isIn(name)) return kept;
+    // A store that has been emptied has no marker either, unless it has another one. Its record may be a late promise.
+    await this.#lookAt(name, limits);
+    // What has accepted nothing says nothing of the members, and a majority of stores that were replaced may have nothing.
+    const number = this.#isIn(name) ? this.#numberAt(name) : 0;
+    return { ...kept, roster: Math.max(kept.roster, number) };
   }
 
   async follow(number: number, limits: CallLimits): Promise<void> {
@@ -101,10 +106,11 @@ export class Membership implements Admission {
     return this.#isIn(name);
   }
 
-  /** Has stores taken in that were emptied, or are new, in its own time. */
+  /** Has stores taken in that were emptied, or are new, and given the roster where they have missed it, in its own time. */
   heal(): void {
     const nowMs = this.#clock.monotonicMs();
-    const names = [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) ? [name] : []));
+    const lacks = (name: string): boolean => this.#isIn(name) && this.#numberAt(name) < this.roster.number;
+    const names = [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
     if (names.length === 0 || nowMs < this.#healedMs + BETWEEN_ATTEMPTS_MS) return;
     this.#healedMs = nowMs;
     const limits = callLimits(this.#clock, new AbortController().signal, BETWEEN_ATTEMPTS_MS);
@@ -170,6 +176,11 @@ export class Membership implements Admission {
     }
   }
 
+  /** The number of the roster that a store has shown last. */
+  #numberAt(name: string): number {
+    return this.#rosters.get(name)?.number ?? 0;
+  }
+
   #isIn(name: string): boolean {
     return this.#shown.get(name) === this.roster.incarnations[name];
   }
@@ -178,8 +189,9 @@ export class Membership implements Admission {
     for (const name of names) {
       const marker = await this.#mark(name, limits);
       const roster = await this.#read(true, limits);
-      if (!roster || !this.#isNew(name, marker)) continue;
-      await this.#propose(replaced(this.roster, name, marker), roster.write, limits);
+      if (roster && this.#isNew(name, marker)) await this.#propose(replaced(this.roster, name, marker), roster.write, limits);
+      // Nobody else brings it there, and where another one is emptied it may be needed to tell who the members are.
+      if (this.#isIn(name)) await this.#register.show(name, () => undefined, limits);
     }
   }
 
@@ -208,7 +220,14 @@ export class Membership implements Admission {
     }
   }
 
+  /** Finds out which store a member has, and what that knows of who the members are. Returns its marker's record. */
   async #lookAt(name: string, limits: MemberLimits): Promise<Kept> {
+    const rosters = (this.#members.get(name) as Member).get(ROSTER, true, limits);
+    const [marked] = await Promise.all([this.#lookAtMarker(name, limits), rosters.then((kept) => this.#noteRoster(name, kept))]);
+    return marked;
+  }
+
+  async #lookAtMarker(name: string, limits: MemberLimits): Promise<Kept> {
     const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
     this.#shown.set(name, kept.proposal?.write ?? null);
     this.#tellMistakes();
@@ -263,24 +282,33 @@ export class Membership implements Admission {
   /**
    * The rules for the roster itself: those count whom the newest names that anybody shows. The first one is promised by all:
    * of two that begin with different stores under one name each would have a majority otherwise. What a store has promised that
-   * has been given up stands in nobody's way: what it has accepted with a majority, one of the others would show.
+   * has been given up stands in nobody's way: what it has accepted with a majority, one of the others would show. Until it has
+   * accepted a roster, a store counts without all others for the very round that is shown: what it has promised another one may
+   * be chosen already by a majority of other stores under these names.
    */
   #ofRosters(): Admission {
     return {
       roster: this.#nobody,
       meet: async (name, answer, limits) => {
         const kept = answer.then((shown) => this.#noteRoster(name, shown));
-        return (await Promise.all([kept, this.#lookAt(name, limits)]))[0];
+        return (await Promise.all([kept, this.#lookAtMarker(name, limits)]))[0];
       },
       follow: () => Promise.resolve(),
       whyAbsent: (name) => this.whyAbsent(name),
-      counting: (answers, all) => {
-        if (all.size === this.#members.size && [...all.values()].every(({ accepted }) => !accepted)) return all;
+      counting: (answers, all, ballot) => {
+        const isAll = all.size === this.#members.size;
+        if (isAll && [...all.values()].every(({ accepted }) => !accepted)) return all;
         const states = [...answers.values()];
         const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
         const newest = newestOf(shown);
         if (!newest) return states.every(({ promised }) => !promised) ? answers : new Map();
-        return new Map([...answers].filter(([name]) => this.#shown.get(name) === newest.incarnations[name]));
+        const top = topOf(answers)?.accepted;
+        return new Map(
+          [...answers].filter(([name, { accepted, promised }]) => {
+            const hasPromisedIt = [top, ballot].some((one) => one && compareBallots(promised, one) === 0);
+            return this.#shown.get(name) === newest.incarnations[name] && (accepted !== undefined || isAll || hasPromisedIt);
+          }),
+        );
       },
       mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],
     };

@@ -104,8 +104,8 @@ export class QuorumRecordStore implements RecordStore {
     // Rounded up: a greater age is the less safe one.
     const wallMs = keepsNonce ? undefined : Math.ceil(this.#clock.wallMs());
     const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record, wallMs };
-    const outcome = await register.put(proposal, !keepsNonce, limits);
-    this.#membership.heal();
+    // Also where this fails: it may be for want of the very store that is to be taken in.
+    const outcome = await register.put(proposal, !keepsNonce, limits).finally(() => this.#membership.heal());
     if (outcome.stored) return { stored: true, version: proposal.write };
     return { stored: false, current: outcome.current && storedOf(outcome.current) };
   }

@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { topOf, type Chosen } from "./chosen.ts";
@@ -32,7 +32,7 @@ export class Register {
   /**
    * Returns what was chosen last; `undefined` where nothing was. Where the members are split, and still are after a pause, a
    * look is answered what the newest write was to replace, and a consistent get completes that write. So does a look where
-   * no member has what was replaced, and is who may not write.
+   * no member has what was replaced. Who cannot complete it is answered as a look is; but nobody what he has seen replaced.
    * @param completes whether a split is completed.
    */
   async get(consistent: boolean, limits: CallLimits, completes: boolean = consistent): Promise<Chosen | undefined> {
@@ -42,13 +42,15 @@ export class Register {
       const reading = await this.#rounds.read(limits, consistent, (kept) => !consistent && this.#rounds.isChosen(kept));
       this.#rounds.demandMajority(reading, false);
       const top = topOf(reading.kept);
-      if (this.#rounds.isChosen(reading.kept)) return this.#rounds.chosen(reading.kept);
+      if (this.#rounds.isChosen(reading.kept)) {
+        this.#rounds.seen = top?.proposal?.write;
+        return this.#rounds.chosen(reading.kept);
+      }
       if (before && compareBallots(before, top?.accepted) === 0) {
         const base = top?.proposal?.base;
-        const replaced = [...reading.kept.values()].find(({ proposal }) => proposal?.write === base)?.proposal;
-        const isKnown = base === null || replaced !== undefined;
-        // Its age is not told: the other one may have been chosen.
-        const passed = replaced && { proposal: replaced };
+        const answer = top?.proposal?.write === this.#rounds.seen ? this.#rounds.seen : base;
+        const passed = [...reading.kept.values()].flatMap(({ proposal }) => (proposal?.write === answer ? { proposal } : []))[0];
+        const isKnown = answer === null || passed !== undefined;
         if (isKnown && !completes) return passed;
         const completed = await this.#inTurn(limits, () => this.#complete(limits));
         if (completed) return { proposal: completed };
@@ -65,7 +67,7 @@ export class Register {
     return await this.#inTurn(limits, async () => {
       let sent = false;
       let hasWaited = false;
-      if (rounds.leads && rounds.leads.write === proposal.base) {
+      if (rounds.leads?.write === proposal.base && goesOn(rounds.leads.record, proposal.record)) {
         const accepted = await rounds.acceptNext(dated(proposal, rounds.leads), redates, limits);
         if (accepted === "confirmed") return { stored: true };
         sent = accepted === "unknown";
@@ -88,10 +90,7 @@ export class Register {
           const accepted = value && (await rounds.accept(prepared, value, isOurs && redates, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };
           sent ||= isOurs && accepted !== "refused";
-          if (value && accepted === "confirmed") {
-            rounds.yield();
-            return this.#judge(proposal, value, sent);
-          }
+          if (value && accepted === "confirmed") return this.#judge(proposal, value, sent);
         }
         await this.#pause(limits, sent);
       }
@@ -144,8 +143,6 @@ export class Register {
     const top = prepared && topOf(prepared.kept)?.proposal;
     if (!prepared || !top) return undefined;
     const accepted = await rounds.accept(prepared, top, false, limits);
-    // A put of this process goes by what it wrote itself, and never by a repair.
-    rounds.yield();
     return accepted === "confirmed" ? top : undefined;
   }
 
@@ -194,6 +191,15 @@ export class Register {
     if (this.#clock.monotonicMs() < untilMs) return;
     throw this.#rounds.error("STORE_TIMEOUT", why, mayHaveBeenApplied);
   }
+}
+
+/**
+ * Whether a write goes on with a term that its process holds, or ends it. During a lease nobody else has taken over, so that
+ * it needs no prepare. What begins a term does: of what this process wrote last one member may have missed the next, while
+ * another one has forgotten that.
+ */
+function goesOn(before: LeaseRecord, record: LeaseRecord): boolean {
+  return before.termId !== null && before.term === record.term;
 }
 
 /** A proposal that keeps the nonce of what it replaces was sent, as far as that goes, when that was. */

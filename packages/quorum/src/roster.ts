@@ -1,5 +1,6 @@
 import { ForeignRecordError } from "@leasehold/core";
 import type { LeaseRecord } from "@leasehold/core/provider";
+import type { Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { MemberLimits } from "./member.ts";
@@ -76,8 +77,13 @@ export interface Admission {
   /**
    * Of some answers, those that count.
    * @param answers of members that have not forgotten. @param all with those that have, or whose store is another one by now.
+   * @param ballot that all of these have promised just now, who counted before.
    */
-  counting(answers: ReadonlyMap<string, Kept>, all: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept>;
+  counting(
+    answers: ReadonlyMap<string, Kept>,
+    all: ReadonlyMap<string, Kept>,
+    ballot: Ballot | undefined,
+  ): ReadonlyMap<string, Kept>;
   /** Why a member that has answered does not count, in a sentence, where it is for whose store it is. */
   whyAbsent(name: string): string | undefined;
   /** Whether a member may be given a proposal though what it keeps does not count. */

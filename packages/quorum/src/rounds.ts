@@ -60,9 +60,11 @@ export class Rounds {
   readonly #links: ReadonlyMap<string, Link>;
   readonly #majority: number;
   readonly #admission: Admission;
+  /** The write that this process has last seen chosen: it is that for ever, whoever shows it. */
+  seen: string | undefined;
   /** The ballot of the last round. */
   #ballot: Ballot | undefined;
-  /** What that round has had chosen. */
+  /** What that round has had chosen, where it has a nonce of its own: who holds a lease has written it. */
   #leads: Proposal | undefined;
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
@@ -77,11 +79,6 @@ export class Rounds {
   /** What may be replaced without a prepare: the last round has had it chosen, and has promised the next ballot. */
   get leads(): Proposal | undefined {
     return this.#leads;
-  }
-
-  /** The next write needs a prepare: what was chosen is a repair, which may be another's write. */
-  yield(): void {
-    this.#leads = undefined;
   }
 
   async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, Kept>) => boolean): Promise<Reading> {
@@ -128,7 +125,7 @@ export class Rounds {
     limits.signal.throwIfAborted();
     // Only silence is absence. One that refuses has something else by now, which may be newer than all the rest.
     const isRefused = [...failures.values()].includes(REFUSED);
-    const promised = this.#counting(answers);
+    const promised = this.#counting(answers, ballot);
     return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
   }
 
@@ -158,8 +155,10 @@ export class Rounds {
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
     const isConfirmed = answers.size >= this.#majority;
     confirmed.resolve(isConfirmed);
+    if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
-    if (isConfirmed) this.#leads = proposal;
+    // A repair may be another's write, and an order goes with no lease.
+    if (isConfirmed && redates) this.#leads = proposal;
     else if (failures.size === requests.size && [...failures.values()].every((failure) => failure === REFUSED)) return "refused";
     return isConfirmed ? "confirmed" : "unknown";
   }
@@ -268,10 +267,10 @@ export class Rounds {
   }
 
   /** Of some answers those that count: of the quorum's stores, as far as they have not forgotten. */
-  #counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
+  #counting(answers: ReadonlyMap<string, Kept>, ballot?: Ballot): ReadonlyMap<string, Kept> {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
-    return this.#admission.counting(new Map(remembering), answers);
+    return this.#admission.counting(new Map(remembering), answers, ballot);
   }
 
   #newestRoster(answers: ReadonlyMap<string, Kept>): number {

@@ -44,6 +44,20 @@ test("an election does not begin twice where one process still has the store tha
   expect(count + (await stored(world, "mine", [renewed]))).toBe(1);
 });
 
+test("an election does not begin twice where a process still has a majority of stores that were replaced", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await old.get();
+  const [b, c] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  await write(world, world.open("renewed", { c }), OTHER_ELECTION, 4);
+  const renewed = world.open("renewed again", { b, c });
+  await write(world, renewed, OTHER_ELECTION, 4);
+  world.passage = ({ by, to }) => (by === "old" && to === "a" ? LOST : undefined);
+
+  expect(await stored(world, "mine", [old])).toBe(0);
+  expect(await stored(world, "mine", [renewed])).toBe(1);
+});
+
 test("a first write that one member alone has taken is completed, also where all stores have come in place of others", async () => {
   const world = await World.founded();
   const one = world.open("one");
@@ -97,17 +111,57 @@ test("of two that begin with different stores under one name, one begins", async
   expect(count).toBe(1);
 });
 
-/** A quorum, and an election in it, whose roster has not arrived at b. */
+test("a first roster that one member alone has taken is not completed by what another one has promised somebody else", async () => {
+  const world = new World();
+  const a = new SimulatedRecordService(world.clock);
+  const [one, other] = [world.open("one"), world.open("other", { a })];
+  let hasOtherPromises = false;
+  world.passage = ({ by, to, operation }) => {
+    const isPrepared = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
+    if (by === "other" && operation === "put" && a.record(ROSTER)) {
+      hasOtherPromises = true;
+      return to === "c" ? LOST : undefined;
+    }
+    if (by !== "one" || !isPrepared) return undefined;
+    // Of what it has accepted its own a alone hears, and then it hears nothing of b.
+    if (hasOtherPromises) return to === "b" ? LOST : undefined;
+    return operation === "put" && to !== "a" ? LOST : undefined;
+  };
+  const late = one.startPut("mine", undefined, 8_000).catch(() => undefined);
+  await world.clock.advance(20);
+  expect(await world.clock.runUntil(other.startPut("yours", undefined, 8_000))).toMatchObject({ stored: true });
+  await world.clock.runUntil(late);
+
+  expect([rosterAt(world, "a"), rosterAt(world, "b"), rosterAt(world, "c")]).toEqual([1, 1, undefined]);
+  world.passage = () => undefined;
+  expect(await stored(world, "fork", [one])).toBe(0);
+});
+
+test("where all answer, it is completed, whatever the others have promised", async () => {
+  const world = new World();
+  const lost: string[] = [];
+  world.passage = ({ by, to, operation }) => {
+    const isPrepared = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
+    if (operation !== "put" || !isPrepared) return undefined;
+    if (by === "one") return to === "a" ? { arrivals: [{ afterMs: 50 }] } : LOST;
+    // The other one's first promise does not come to a.
+    return to === "a" && lost.push(by) === 1 ? LOST : undefined;
+  };
+  const late = world
+    .open("one")
+    .startPut("mine")
+    .catch(() => undefined);
+  await world.clock.advance(20);
+  expect(await world.clock.runUntil(world.open("other").startPut("yours", undefined, 4_000))).toMatchObject({ stored: true });
+  await world.clock.runUntil(late);
+});
+
+/** A quorum, and an election in it, whose roster has not arrived at b; who has begun it has died. */
 async function withoutRosterAtB(): Promise<World> {
   const world = new World();
-  const one = world.open("one");
-  let isLost = false;
-  world.passage = ({ to, operation }) => {
-    if (isLost || to !== "b" || operation !== "put" || !isPrepared(world, "b")) return undefined;
-    isLost = true;
-    return LOST;
-  };
-  await write(world, one, ELECTION, 4);
+  world.passage = ({ to, operation }) => (to === "b" && operation === "put" && isPrepared(world, "b") ? LOST : undefined);
+  await world.open("one").put("first");
+  world.passage = ({ by }) => (by === "one" ? LOST : undefined);
   expect([rosterAt(world, "a"), rosterAt(world, "b")]).toEqual([1, undefined]);
   return world;
 }
@@ -118,7 +172,7 @@ test("a process that starts while one member hangs, and another has missed the r
 
   const other = world.open("other");
   await other.get().catch(() => undefined);
-  expect(nonceOf(await other.get())).toBe("write 3");
+  expect(nonceOf(await other.get())).toBe("first");
 });
 
 test("who cannot tell who the members are does not say that nobody leads", async () => {

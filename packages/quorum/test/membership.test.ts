@@ -143,6 +143,28 @@ test("nor does that of one which was emptied and nobody has noticed it", async (
   await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
 });
 
+test("nor does a promise that arrives at a store after it was emptied, to who has known the store before", async () => {
+  const world = await World.founded();
+  const [one, other, slow] = [world.open("one"), world.open("other"), world.open("slow")];
+  await other.get();
+  world.passage = ({ by, to, operation }) => {
+    if (by !== "slow" || operation !== "put") return undefined;
+    return { arrivals: to === "c" ? [{ afterMs: 3_000 }] : [] };
+  };
+  const late = slow.startPut("late").catch(() => undefined);
+  await world.clock.advance(20);
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await world.clock.runUntil(late);
+  await world.clock.advance(4_000);
+  expect(world.services.c.record(ELECTION)).toMatchObject({ termId: null });
+  world.down.add("a");
+
+  await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+});
+
 test("a store is taken in whose marker was written by who has not come further", async () => {
   const world = await World.founded();
   const one = world.open("one");
@@ -189,6 +211,20 @@ test("where all stores have come in place of others, an election that none of th
     await write(world, one, OTHER_ELECTION, 2);
   }
 
+  expect(await one.put("first")).toMatchObject({ stored: true });
+});
+
+test("a store is taken in also where nothing can be written until it is", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, OTHER_ELECTION, 1);
+  world.empty("b");
+  await write(world, one, OTHER_ELECTION, 8);
+  world.empty("c");
+
+  // That b has no record of it says nothing: it takes all.
+  await expect(one.put("first")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  await world.clock.advance(2_000);
   expect(await one.put("first")).toMatchObject({ stored: true });
 });
 
@@ -454,4 +490,24 @@ test("a member that has forgotten what it promised is said to, where no majority
       "c: it has forgotten what it had promised, and counts again once the others have written it",
     ),
   });
+});
+
+test("a new store is given the roster though it has missed it, before it is needed to tell who the members are", async () => {
+  const world = await World.founded();
+  await write(world, world.open("one"), ELECTION, 2);
+  const c = new SimulatedRecordService(world.clock);
+  const renewed = world.open("renewed", { c });
+  // What is written there first after its marker is lost.
+  world.passage = ({ by, to, operation }) => {
+    const isMissed = by === "renewed" && to === "c" && operation === "put" && c.record(MARKER) !== undefined;
+    return isMissed ? { arrivals: [] } : undefined;
+  };
+  await write(world, renewed, ELECTION, 2);
+  world.passage = () => undefined;
+  expect(c.record(ROSTER)).toBeUndefined();
+  await write(world, renewed, ELECTION, 8);
+  world.empty("b");
+  await write(world, renewed, ELECTION, 8);
+
+  expect(nonceOf(await world.open("next", { c }).get())).toBe("write 7");
 });

@@ -125,6 +125,23 @@ test("a member that was read before it was known to have promised more is read a
   expect((await world.clock.runUntil(look))?.version).toBe(version);
 });
 
+test("who has led before does not lead again by what it wrote last, where one member has missed the next and another has forgotten it", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  const backup = world.services.b.backUp(ELECTION);
+  world.down.add("c");
+  other.term = 2;
+  versionOf(await other.put("second", first));
+  world.down.delete("c");
+  world.services.b.restore(ELECTION, backup);
+  one.term = 2;
+
+  expect(await one.put("fork", first)).toMatchObject({ stored: false });
+  expect(nonceOf(await one.get())).toBe("second");
+});
+
 test("one that has forgotten is not written again while another is silent, though the leader writes", async () => {
   const world = await World.founded();
   const one = world.open("one");
@@ -175,6 +192,22 @@ test("what a majority shows is not the answer where another member shows a highe
   world.passage = () => undefined;
 
   expect(nonceOf(await other.get())).toBe("second");
+});
+
+test("what a process has seen chosen it does not see replaced by what was there before, whoever is silent", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.passage = ({ to, operation }) => (to === "c" && operation === "put" ? { arrivals: [] } : undefined);
+  await one.put("second", first);
+  expect(nonceOf(await other.get())).toBe("second");
+  // One is down, and nothing can be written.
+  const error = new StoreError("STORE_UNAVAILABLE", "full", { store: "any", operation: "put", mayHaveBeenApplied: false });
+  world.passage = ({ operation }) => (operation === "put" ? { arrivals: [], breaks: { afterMs: 1, error } } : undefined);
+  world.down.add("a");
+
+  for (const by of [one, other]) for (const consistent of [true, false]) expect(nonceOf(await by.get(consistent))).toBe("second");
 });
 
 test("a member whose reply to an accept was lost is read before it is written again", async () => {

@@ -1,0 +1,524 @@
+/** Orders at random to the leases of a quorum, whose members fail and forget at random, and what must hold all the while. */
+import type { LeaseStore } from "@leasehold/core";
+import {
+  RecordLeaseStore,
+  SAFETY_MARGIN,
+  type Lease,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStore,
+} from "@leasehold/core/provider";
+import {
+  ProcessClock,
+  SeededRandom,
+  SimulatedRecordService,
+  VirtualClock,
+  type AcceptedWrite,
+  type Passage,
+  type RecordBackup,
+} from "@leasehold/core/testing";
+import { StoreError } from "@leasehold/core";
+import { compareBallots, type Ballot } from "../src/ballot.ts";
+import { QuorumRecordStore } from "../src/quorum-record-store.ts";
+import { MARKER, ROSTER } from "../src/roster.ts";
+
+const ELECTIONS = ["e", "f", "g", "h", "i", "j", "k", "l", "m", "n"] as const;
+const RECORDS = [MARKER, ROSTER, ...ELECTIONS];
+const LEASE_MS = 3_000;
+const TIMES = { leaseDurationMs: LEASE_MS, renewIntervalMs: 1_000, timeoutMs: 600 };
+const LIMITS = { timeoutMs: 600 };
+/** A lease, and past every call of anybody, once a member is well again. */
+const BETWEEN_FAULTS_MS = 3_700;
+const SEATS = 3;
+
+const FAULTS = ["down", "hangs", "lags", "refuses", "is late", "loses replies"] as const;
+const LOSSES = ["wiped", "rolled back", "rolled back", "replaced"] as const;
+type How = (typeof FAULTS)[number] | (typeof LOSSES)[number];
+
+/** The part of a member's note that is looked at here. */
+interface Note {
+  readonly members: Readonly<Record<string, string>>;
+  readonly promised: Ballot | null;
+  readonly accepted: Ballot | null;
+  readonly write: string | null;
+  readonly base: string | null;
+}
+
+interface Holder {
+  readonly process: Process;
+  readonly lease: Lease;
+  untilMs: number;
+}
+
+/** What became of it all. */
+export interface Counts {
+  terms: number;
+  renewals: number;
+  releases: number;
+  breaks: number;
+  transfers: number;
+  looks: number;
+  seals: number;
+  losses: number;
+  faults: number;
+}
+
+/** A violation of what must hold. */
+export class Violation extends Error {}
+
+type OnPut = (election: string, nonce: string, outcome: PutOutcome) => void;
+
+class WatchedRecords extends QuorumRecordStore {
+  readonly #onPut: OnPut;
+
+  constructor(members: Readonly<Record<string, RecordStore>>, clock: ProcessClock, onPut: OnPut) {
+    super(members, clock);
+    this.#onPut = onPut;
+  }
+
+  override async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
+    const outcome = await super.put(election, record, options);
+    if (!options.keepsNonce) this.#onPut(election, record.nonce, outcome);
+    return outcome;
+  }
+}
+
+class Process {
+  readonly clock: ProcessClock;
+  readonly name: string;
+  readonly services: ReadonlyMap<string, SimulatedRecordService>;
+  readonly records: QuorumRecordStore;
+  readonly leases: LeaseStore;
+  /** The elections that a call of its own is about. */
+  readonly busy: Set<string> = new Set();
+  /** How far its looks have come in each election's line. */
+  readonly places: Map<string, number> = new Map();
+
+  constructor(
+    name: string,
+    clock: ProcessClock,
+    services: ReadonlyMap<string, SimulatedRecordService>,
+    members: Readonly<Record<string, RecordStore>>,
+    onPut: OnPut,
+  ) {
+    this.name = name;
+    this.clock = clock;
+    this.services = services;
+    this.records = new WatchedRecords(members, clock, onPut);
+    this.leases = new RecordLeaseStore(this.records, { clock });
+  }
+}
+
+/** A quorum, the processes that use it, and whatever befalls them. */
+export class RandomQuorum {
+  readonly counts: Counts = {
+    terms: 0,
+    renewals: 0,
+    releases: 0,
+    breaks: 0,
+    transfers: 0,
+    looks: 0,
+    seals: 0,
+    losses: 0,
+    faults: 0,
+  };
+  readonly log: string[] = [];
+  readonly #random: SeededRandom;
+  readonly #clock: VirtualClock;
+  readonly #names: readonly string[];
+  readonly #majority: number;
+  /** Members may forget, and then every request to the others is answered; or any request may be lost, late or doubled. */
+  readonly #forgets: boolean;
+  readonly #hasClocks: boolean;
+  /** Few, where each has to be written anew before the next member forgets. */
+  readonly #elections: readonly string[];
+  /** The member whose clock runs away, if one's does. */
+  readonly #wrongClock: string | undefined;
+  readonly #services = new Map<string, SimulatedRecordService>();
+  readonly #seats: Process[] = [];
+  #starts = 0;
+  /** A member that a seat's process does not reach, where no member forgets. */
+  readonly #cutOff = new Map<number, string | undefined>();
+  #fault: { readonly name: string; readonly how: How } | undefined;
+  #mendedMs = 0;
+  #isCalm = false;
+  readonly #backups = new Map<string, Array<ReadonlyMap<string, RecordBackup>>>();
+  /** The highest promise that each member's store has ever made, by election. */
+  readonly #promised = new Map<string, Ballot>();
+  /** The stores that have accepted a ballot. */
+  readonly #accepters = new Map<string, Set<string>>();
+  readonly #chosen = new Map<string, { readonly ballot: Ballot; readonly write: string }>();
+  readonly #past = new Set<string>();
+  /** The nonces of what was chosen, and of what was told not to be stored. */
+  readonly #nonces = new Set<string>();
+  readonly #refused = new Set<string>();
+  /** Where each chosen write comes in its election's line. */
+  readonly #places = new Map<string, number>();
+  readonly #holders = new Map<string, Holder[]>();
+  readonly #lastTerms = new Map<string, number>();
+  readonly #brokenTerms = new Map<string, number>();
+  #violation: Violation | undefined;
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed);
+    const random = this.#random;
+    this.#clock = new VirtualClock(random.seed());
+    this.#names = ["a", "b", "c", "d", "e"].slice(0, random.pick([3, 3, 5]));
+    this.#majority = (this.#names.length + 1) / 2;
+    this.#forgets = random.chance(0.7);
+    this.#hasClocks = random.chance(0.4);
+    this.#elections = ELECTIONS.slice(0, this.#forgets ? 3 : undefined);
+    this.#wrongClock = random.chance(0.5) ? random.pick(this.#names) : undefined;
+    for (const name of this.#names) this.#begin(name, this.#newService(name));
+    for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
+  }
+
+  /** Has so many things happen, and then lets somebody lead. @throws {Violation} */
+  async play(steps: number): Promise<void> {
+    const random = this.#random;
+    for (let step = 0; step < steps && !this.#violation; step += 1) {
+      if (random.chance(0.7)) this.#order(random.pick(this.#seats), random.pick(this.#elections));
+      else this.#befall();
+      if (random.chance(0.1)) for (const name of this.#names) this.#backUp(name);
+      await this.#clock.advance(random.pick([1, 20, 200, 600, 1_500]));
+      this.#mendIfWell();
+    }
+    await this.#comeToRest();
+    if (this.#violation) throw this.#violation;
+  }
+
+  async #comeToRest(): Promise<void> {
+    this.#isCalm = true;
+    this.#fault = undefined;
+    for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
+    for (const election of this.#elections) {
+      const before = this.counts.terms;
+      for (let times = 0; times < 40 && this.counts.terms === before && !this.#violation; times += 1) {
+        for (const process of this.#seats) this.#claim(process, election);
+        await this.#clock.advance(1_000);
+      }
+      if (this.counts.terms === before) this.#violate(`nobody leads ${election} in the end`);
+    }
+  }
+
+  #violate(what: string): void {
+    this.#note(`VIOLATED ${what}`);
+    this.#violation ??= new Violation(what);
+  }
+
+  #note(what: string): void {
+    this.log.push(`${Math.round(this.#clock.monotonicMs())} ${what}`);
+  }
+
+  #order(process: Process, election: string): void {
+    const random = this.#random;
+    if (process.busy.has(election)) return;
+    const holder = this.#holders.get(election)?.find((one) => one.process === process);
+    if (!holder) {
+      const what = random.next();
+      if (what < 0.8) this.#claim(process, election);
+      else if (what < 0.9) this.#look(process, election);
+      else if (what < 0.95) this.#break(process, election);
+      else this.#transfer(process, election);
+      return;
+    }
+    const what = random.next();
+    if (what < 0.75) this.#renew(holder, election);
+    else if (what < 0.88) this.#release(holder, election);
+    else this.#seal(holder, election);
+  }
+
+  #call(process: Process, election: string, work: () => Promise<void>): void {
+    if (process.busy.has(election)) return;
+    process.busy.add(election);
+    const ended = (): boolean => process.busy.delete(election);
+    work().then(ended, (error: unknown) => {
+      ended();
+      if (error instanceof Violation || !(error instanceof Error && "code" in error)) this.#violate(String(error));
+    });
+  }
+
+  #claim(process: Process, election: string): void {
+    this.#call(process, election, async () => {
+      const lastTerm = this.#lastTerms.get(election) ?? 0;
+      const outcome = await process.leases.acquire({ election, candidateId: process.name, ...TIMES });
+      if (!outcome.acquired) return;
+      const { lease } = outcome;
+      this.#note(`${process.name} leads ${election} in term ${lease.term}`);
+      if (lease.term <= lastTerm) this.#violate(`term ${lease.term} of ${election} comes after ${lastTerm}`);
+      this.counts.terms += 1;
+      this.#lastTerms.set(election, Math.max(lease.term, this.#lastTerms.get(election) ?? 0));
+      const holder = { process, lease, untilMs: 0 };
+      this.#holders.set(election, [...(this.#holders.get(election) ?? []).filter((one) => one.process !== process), holder]);
+      this.#extends(holder, election, lease.grantedAt.monotonicMs);
+    });
+  }
+
+  #renew(holder: Holder, election: string): void {
+    const { process, lease } = holder;
+    this.#call(process, election, async () => {
+      if (holder.untilMs <= this.#clock.monotonicMs()) return this.#ends(holder, election);
+      const brokenTerm = this.#brokenTerms.get(election) ?? 0;
+      const outcome = await process.leases.renew(lease, LIMITS);
+      if (!outcome.held) return this.#ends(holder, election);
+      if (!outcome.extendedAt || !this.#holders.get(election)?.includes(holder)) return;
+      if (holder.untilMs <= this.#clock.monotonicMs()) return this.#ends(holder, election);
+      if (lease.term <= brokenTerm) this.#violate(`term ${lease.term} of ${election} goes on, and was broken`);
+      this.counts.renewals += 1;
+      this.#extends(holder, election, outcome.extendedAt.monotonicMs);
+    });
+  }
+
+  #release(holder: Holder, election: string): void {
+    const { process, lease } = holder;
+    this.#ends(holder, election);
+    this.#call(process, election, async () => {
+      const holdMs = this.#random.pick([0, 0, 2_000]);
+      if ((await process.leases.release(lease, { ...LIMITS, holdMs })) === "released") this.counts.releases += 1;
+    });
+  }
+
+  #look(process: Process, election: string): void {
+    this.#call(process, election, async () => {
+      const consistent = this.#random.chance(0.5);
+      const begun = process.places.get(election) ?? 0;
+      const { signal } = new AbortController();
+      const found = await process.records.get(election, { consistent, signal, ...LIMITS });
+      this.counts.looks += 1;
+      if (found && !this.#past.has(found.version)) this.#violate(`a look at ${election} is answered what was never chosen`);
+      const place = this.#places.get(found?.version ?? "") ?? 0;
+      if (place < begun) this.#violate(`a look at ${election} is answered what had been seen replaced`);
+      process.places.set(election, Math.max(place, process.places.get(election) ?? 0));
+    });
+  }
+
+  #break(process: Process, election: string): void {
+    const immediate = this.#random.chance(0.3);
+    if (immediate) this.#holders.delete(election);
+    this.#call(process, election, async () => {
+      const outcome = await process.leases.break(election, { reason: "why not", immediate, ...LIMITS });
+      if (!outcome.broken) return;
+      this.counts.breaks += 1;
+      this.#brokenTerms.set(election, Math.max(outcome.term, this.#brokenTerms.get(election) ?? 0));
+    });
+  }
+
+  #transfer(process: Process, election: string): void {
+    this.#call(process, election, async () => {
+      const to = this.#random.pick(this.#seats).name;
+      await process.leases.transfer(election, to, { transferTimeoutMs: 2_000, ...LIMITS });
+      this.counts.transfers += 1;
+    });
+  }
+
+  #seal(holder: Holder, election: string): void {
+    const { process, lease } = holder;
+    this.#call(process, election, async () => {
+      const name = this.#random.pick(this.#names);
+      await process.records.seal(lease, name, LIMITS);
+      this.counts.seals += 1;
+      const service = process.services.get(name) as SimulatedRecordService;
+      const record = service.record(election) as LeaseRecord | undefined;
+      if (record && record.term < lease.term) this.#violate(`${name} was sealed, and shows term ${record.term}`);
+    });
+  }
+
+  #extends(holder: Holder, election: string, fromMs: number): void {
+    holder.untilMs = Math.max(holder.untilMs, fromMs + LEASE_MS * (1 - SAFETY_MARGIN));
+    const nowMs = this.#clock.monotonicMs();
+    const leading = (this.#holders.get(election) ?? []).filter(({ untilMs }) => untilMs > nowMs);
+    if (leading.length < 2) return;
+    this.#violate(`two lead ${election}: ${leading.map(({ process, lease }) => `${process.name} (${lease.term})`).join(", ")}`);
+  }
+
+  #ends(holder: Holder, election: string): void {
+    const others = (this.#holders.get(election) ?? []).filter((one) => one !== holder);
+    this.#holders.set(election, others);
+  }
+
+  /** A process ends, if there was one, and another one starts with the stores that the members have by now, or most of them. */
+  #start(seat: number): void {
+    const before = this.#seats[seat];
+    before?.clock.kill();
+    if (before)
+      for (const holders of this.#holders.values())
+        holders.splice(0, Infinity, ...holders.filter((one) => one.process !== before));
+    this.#starts += 1;
+    const clock = new ProcessClock(this.#clock);
+    const services = new Map(this.#services);
+    const members = this.#names.map((name) => {
+      const service = services.get(name) as SimulatedRecordService;
+      return [name, service.connect(clock, () => this.#passage(seat, name, service))] as const;
+    });
+    this.#seats[seat] = new Process(`p${this.#starts}`, clock, services, Object.fromEntries(members), this.#onPut);
+  }
+
+  #passage(seat: number, name: string, service: SimulatedRecordService): Passage {
+    const random = this.#random;
+    const shortly = (): number => 0.1 + random.next() * 8;
+    const prompt = { arrivals: [{ afterMs: shortly(), replyAfterMs: shortly() }] };
+    if (this.#isCalm) return prompt;
+    if (this.#cutOff.get(seat) === name) return { arrivals: [] };
+    const isFaulty = this.#fault?.name === name && service === this.#services.get(name);
+    const how = isFaulty ? this.#fault?.how : !this.#forgets && random.chance(0.15) ? random.pick(FAULTS) : undefined;
+    switch (how) {
+      case "down":
+        return { arrivals: [] };
+      case "hangs":
+        return { arrivals: [{ afterMs: shortly(), replyAfterMs: 30_000 }] };
+      case "lags":
+        return { arrivals: [{ afterMs: random.between(0, 500), replyAfterMs: random.between(0, 200) }] };
+      case "is late":
+        return { arrivals: [{ afterMs: random.pick([300, 2_000, 15_000]) }] };
+      case "loses replies":
+        return { arrivals: [{ afterMs: shortly() }] };
+      case "refuses": {
+        const details = { store: name, operation: "any", mayHaveBeenApplied: false };
+        return { arrivals: [], breaks: { afterMs: shortly(), error: new StoreError("STORE_UNAVAILABLE", "refused", details) } };
+      }
+      default:
+        return prompt;
+    }
+  }
+
+  #befall(): void {
+    const random = this.#random;
+    const seat = Math.floor(random.next() * SEATS);
+    if (random.chance(0.2)) {
+      this.#note(`${this.#seats[seat]?.name} crashes`);
+      this.#start(seat);
+    } else if (!this.#forgets && random.chance(0.7)) {
+      this.#cutOff.set(seat, random.chance(0.7) ? random.pick(this.#names) : undefined);
+    } else if (this.#fault) {
+      if (!isLoss(this.#fault.how)) this.#mended();
+    } else if (this.#clock.monotonicMs() > this.#mendedMs + BETWEEN_FAULTS_MS && this.#chosen.has(ROSTER)) {
+      const isForgotten = this.#forgets && random.chance(0.5);
+      const how = this.#forgets ? random.pick(isForgotten ? LOSSES : FAULTS) : "replaced";
+      this.#fail(random.pick(this.#names), how);
+    }
+  }
+
+  #fail(name: string, how: How): void {
+    if (!isLoss(how)) {
+      this.#fault = { name, how };
+      this.counts.faults += 1;
+      this.#note(`${name} ${how}`);
+      return;
+    }
+    const service = this.#services.get(name) as SimulatedRecordService;
+    if (how === "replaced") this.#begin(name, this.#newService(name));
+    else if (how === "wiped") {
+      for (const election of RECORDS) service.remove(election);
+      for (const election of RECORDS) this.#promised.delete(`${name}/${election}`);
+    } else {
+      const backup = this.#random.pick(this.#backups.get(name) ?? []);
+      // One from before it was a member would be another loss: see "wiped".
+      if (!backup?.get(MARKER)) return;
+      for (const election of RECORDS) service.restore(election, backup.get(election));
+    }
+    this.#fault = { name, how };
+    this.counts.losses += 1;
+    this.#note(`${name} is ${how}`);
+    if (how === "replaced") this.#startAfterReplacement(name);
+  }
+
+  /** Whoever has the former store keeps it, but for one; and where no member forgets, those reach different ones of the others. */
+  #startAfterReplacement(name: string): void {
+    const renewed = Math.floor(this.#random.next() * SEATS);
+    this.#start(renewed);
+    if (this.#forgets) return;
+    const others = this.#names.filter((other) => other !== name);
+    const [one, other] = [this.#random.pick(others), this.#random.pick(others)];
+    for (let seat = 0; seat < SEATS; seat += 1)
+      if (this.#random.chance(0.7)) this.#cutOff.set(seat, seat === renewed ? one : other);
+  }
+
+  /** One that has forgotten is well again once each election there was written anew by who knows of its store. */
+  #mendIfWell(): void {
+    const { name, how } = this.#fault ?? {};
+    if (name === undefined || how === undefined || !isLoss(how)) return;
+    const service = this.#services.get(name) as SimulatedRecordService;
+    const marker = noteOf(service, MARKER)?.write;
+    const isWell = [...this.#chosen.keys()].every((election) => {
+      const note = noteOf(service, election);
+      if (election === ROSTER) return note?.accepted && compareBallots(note.accepted, this.#chosen.get(ROSTER)?.ballot) >= 0;
+      const most = this.#promised.get(`${name}/${election}`);
+      return note?.members[name] === marker && note?.accepted && note.promised && compareBallots(note.promised, most) >= 0;
+    });
+    if (isWell && marker) this.#mended();
+  }
+
+  #mended(): void {
+    this.#note(`${this.#fault?.name} is well`);
+    this.#fault = undefined;
+    this.#mendedMs = this.#clock.monotonicMs();
+  }
+
+  #begin(name: string, service: SimulatedRecordService): void {
+    this.#services.set(name, service);
+    this.#backups.set(name, []);
+    for (const election of RECORDS) this.#promised.delete(`${name}/${election}`);
+  }
+
+  #backUp(name: string): void {
+    const service = this.#services.get(name) as SimulatedRecordService;
+    const backups = this.#backups.get(name) as Array<ReadonlyMap<string, RecordBackup>>;
+    backups.push(new Map(RECORDS.map((election) => [election, service.backUp(election)])));
+    if (backups.length > 6) backups.shift();
+  }
+
+  #newService(name: string): SimulatedRecordService {
+    const rate = this.#wrongClock === name ? 3 : this.#random.between(0.98, 1.02);
+    const storeClock = this.#hasClocks ? ({ toleranceMs: 0, exact: true, mayStep: false } as const) : undefined;
+    const service = new SimulatedRecordService(this.#clock, { storeClock, clockRate: rate });
+    service.onAccepted = (write) => this.#accepted(service, name, write);
+    return service;
+  }
+
+  readonly #onPut = (election: string, nonce: string, { stored }: PutOutcome): void => {
+    if (stored !== this.#nonces.has(nonce))
+      this.#violate(`a put of ${election} is told that it was ${stored ? "" : "not "}stored`);
+    if (!stored) this.#refused.add(nonce);
+  };
+
+  /** Of any two writes that a majority has accepted one has replaced the other, directly or not. */
+  #accepted(service: SimulatedRecordService, name: string, { election, record }: AcceptedWrite): void {
+    if (election === MARKER) return;
+    const { promised, accepted, write, base } = JSON.parse(record.quorum ?? "") as Note;
+    const key = `${name}/${election}`;
+    if (promised && service === this.#services.get(name) && compareBallots(promised, this.#promised.get(key)) > 0)
+      this.#promised.set(key, promised);
+    const shownBallot = (one: Ballot | null): string => (one ? `${one.round}.${one.proposer.slice(0, 4)}` : "none");
+    this.#note(
+      `${name}${service === this.#services.get(name) ? "" : " (former)"} keeps of ${election}: promised ${shownBallot(promised)}, accepted ${shownBallot(accepted)}, write ${write?.slice(0, 4)} for ${base?.slice(0, 4)}`,
+    );
+    if (!accepted || write === null) return;
+    const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
+    const accepters = this.#accepters.get(ballot) ?? new Set();
+    this.#accepters.set(ballot, accepters.add(name));
+    if (accepters.size < this.#majority) return;
+    const last = this.#chosen.get(election);
+    if (last && compareBallots(accepted, last.ballot) < 0) {
+      if (!this.#past.has(write)) this.#violate(`${write} of ${election} is chosen below ${last.write}`);
+      return;
+    }
+    this.#chosen.set(election, { ballot: accepted, write });
+    if (last?.write === write) return;
+    if ((last?.write ?? null) !== base)
+      this.#violate(`${write} of ${election} replaces ${base}, which ${last?.write} has replaced`);
+    this.#past.add(write);
+    this.#nonces.add(record.nonce);
+    if (this.#refused.has(record.nonce)) this.#violate(`${write} of ${election} is chosen, and was told not to be`);
+    this.#places.set(write, this.#places.size + 1);
+  }
+}
+
+function isLoss(how: How): boolean {
+  return (LOSSES as readonly How[]).includes(how);
+}
+
+function noteOf(service: SimulatedRecordService, election: string): Note | undefined {
+  const { quorum } = (service.record(election) ?? {}) as Partial<LeaseRecord>;
+  return quorum === undefined ? undefined : (JSON.parse(quorum) as Note);
+}
