@@ -35,9 +35,9 @@ test("a quorum costs what its members are asked, each at its own price", () => {
     (2_300 * 730 * 0.5 * 0.125) / 1e6 + (2_300 * 730 * 0.03) / 1e5,
     9,
   );
-  expect(monthly("DynamoDB in three", "tick")).toBeCloseTo((3 * 43_800 * (5 * 2 * 0.625 + 6 * 0.125)) / 1e6, 9);
+  expect(monthly("DynamoDB in three", "tick")).toBeCloseTo((3 * 43_800 * (5 * 2 * 0.625 + 8 * 0.125)) / 1e6, 9);
   expect(monthly("DynamoDB, Firestore", "tick")).toBeCloseTo(
-    (43_800 * (5 * 2 * 0.625 + 6 * 0.125)) / 1e6 + (43_800 * (5 * 0.09 + 6 * 0.03)) / 1e5,
+    (43_800 * (5 * 2 * 0.625 + 8 * 0.125)) / 1e6 + (43_800 * (5 * 0.09 + 8 * 0.03)) / 1e5,
     9,
   );
   expect(monthly("Firestore in three", "idleTick")).toBeCloseTo((3 * 43_800 * 3 * 0.03) / 1e5, 9);

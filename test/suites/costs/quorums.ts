@@ -9,8 +9,8 @@ import { many, TICKS, USAGES, type ChargedStore, type Who } from "./usage.ts";
 export const OF_A_MEMBER: Readonly<Record<Who, Requests>> = {
   leader: { reads: 0, writes: 720 },
   standby: { reads: 2_300, writes: 0 },
-  // A new occurrence is claimed by a promise and a write, and whose store has no record of it is asked for its marker.
-  tick: { reads: 6, writes: 5 },
+  // A new occurrence is claimed by a promise and a write, and whose store has no record of it is asked for marker and roster.
+  tick: { reads: 8, writes: 5 },
   // The markers and the roster are read first.
   idleTick: { reads: 3, writes: 0 },
 };
