@@ -117,12 +117,12 @@ test("a first roster that one member alone has taken is not completed by what an
   const [one, other] = [world.open("one"), world.open("other", { a })];
   let hasOtherPromises = false;
   world.passage = ({ by, to, operation }) => {
-    const isPrepared = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
+    const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
     if (by === "other" && operation === "put" && a.record(ROSTER)) {
       hasOtherPromises = true;
       return to === "c" ? LOST : undefined;
     }
-    if (by !== "one" || !isPrepared) return undefined;
+    if (by !== "one" || !haveAllPromised) return undefined;
     // Of what it has accepted its own a alone hears, and then it hears nothing of b.
     if (hasOtherPromises) return to === "b" ? LOST : undefined;
     return operation === "put" && to !== "a" ? LOST : undefined;
@@ -141,8 +141,8 @@ test("where all answer, it is completed, whatever the others have promised", asy
   const world = new World();
   const lost: string[] = [];
   world.passage = ({ by, to, operation }) => {
-    const isPrepared = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
-    if (operation !== "put" || !isPrepared) return undefined;
+    const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
+    if (operation !== "put" || !haveAllPromised) return undefined;
     if (by === "one") return to === "a" ? { arrivals: [{ afterMs: 50 }] } : LOST;
     // The other one's first promise does not come to a.
     return to === "a" && lost.push(by) === 1 ? LOST : undefined;
