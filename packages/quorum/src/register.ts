@@ -47,10 +47,12 @@ export class Register {
         return this.#rounds.chosen(reading.kept);
       }
       if (before && compareBallots(before, top?.accepted) === 0) {
-        const base = top?.proposal?.base;
-        const answer = top?.proposal?.write === this.#rounds.seen ? this.#rounds.seen : base;
-        const passed = [...reading.kept.values()].flatMap(({ proposal }) => (proposal?.write === answer ? { proposal } : []))[0];
-        const isKnown = answer === null || passed !== undefined;
+        const { write, base } = top?.proposal ?? {};
+        const answer = write === this.#rounds.seen ? write : base;
+        const found = [...reading.kept.values()].find(({ proposal }) => proposal?.write === answer)?.proposal;
+        const isKnown = answer === null || found !== undefined;
+        // Its age is not told: the other one may have been chosen.
+        const passed = found && { proposal: found };
         if (isKnown && !completes) return passed;
         const completed = await this.#inTurn(limits, () => this.#complete(limits));
         if (completed) return { proposal: completed };
