@@ -32,6 +32,10 @@ export interface Beginning {
  * been under way: either everyone has told, the claimant too, or only what was asked once no such claim counts votes any
  * more is heeded. One whose file is whole may have been given an older one, and anyone may be the only one who
  * remembers: it asks them all, and otherwise waits for the longest lease.
+ *
+ * One whose file is from another list waits until so many have told it their terms that it is a majority of this list with them,
+ * and takes those in: one of them knows what a majority of that list has decided. A majority of the list after this one
+ * need not have any server in it that does.
  */
 export class Admission {
   readonly #servers: number;
@@ -39,21 +43,25 @@ export class Admission {
   #sinceMs: number;
   readonly #told = new Map<string, Heard>();
   #forgot: boolean;
+  readonly #isMoved: boolean;
 
   /**
    * @param servers how many there are, this one included.
+   * @param isMoved whether its file is from another list.
    * @param forgetfulness where no server keeps anything.
    */
   constructor(options: {
     readonly servers: number;
     readonly startMs: number;
     readonly forgot: boolean;
+    readonly isMoved?: boolean | undefined;
     readonly forgetfulness?: Forgetfulness | undefined;
   }) {
     this.#servers = options.servers;
     this.#forgetfulness = options.forgetfulness;
     this.#sinceMs = options.startMs;
     this.#forgot = options.forgot;
+    this.#isMoved = options.isMoved === true;
   }
 
   get forgot(): boolean {
@@ -91,9 +99,19 @@ export class Admission {
     return Math.min(this.#servers - majorityOf(this.#servers) + 1, this.#servers - 1);
   }
 
+  /** Those of the others that know what they have decided. */
+  get #knowing(): readonly Heard[] {
+    return [...this.#told.values()].filter(({ forgot }) => !forgot);
+  }
+
+  /** So many more have to tell one whose file is from another list, before it is a majority with them. */
+  get #missing(): number {
+    return this.#isMoved ? majorityOf(this.#servers) - 1 - this.#knowing.length : 0;
+  }
+
   /** A server whose file is whole may take part, as far as it can know. */
   isIntact(longestLeaseMs: number, nowMs: number): boolean {
-    if (this.#forgot) return false;
+    if (this.#forgot || this.#missing > 0) return false;
     const told = [...this.#told.values()];
     const longestMs = Math.max(longestLeaseMs, ...told.map((each) => each.longestLeaseMs));
     return this.#haveAllTold || nowMs >= this.#sinceMs + longestMs;
@@ -106,6 +124,9 @@ export class Admission {
    */
   waitsFor(others: readonly string[]): string {
     const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
+    if (!this.#forgot && this.#missing > 0) {
+      return `its list of servers has changed: it waits for ${this.#missing} more of the others to tell what they know, with the same list.`;
+    }
     if (!this.#forgot) return `its file may be an older one: it waits for ${unheard} to answer, or for the longest lease to end.`;
     const why = this.#forgetfulness ? "it keeps nothing" : "it has lost its file, or never had one";
     const telling = this.#telling;
@@ -118,6 +139,24 @@ export class Admission {
       ? `start ${who} again too`
       : `stop ${who}, remove what is in its stateDirectory, and start it again`;
     return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
+  }
+
+  /** What one whose file is from another list goes on with: whatever it or the others know. Undefined where they know no more. */
+  movedOn(own: KeptBallots): KeptBallots | undefined {
+    if (!this.#isMoved) return undefined;
+    const told = this.#knowing;
+    const highest = (name: string): number => Math.max(0, ...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
+    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
+    const ballots = new Map<string, Ballot>(Object.entries(own.elections));
+    const names = new Set([...ballots.keys(), ...told.flatMap(({ terms }) => Object.keys(terms))]);
+    const news = [...names].filter((name) => highest(name) > (ballots.get(name)?.term ?? own.floor));
+    // A lease may stand, of which this one knows nothing.
+    for (const name of news) ballots.set(name, { term: highest(name), votedFor: null, leaseDurationMs: longestMs });
+    const floor = Math.max(own.floor, ...told.map((each) => each.floor));
+    const clockFloor = Math.max(own.clockFloor, ...told.map((each) => each.clockFloor));
+    const isFresh = own.isFresh && told.every((each) => each.isFresh);
+    const isSame = news.length === 0 && floor === own.floor && clockFloor === own.clockFloor;
+    return isSame ? undefined : { floor, clockFloor, isFresh, elections: Object.fromEntries(ballots) };
   }
 
   /**
@@ -156,9 +195,12 @@ export class Admission {
 
 function termsOf(told: readonly Told[], election: string): readonly number[] {
   return told.flatMap(({ terms, floor, clockFloor }) => {
-    const term = Object.hasOwn(terms, election) ? terms[election] : undefined;
-    return [term ?? floor, floor, clockFloor];
+    return [termIn(terms, election) ?? floor, floor, clockFloor];
   });
+}
+
+function termIn(terms: Told["terms"], election: string): number | undefined {
+  return Object.hasOwn(terms, election) ? terms[election] : undefined;
 }
 
 /** How many of so many servers are a majority. */

@@ -5,7 +5,7 @@ import type { Disk } from "./disk.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { resolveOptions, type VotingLeaseStoreOptions } from "./options.ts";
-import { checkChange, clusterOf } from "./roster.ts";
+import { clusterOf, rosterAtStart, type Roster } from "./roster.ts";
 import { Server } from "./server.ts";
 import { StateFile } from "./state-file.ts";
 import { Troubles } from "./troubles.ts";
@@ -30,9 +30,10 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
   const troubles = new Troubles(clock, name);
   const kept = stateDirectory === undefined ? NOTHING_KEPT : await openDirectory(resolve(stateDirectory), name, names, troubles);
   try {
-    const { disk, onMet } = kept;
+    const { disk, onMet, isMoved, onBegun } = kept;
     const transport = new HttpTransport({ server: name, servers, secret, listen, ca, clock, troubles, onMet });
-    const server = new Server({ name, names, cluster: clusterOf(names), clock, disk, transport, longestLeaseMs, troubles });
+    const cluster = clusterOf(names);
+    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, longestLeaseMs, troubles });
     await server.start();
     const end = async (): Promise<void> => {
       await server.close();
@@ -51,12 +52,17 @@ interface Kept {
   readonly disk: Disk;
   /** Another server with the same list was met. */
   readonly onMet: (name: string) => void;
+  /** The list is not the one that it has taken part with last. */
+  readonly isMoved: boolean;
+  readonly onBegun: () => void;
   readonly close: () => Promise<void>;
 }
 
 const NOTHING_KEPT: Kept = {
   disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
   onMet: () => undefined,
+  isMoved: false,
+  onBegun: () => undefined,
   close: () => Promise.resolve(),
 };
 
@@ -69,18 +75,22 @@ async function openDirectory(directory: string, server: string, names: readonly 
   };
   try {
     const before = (await disk.load())?.roster;
-    if (before) checkChange(before, { server, names }, directory);
-    const isSame = before !== undefined && clusterOf(before.names) === clusterOf(names);
-    const met = new Set(isSame ? before.met : []);
-    const keep = async (): Promise<void> => await disk.setRoster({ server, names, met: [...met] });
-    await keep();
-    const onMet = (other: string): void => {
-      if (met.has(other)) return;
-      met.add(other);
+    const started = rosterAtStart(before, { server, names }, directory);
+    const { isMoved } = started;
+    let { roster } = started;
+    await disk.setRoster(roster);
+    const keep = (changed: Partial<Roster>): void => {
+      roster = { ...roster, ...changed };
       // Where this fails, so does the next vote, which says so.
-      keep().catch(() => undefined);
+      disk.setRoster(roster).catch(() => undefined);
     };
-    return { disk, onMet, close };
+    const onMet = (other: string): void => {
+      if (!roster.met.includes(other)) keep({ met: [...roster.met, other] });
+    };
+    const onBegun = (): void => {
+      if (!roster.hasBegun) keep({ hasBegun: true });
+    };
+    return { disk, onMet, isMoved, onBegun, close };
   } catch (error) {
     await close();
     throw error;

@@ -8,6 +8,8 @@ export interface Roster {
   readonly names: readonly string[];
   /** Those of the others that it has met with the same list. */
   readonly met: readonly string[];
+  /** It has taken part with this list. */
+  readonly hasBegun: boolean;
 }
 
 /** What two lists do not have in common. */
@@ -41,12 +43,29 @@ export function inWords({ more, less }: Difference): string {
 }
 
 /**
+ * What a server begins with, and whether its file knows nothing yet of what the others of this list know.
+ *
+ * @throws {ConfigurationError} where it may not begin with this list; see {@link checkChange}.
+ */
+export function rosterAtStart(
+  kept: Roster | undefined,
+  started: Pick<Roster, "server" | "names">,
+  directory: string,
+): { readonly roster: Roster; readonly isMoved: boolean } {
+  if (kept) checkChange(kept, started, directory);
+  const isSame = kept !== undefined && clusterOf(kept.names) === clusterOf(started.names);
+  const roster = { ...started, met: isSame ? kept.met : [], hasBegun: isSame && kept.hasBegun };
+  return { roster, isMoved: kept !== undefined && !roster.hasBegun };
+}
+
+/**
  * Checks that a server whose file is from another list may begin with this one: majorities of two lists that differ by one
- * server have one in common, and those of lists further apart need not.
+ * server have one in common, and those of lists further apart need not. What was decided with the list before that of its file it
+ * knows once it has taken part with that.
  *
  * @throws {ConfigurationError} that says what has to be done first.
  */
-export function checkChange(kept: Roster, { server, names }: Omit<Roster, "met">, directory: string): void {
+function checkChange(kept: Roster, { server, names }: Pick<Roster, "server" | "names">, directory: string): void {
   if (kept.server !== server) {
     throw new ConfigurationError(
       `stateDirectory ${directory} belongs to the server '${kept.server}', and this is '${server}': give each server its own.`,
@@ -58,6 +77,9 @@ export function checkChange(kept: Roster, { server, names }: Omit<Roster, "met">
   if (distanceOf(difference) > 1) {
     throw new ConfigurationError(`${was} Add or remove one server at a time, on all of them before the next.`);
   }
+  if (!kept.hasBegun) {
+    throw new ConfigurationError(`${was} It has not taken part with the list of before: start all servers with that one first.`);
+  }
   const missing = names.filter((name) => kept.names.includes(name) && name !== server && !kept.met.includes(name));
   if (missing.length === 0) return;
   throw new ConfigurationError(
@@ -68,8 +90,9 @@ export function checkChange(kept: Roster, { server, names }: Omit<Roster, "met">
 /** Reads a roster that was kept; undefined where that is none. */
 export function asRoster(line: string): Roster | undefined {
   try {
-    const { server, names, met } = JSON.parse(line) as Roster;
-    return typeof server === "string" && areNames(names) && areNames(met) ? { server, names, met } : undefined;
+    const { server, names, met, hasBegun } = JSON.parse(line) as Roster;
+    const isOne = typeof server === "string" && areNames(names) && areNames(met) && typeof hasBegun === "boolean";
+    return isOne ? { server, names, met, hasBegun } : undefined;
   } catch {
     return undefined;
   }

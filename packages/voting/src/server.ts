@@ -25,6 +25,10 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly disk: Disk;
   readonly transport: Transport;
+  /** What is on its disk is from another list of servers. */
+  readonly isMoved?: boolean | undefined;
+  /** It takes part with this list, and what it has to know for that is on its disk. */
+  readonly onBegun?: (() => void) | undefined;
   /** Where its disk keeps nothing: the longest lease that anybody may have; see {@link Forgetfulness}. */
   readonly longestLeaseMs?: number | undefined;
   /** Are told to a person. */
@@ -73,7 +77,7 @@ export class Server {
     const { longestLeaseMs } = options;
     this.#forgetfulness = longestLeaseMs === undefined ? undefined : new Forgetfulness(clock, longestLeaseMs);
     this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
-    this.#admission = this.#admit(true);
+    this.#admission = this.#admit({ forgot: true });
     this.#trials = new Trials(clock, names);
   }
 
@@ -84,7 +88,7 @@ export class Server {
     this.#writes = kept?.writes ?? 0;
     this.#written = this.#writes;
     for (const [server, writes] of Object.entries(kept?.seen ?? {})) this.#seen.set(server, writes);
-    this.#admission = this.#admit(kept === undefined);
+    this.#admission = this.#admit({ forgot: kept === undefined, isMoved: this.#options.isMoved });
     await this.#options.transport.listen((message) => this.receive(message), this.#start);
     void this.#join();
   }
@@ -289,9 +293,10 @@ export class Server {
     }
   }
 
-  #admit(forgot: boolean): Admission {
+  #admit({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): Admission {
     const forgetfulness = this.#forgetfulness;
-    return new Admission({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, forgetfulness });
+    const [servers, startMs] = [this.others.length + 1, this.clock.monotonicMs()];
+    return new Admission({ servers, startMs, forgot, isMoved, forgetfulness });
   }
 
   async #beTold(other: string): Promise<void> {
@@ -309,19 +314,28 @@ export class Server {
 
   async #mayTakePart(): Promise<boolean> {
     const nowMs = this.clock.monotonicMs();
-    if (this.#admission.isIntact(this.#ballots.longestLeaseMs, nowMs)) this.#takesPart = true;
+    if (this.#admission.isIntact(this.#ballots.longestLeaseMs, nowMs)) {
+      const movedOn = this.#admission.movedOn(this.#ballots.kept);
+      if (movedOn) await this.#beginWith(new Ballots(movedOn, nowMs));
+      else this.#takesPart = true;
+    }
     const beginning = this.#admission.forgot ? this.#admission.beginning(nowMs, this.clock.wallMs()) : undefined;
     if (beginning) {
-      const { version } = this.#ballots;
-      this.#ballots = new Ballots(beginning.ballots, nowMs, beginning.toldTo);
-      // A write of what was before may still be under way.
-      this.#ballots.version = version + 1;
       this.#writes = beginning.writes;
-      this.#admission = this.#admit(false);
-      await this.#synced(this.#ballots.version);
-      // It may have found meanwhile that it has lost more.
-      this.#takesPart = !this.#admission.forgot;
+      await this.#beginWith(new Ballots(beginning.ballots, nowMs, beginning.toldTo));
     }
+    if (this.#takesPart) this.#options.onBegun?.();
     return this.#takesPart;
+  }
+
+  async #beginWith(ballots: Ballots): Promise<void> {
+    const { version } = this.#ballots;
+    this.#ballots = ballots;
+    // A write of what was before may still be under way.
+    this.#ballots.version = version + 1;
+    this.#admission = this.#admit({ forgot: false });
+    await this.#synced(this.#ballots.version);
+    // It may have found meanwhile that it has lost more.
+    this.#takesPart = !this.#admission.forgot;
   }
 }

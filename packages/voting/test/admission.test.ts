@@ -26,6 +26,57 @@ test.each([
   expect(majorityOf(servers)).toBe(majority);
 });
 
+describe("one whose file is from another list", () => {
+  const moved = (servers: number): Admission => new Admission({ servers, startMs: 1_000, forgot: false, isMoved: true });
+  const OWN = { floor: 4, clockFloor: 1, isFresh: false, elections: { e: { term: 7, votedFor: "t", leaseDurationMs: 500 } } };
+
+  test.each([
+    [1, 0],
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [5, 2],
+  ])("of %d servers takes part once %d others have told it, which know what they have decided", (servers, needed) => {
+    const admission = moved(servers);
+    for (const name of ["b", "c"].slice(0, needed)) {
+      expect(admission.isIntact(0, 60_000)).toBe(false);
+      admission.hears(name, { ...TOLD, forgot: true }, 0, 1_000);
+      expect(admission.isIntact(0, 60_000)).toBe(false);
+      expect(admission.waitsFor(["b", "c", "d", "e"].slice(0, servers - 1))).toContain("its list of servers has changed");
+      admission.hears(name, TOLD, 0, 1_000);
+    }
+    expect(admission.isIntact(0, 60_000)).toBe(true);
+  });
+
+  test("goes on with whatever it or the others know, and bars of what is news to it for the longest lease", () => {
+    const admission = moved(5);
+    admission.hears("b", { ...TOLD, floor: 5, terms: { e: 8, f: 4, g: 6 }, longestLeaseMs: 9_000 }, 0, 1_000);
+    admission.hears("c", { ...TOLD, floor: 3, clockFloor: 2, terms: { e: 6, constructor: 5 } }, 0, 1_000);
+    const news = { votedFor: null, leaseDurationMs: 9_000 };
+    expect(admission.movedOn(OWN)).toEqual({
+      floor: 5,
+      clockFloor: 2,
+      isFresh: false,
+      elections: { e: { term: 8, ...news }, g: { term: 6, ...news }, constructor: { term: 5, ...news } },
+    });
+  });
+
+  test("takes an election that others have dropped for as late as their floor", () => {
+    const admission = moved(2);
+    admission.hears("b", { ...TOLD, floor: 9 }, 0, 1_000);
+    expect(admission.movedOn(OWN)).toMatchObject({ floor: 9, elections: { e: { term: 9, votedFor: null } } });
+  });
+
+  test("goes on with what it has where nobody knows more, as one does whose list is the same", () => {
+    const admission = moved(2);
+    admission.hears("b", { ...TOLD, floor: 4, clockFloor: 1, terms: { e: 7, f: 3 } }, 0, 1_000);
+    expect(admission.movedOn(OWN)).toBeUndefined();
+    const same = start(2, false);
+    same.hears("b", { ...TOLD, floor: 9 }, 0, 1_000);
+    expect(same.movedOn(OWN)).toBeUndefined();
+  });
+});
+
 describe("one whose file is whole", () => {
   test("takes part once all others have told, or the longest lease that anybody knows of has passed", () => {
     const admission = start(3, false);

@@ -1,26 +1,21 @@
-import type { Lease } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
-import type { VotingLeaseStore } from "../src/simulation.ts";
+import { VotersClaimants } from "./voters-claimants.ts";
 import { FASTEST_RATE, VotersJudge, type Reign } from "./voters-judge.ts";
-import { VotersWorld, type Host } from "./voters-world.ts";
+import { ALL_SPLITS, cutBy, type Split } from "./voters-splits.ts";
+import { VotersWorld } from "./voters-world.ts";
 
 /** The lease of most claims, and the measure of what is late. */
 const LEASE_MS = 3_000;
 /** Where no server keeps anything. */
 const LONGEST_LEASE_MS = 6_000;
-/** The last one is longer than any claim may count votes. */
-const TIMEOUTS_MS = [300, 300, 1_000, 15_000];
 const PAUSES_MS = [0, 1, 10, 50, 300, 300, 1_000, 1_000, 3_000];
 /** For how long a server with an older file reaches the others: longer than any lease. */
 const ASKS_FOR_MS = 120_000;
-const ELECTION = "e";
-/** So many times in succession a server claims, or a leader renews, and the longest wait between two claims. */
-const TRIES = 5;
-const RETRY_MS = 500;
 const ORDERS = 30;
-/** So many claims are made in the end before nobody is to lead at all. */
+/** So many claims are made in the end before nobody is to lead at all; and so many seconds waited for orders of before. */
 const LAST_CLAIMS = 100;
+const LAST_WAITS = 90;
 const FEWEST_SERVERS = 3;
 const MOST_SERVERS = 7;
 
@@ -50,21 +45,6 @@ class Broken extends Error {
   }
 }
 
-/** Who hears nothing from whom: `one` and `other` are two servers, in groups, and `victim` is one that is drawn. */
-const SPLITS: Readonly<Record<string, (link: Readonly<Record<"one" | "other" | "victim", string>>, drawn: Drawn) => boolean>> = {
-  groups: ({ one, other }, { groupOf }) => groupOf(one) !== groupOf(other),
-  away: ({ one, other, victim }) => one === victim || other === victim,
-  deaf: ({ other, victim }) => other === victim,
-  mute: ({ one, victim }) => one === victim,
-  pairs: ({ one, other }, { isUnlucky }) => isUnlucky([one, other].toSorted().join("")),
-  links: ({ one, other }, { isUnlucky }) => isUnlucky(one + other),
-};
-
-interface Drawn {
-  readonly groupOf: (name: string) => boolean;
-  readonly isUnlucky: (link: string) => boolean;
-}
-
 /**
  * Plays one run: servers without electors, in virtual time. They claim, renew, release and break, and are killed, wiped, rolled
  * back, frozen, split, and given other lists; messages are lost, late, repeated and reordered. Then all is well, and somebody has to
@@ -88,6 +68,7 @@ class RandomVoters {
   readonly #time: TrueTime;
   readonly #world: VotersWorld;
   readonly #judge: VotersJudge;
+  readonly #claimants: VotersClaimants;
   /** No server keeps anything. */
   readonly #isUnkept: boolean;
   /** The list that every server is to have. */
@@ -95,7 +76,6 @@ class RandomVoters {
   #named: number;
   /** Those that have lost what they knew, or are new, and have not taken part since. */
   readonly #lost = new Set<string>();
-  readonly #holders = new Map<Reign, Host>();
   #violation: Broken | undefined;
   readonly #history: string[] | undefined;
   readonly #faults = new Map<string, number>();
@@ -132,6 +112,14 @@ class RandomVoters {
         slow: sometimes(0.5),
         twice: sometimes(0.3),
       },
+    });
+    this.#claimants = new VotersClaimants({
+      random,
+      time,
+      world: this.#world,
+      judge: this.#judge,
+      leaseMs: LEASE_MS,
+      note: (who, what) => this.#note(who, what),
     });
   }
 
@@ -179,16 +167,13 @@ class RandomVoters {
     this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
   }
 
-  get #timeoutMs(): number {
-    return this.#random.pick(TIMEOUTS_MS);
-  }
-
   #doAnything(): void {
     const what = this.#random.next();
     const name = this.#random.pick(this.#names);
-    if (what < 0.3) this.#claims(this.#random.chance(0.4) ? this.#names : [name]);
-    else if (what < 0.5) this.#renews();
-    else if (what < 0.57) this.#releases();
+    const claimants = this.#claimants;
+    if (what < 0.3) for (const rival of this.#random.chance(0.4) ? this.#names : [name]) claimants.claim(rival);
+    else if (what < 0.5) claimants.renewAll();
+    else if (what < 0.57) claimants.release();
     else if (what < 0.63) this.#breaks(name);
     else if (what < 0.75) this.#crashes(name);
     else if (what < 0.8) this.#freezes(name);
@@ -199,87 +184,9 @@ class RandomVoters {
     else this.#changesList();
   }
 
-  #claims(rivals: readonly string[]): void {
-    for (const name of rivals) {
-      const host = this.#world.running(name);
-      if (host) void this.#claim(host, TRIES);
-    }
-  }
-
-  /** Claims, and claims again as soon as it may win, so many times in all. */
-  async #claim(host: Host, tries: number): Promise<void> {
-    const { name, store, clock } = host;
-    const leaseDurationMs = LEASE_MS * this.#random.pick([0.4, 1, 1, 2]);
-    const timeoutMs = this.#timeoutMs;
-    this.#note(name, `claims, for ${leaseDurationMs} ms, within ${timeoutMs} ms`);
-    const request = { election: ELECTION, candidateId: name, leaseDurationMs, renewIntervalMs: leaseDurationMs / 3, timeoutMs };
-    const outcome = await store.acquire(request).catch(() => undefined);
-    if (outcome?.acquired) clock.deliver(() => this.#wins(host, outcome.lease));
-    else if (tries > 1) clock.setTimer(() => void this.#claim(host, tries - 1), store.nextLookMs(ELECTION, RETRY_MS));
-  }
-
-  #wins(host: Host, lease: Lease): void {
-    const reign = this.#judge.wins(lease, host.clock, host.rate);
-    this.#note(host.name, `wins term ${lease.term}${reign ? "" : ", too late"}`);
-    if (reign) {
-      this.#holders.set(reign, host);
-      if (this.#random.chance(0.7)) this.#renewsInTime(reign, TRIES);
-    } else {
-      // Whoever has waited for it gives it back.
-      host.store.release(lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
-    }
-  }
-
-  /** Renews as it should, so many times. */
-  #renewsInTime(reign: Reign, times: number): void {
-    if (times === 0) return;
-    const renew = (): void => {
-      if (this.#judge.reigns.includes(reign)) void this.#renew(reign);
-      this.#renewsInTime(reign, times - 1);
-    };
-    reign.clock.setTimer(renew, reign.lease.leaseDurationMs / 3);
-  }
-
-  /** Everybody who leads renews, once more than it should. */
-  #renews(): void {
-    for (const reign of this.#judge.reigns) void this.#renew(reign);
-  }
-
-  async #renew(reign: Reign): Promise<boolean> {
-    const { clock, store } = this.#holders.get(reign) as Host;
-    if (!clock.running) return false;
-    const askedMs = this.#nowMs;
-    const outcome = await store.renew(reign.lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
-    const extendedAt = outcome?.held === true ? outcome.extendedAt : undefined;
-    if (extendedAt) clock.deliver(() => this.#judge.renewed(reign, extendedAt, askedMs));
-    return extendedAt !== undefined;
-  }
-
-  #releases(): void {
-    const [reign] = this.#judge.reigns;
-    const host = reign && this.#holders.get(reign);
-    if (!reign || !host?.clock.running) return;
-    const holdMs = this.#random.pick([0, 0, 1, 2]) * LEASE_MS;
-    this.#note(host.name, `releases term ${reign.lease.term}, with a hold of ${holdMs} ms`);
-    this.#judge.gives(reign);
-    const sentMs = this.#nowMs;
-    const released = (outcome: string): void => {
-      if (outcome === "released") this.#judge.released(reign, sentMs, holdMs);
-    };
-    host.store.release(reign.lease, { timeoutMs: this.#timeoutMs, holdMs }).then(released, () => undefined);
-  }
-
   #breaks(name: string): void {
-    const store = this.#world.running(name)?.store;
-    if (!store) return;
-    const immediate = this.#random.chance(0.3);
     this.#count("break");
-    this.#note(name, `gives the order to break${immediate ? " at once" : ""}`);
-    const told = (outcome: Awaited<ReturnType<VotingLeaseStore["break"]>>): void => {
-      if (outcome.broken) this.#judge.breaks(outcome.term);
-      this.#note(name, outcome.broken ? `has broken term ${outcome.term}` : "has broken nothing");
-    };
-    store.break(ELECTION, { reason: "why not", immediate, timeoutMs: this.#timeoutMs }).then(told, () => undefined);
+    this.#claimants.break(name);
   }
 
   /** A process is killed, and started again at once or later: with its disk, without, or with an older one. */
@@ -299,8 +206,7 @@ class RandomVoters {
   /** Whoever may remember what was lost is cut off, at times. */
   #losesMore(name: string): void {
     this.#lost.add(name);
-    const [reign] = this.#judge.reigns;
-    const leader = reign && this.#holders.get(reign)?.name;
+    const leader = this.#claimants.leader?.host.name;
     if (this.#random.chance(0.4)) this.#splits(leader ?? this.#random.pick(this.#names), "away");
   }
 
@@ -336,24 +242,12 @@ class RandomVoters {
     this.#time.setTimer(() => clock.resume(), this.#random.between(0, 3) * LEASE_MS);
   }
 
-  #splits(victim: string, kind: string = this.#random.pick(Object.keys(SPLITS))): void {
-    const random = this.#random;
-    const remembered = new Map<string, boolean>();
-    const drawn = (probability: number) => (what: string) => {
-      const is = remembered.get(what) ?? random.chance(probability);
-      remembered.set(what, is);
-      return is;
-    };
+  #splits(victim: string, split: Split = this.#random.pick(ALL_SPLITS)): void {
     const { cut } = this.#world;
     cut.clear();
-    for (const one of this.#names) {
-      for (const other of this.#names) {
-        const isCut = SPLITS[kind]?.({ one, other, victim }, { groupOf: drawn(0.5), isUnlucky: drawn(0.3) });
-        if (isCut && one !== other) cut.add(one + other);
-      }
-    }
-    this.#note("net", `is split (${kind}): nothing passes ${[...cut].join(" ")}`);
-    this.#count(`split: ${kind}`);
+    for (const link of cutBy(split, this.#names, victim, this.#random)) cut.add(link);
+    this.#note("net", `is split (${split}): nothing passes ${[...cut].join(" ")}`);
+    this.#count(`split: ${split}`);
   }
 
   #fillsDisk(name: string): void {
@@ -433,16 +327,21 @@ class RandomVoters {
     while (idle().length > 0 && this.#nowMs < untilMs) await this.#pass(1_000);
     if (idle().length > 0)
       await this.#fails("nobody-is-stuck", `${idle().join(" and ")} of ${this.#names.join("")} takes no part`);
-    // Not one that is about to be over.
-    const leader = (): Reign | undefined => this.#judge.reigns.find(({ validUntilMs }) => validUntilMs > this.#nowMs + 1_000);
+    // An order that names no term is for the one that it finds.
+    for (let waits = 0; waits < LAST_WAITS && this.#claimants.isBreaking; waits += 1) await this.#pass(1_000);
+    // Neither one that is about to be over, nor one that was broken.
+    const leader = (): Reign | undefined => {
+      const reign = this.#claimants.leader?.reign;
+      return reign && reign.validUntilMs > this.#nowMs + 1_000 && !this.#judge.wasOrdered(reign) ? reign : undefined;
+    };
     for (let claim = 0; claim < LAST_CLAIMS && !leader(); claim += 1) {
-      this.#claims([this.#random.pick(this.#names)]);
-      await this.#pass(RETRY_MS);
+      this.#claimants.claim(this.#random.pick(this.#names));
+      await this.#pass(500);
     }
     const reign = leader();
     if (!reign) return await this.#fails("leader-returns", "nobody leads");
     for (let renewal = 0; renewal < 3; renewal += 1) {
-      const renewed = this.#renew(reign);
+      const renewed = this.#claimants.renew(reign);
       await this.#pass(300);
       if (!(await renewed)) await this.#fails("leader-stays", `term ${reign.lease.term}`);
     }

@@ -1,6 +1,6 @@
 /** Which lists of servers work together, and how one may follow another. */
 import { describe, expect, test } from "vitest";
-import { asRoster, checkChange, clusterOf, differenceOf, distanceOf, inWords } from "../src/roster.ts";
+import { asRoster, clusterOf, differenceOf, distanceOf, inWords, rosterAtStart } from "../src/roster.ts";
 
 test("the order of a list does not matter to whether it is the same", () => {
   expect(clusterOf(["a", "b", "c"])).toBe(clusterOf(["c", "a", "b"]));
@@ -20,9 +20,9 @@ test.each([
 });
 
 describe("a server begins with another list", () => {
-  const kept = { server: "a", names: ["a", "b", "c"], met: ["b", "c"] };
+  const kept = { server: "a", names: ["a", "b", "c"], met: ["b", "c"], hasBegun: true };
   const change = (names: readonly string[], from: Partial<typeof kept> = {}, server = "a") =>
-    checkChange({ ...kept, ...from }, { server, names }, "/dir");
+    rosterAtStart({ ...kept, ...from }, { server, names }, "/dir");
 
   test("of one server more or less, once it has met those of both", () => {
     for (const names of [
@@ -44,8 +44,17 @@ describe("a server begins with another list", () => {
     [["a", "b", "c", "d"], { met: ["b"] }, /It has not met c with the list of before/],
     [["a", "b", "c", "d"], { met: [] }, /It has not met b, c with the list of before/],
     [["a", "b"], { met: ["c"] }, /It has not met b with/],
+    [["a", "b"], { hasBegun: false }, /It has not taken part with the list of before: start all servers with that one first/],
   ] as const)("%j, and not before: %j", (names, from, message) => {
     expect(() => change(names, from as object)).toThrow(message);
+  });
+
+  test("and goes on with what it knows of the same one, or has yet to be told what the others of the new one know", () => {
+    expect(change(["c", "b", "a"])).toEqual({ roster: { ...kept, names: ["c", "b", "a"] }, isMoved: false });
+    expect(change(kept.names, { hasBegun: false })).toEqual({ roster: { ...kept, hasBegun: false }, isMoved: true });
+    const roster = { server: "a", names: ["a", "b"], met: [], hasBegun: false };
+    expect(change(["a", "b"])).toEqual({ roster, isMoved: true });
+    expect(rosterAtStart(undefined, { server: "a", names: ["a", "b"] }, "/dir")).toEqual({ roster, isMoved: false });
   });
 
   test("in its own directory alone", () => {
@@ -54,9 +63,17 @@ describe("a server begins with another list", () => {
 });
 
 test("a list that was kept is read again, and what is none is none", () => {
-  const roster = { server: "a", names: ["a", "b"], met: ["b"] };
+  const roster = { server: "a", names: ["a", "b"], met: ["b"], hasBegun: true };
   expect(asRoster(JSON.stringify({ ...roster, more: 1 }))).toEqual(roster);
-  for (const line of ["", "null", "5", { ...roster, server: 5 }, { ...roster, names: "a" }, { ...roster, met: [5] }]) {
+  for (const line of [
+    "",
+    "null",
+    "5",
+    { ...roster, server: 5 },
+    { ...roster, names: "a" },
+    { ...roster, met: [5] },
+    { ...roster, hasBegun: 1 },
+  ]) {
     expect(asRoster(typeof line === "string" ? line : JSON.stringify(line))).toBeUndefined();
   }
 });

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, expect, test } from "vitest";
 import { lockDirectory } from "../src/directory-lock.ts";
-import { checkChange } from "../src/roster.ts";
+import { rosterAtStart } from "../src/roster.ts";
 import { StateFile } from "../src/state-file.ts";
 
-const ROSTER = { server: "a", names: ["a", "b", "c"], met: ["b"] };
+const ROSTER = { server: "a", names: ["a", "b", "c"], met: ["b"], hasBegun: true };
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "leasehold-votes-"));
@@ -113,11 +113,11 @@ test.each([
   ["two more", ["a", "b", "c", "d", "e"], ["b", "c"], "the list has d, e now"],
   ["one replaced", ["a", "b", "d"], ["b", "c"], "the list has d and lacks c now"],
 ])("after a start with %s", (_, names, met, problem) => {
-  const check = (): void => checkChange({ ...ROSTER, met }, { server: "a", names }, "/votes");
+  const check = (): unknown => rosterAtStart({ ...ROSTER, met }, { server: "a", names }, "/votes");
   if (problem === undefined) check();
   else expect(check).toThrow(problem);
 });
 
 test("a directory of another server is refused", () => {
-  expect(() => checkChange(ROSTER, { ...ROSTER, server: "b" }, "/votes")).toThrow("belongs to the server 'a', and this is 'b'");
+  expect(() => rosterAtStart(ROSTER, { ...ROSTER, server: "b" }, "/votes")).toThrow("belongs to the server 'a', and this is 'b'");
 });

@@ -100,6 +100,11 @@ export class VotersJudge {
     if (this.#hold?.term === term) this.#hold = undefined;
   }
 
+  /** Its leader may be told at any time that it is broken. */
+  wasOrdered({ lease }: Reign): boolean {
+    return this.#ordered.has(lease.term);
+  }
+
   /** An administrator was told that this term is broken. */
   breaks(term: number): void {
     this.promises.breaks += 1;

@@ -1,6 +1,6 @@
 import { ProcessClock, type SeededRandom } from "@leasehold/core/testing";
 import type { TrueTime } from "@leasehold/test-kit/clocks/true-time";
-import { checkChange, clusterOf, type Roster } from "../src/roster.ts";
+import { clusterOf, rosterAtStart, type Roster } from "../src/roster.ts";
 import {
   Server,
   VotingLeaseStore,
@@ -146,19 +146,19 @@ export class VotersWorld {
   start(name: string, names: readonly string[] | undefined = this.#lists.get(name)): void {
     if (!names) return;
     const disk = this.#diskOf(name);
-    const { roster } = disk.present;
-    const isSame = roster !== undefined && clusterOf(roster.names) === clusterOf(names);
-    if (roster) checkChange(roster, { server: name, names }, "its directory");
+    // Nothing is kept of a list before there are votes to keep.
+    const before = disk.present.text === undefined ? undefined : disk.present.roster;
+    const { roster, isMoved } = rosterAtStart(before, { server: name, names }, "its directory");
     this.kill(name);
-    disk.present = { ...disk.present, roster: { server: name, names, met: isSame ? roster.met : [] } };
+    disk.present = { ...disk.present, roster };
     // An older file is one with the same list.
-    if (!isSame) disk.past = [];
+    if (isMoved) disk.past = [];
     this.#lists.set(name, names);
     this.#full.delete(name);
-    this.#begin(name, names);
+    this.#begin(name, names, isMoved);
   }
 
-  #begin(name: string, names: readonly string[]): void {
+  #begin(name: string, names: readonly string[], isMoved: boolean): void {
     const { unkeptMs: longestLeaseMs, note } = this.#options;
     const isKept = longestLeaseMs === undefined;
     const { rate, wallOffsetMs } = this.#clockOf(name);
@@ -172,7 +172,8 @@ export class VotersWorld {
     this.#receivers.delete(name);
     const disk = isKept ? this.#open(name, clock) : NOTHING_KEPT;
     const cluster = clusterOf(names);
-    const server = new Server({ name, names, cluster, clock, disk, transport, longestLeaseMs });
+    const onBegun = (): void => this.#keeps(name, clock, () => ({ hasBegun: true }));
+    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, longestLeaseMs });
     this.#hosts.set(name, { name, clock, rate: Math.max(rate, wallRate), server, store: new VotingLeaseStore(server) });
     note(name, `starts, of ${names.join("")}`);
     void server.start();
@@ -226,7 +227,7 @@ export class VotersWorld {
       const timer = clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
       const answered = (answer: Envelope<Answer>): void => {
         timer.cancel();
-        this.#meets(from, to, clock);
+        this.#keeps(from, clock, ({ met }) => (met.includes(to) ? {} : { met: [...met, to] }));
         resolve(answer);
       };
       for (const { afterMs, replyAfterMs } of this.#passage(asks, timeoutMs)) {
@@ -266,11 +267,11 @@ export class VotersWorld {
     return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
   }
 
-  /** Another server with the same list has answered: that is kept beside the votes. */
-  #meets(name: string, other: string, clock: ProcessClock): void {
+  /** Keeps something of its list beside its votes. */
+  #keeps(name: string, clock: ProcessClock, changed: (roster: Roster) => Partial<Roster>): void {
     const disk = this.#diskOf(name);
     const { roster } = disk.present;
-    if (!roster || roster.met.includes(other) || this.#hosts.get(name)?.clock !== clock) return;
-    disk.present = { ...disk.present, roster: { ...roster, met: [...roster.met, other] } };
+    if (!roster || this.#hosts.get(name)?.clock !== clock) return;
+    disk.present = { ...disk.present, roster: { ...roster, ...changed(roster) } };
   }
 }

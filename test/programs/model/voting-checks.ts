@@ -2,10 +2,14 @@ import { TWO_VALID, type Check } from "./check.ts";
 
 const OLD_LEAD = "an old LEAD bars voters";
 const OLD_TERM = "a term does not rise";
+const BROKEN_TERM = "a broken term is renewed";
 
 const MET = ["a LEAD of a term above the voter's", "a leader whom no majority answers in time", "a second leader"];
 const MET_WITH_RELEASE = [...MET, "a leader after its own release"];
 const MET_WITH_LOSS = [...MET, "a lost disk", "a return after a lost disk"];
+
+const MET_WITH_BREAK = [...MET, "a term that a majority has broken"];
+const MET_WITH_LISTS = [...MET, "a list of one server", "a term that only others of the list before knew"];
 
 const model = "voting";
 
@@ -14,6 +18,8 @@ export const VOTING_RIGHT: readonly Check[] = [
   { model, name: "votes, LEADs and restarts", macros: ["ALIKE", "NO_RELEASE"], shows: MET },
   { model, name: "votes, releases and restarts", macros: ["ALIKE", "ONE_LEAD"], shows: MET_WITH_RELEASE },
   { model, name: "votes and lost disks", macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "WIPES"], shows: MET_WITH_LOSS },
+  { model, name: "votes, breaks and restarts", macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "BREAKS"], shows: MET_WITH_BREAK },
+  { model, name: "votes, lists and restarts", macros: ["ONE_LEAD", "NO_RELEASE", "LISTS"], shows: MET_WITH_LISTS },
 ];
 
 /** These take minutes. */
@@ -25,6 +31,8 @@ export const VOTING_LONG: readonly Check[] = [
 const WITHOUT_RESTARTS = ["NO_RELEASE", "NO_RESTART"];
 const WITH_RELEASES = ["ONE_LEAD", "NO_RESTART"];
 const WITH_LOSSES = ["ONE_LEAD", "WIPES", ...WITHOUT_RESTARTS];
+const WITH_BREAKS = ["ONE_LEAD", "BREAKS", ...WITHOUT_RESTARTS];
+const WITH_LISTS = ["ONE_LEAD", "LISTS", ...WITHOUT_RESTARTS];
 
 /** Voting with one rule broken. */
 const BROKEN: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = [
@@ -51,6 +59,23 @@ const BROKEN: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = 
     violates: OLD_TERM,
   },
   { rule: "FLOOR_OF_TOO_FEW", name: "one other server gives the floor", macros: WITH_LOSSES, violates: OLD_TERM },
+  { rule: "LEAD_AFTER_BREAK", name: "LEAD acknowledged of a broken term", macros: WITH_BREAKS, violates: BROKEN_TERM },
+  {
+    rule: "BREAK_NOT_KEPT",
+    name: "a break is not kept",
+    macros: ["ONE_LEAD", "BREAKS", "NO_RELEASE"],
+    violates: BROKEN_TERM,
+  },
+  { rule: "BREAK_LIFTS_THE_BAR", name: "a break lifts the bar of its term", macros: WITH_BREAKS, violates: TWO_VALID },
+  {
+    rule: "BREAK_OF_ANY_TERM",
+    name: "a break hits whatever term there is",
+    macros: WITH_BREAKS,
+    violates: "an order hits a later term",
+  },
+  { rule: "LISTS_BY_TWO", name: "a list loses two servers at once", macros: WITH_LISTS, violates: TWO_VALID },
+  { rule: "LISTS_WITHOUT_MEETING", name: "the next list before all have this one", macros: WITH_LISTS, violates: TWO_VALID },
+  { rule: "LISTS_WITHOUT_TELLING", name: "a new list without the others' terms", macros: WITH_LISTS, violates: OLD_TERM },
 ];
 
 export const VOTING_WRONG: readonly Check[] = BROKEN.map(({ rule, macros, ...check }) => ({

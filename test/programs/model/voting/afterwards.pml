@@ -10,7 +10,7 @@
  * is always one in between to be claimed.
  */
 
-#define AFTERWARDS count(); drop_the_past(); name_terms_anew(); name_candidates_anew(); MUTUAL_EXCLUSION
+#define AFTERWARDS BREAKS_HOLD; count(); drop_the_past(); name_terms_anew(); name_candidates_anew(); MUTUAL_EXCLUSION
 
 #define MUTUAL_EXCLUSION \
   if \
@@ -31,13 +31,19 @@
 c_decl {
   static unsigned char newTerm[64];
   static void swapBits(unsigned char *set) { *set = (*set & 4) | (*set & 1) << 1 | (*set & 2) >> 1; }
-  static int isMajority(int set) { return set == 3 || set >= 5; }
+  static int isMajority(int set, int list) { return list == 0 ? set == 3 || set >= 5 : list == 1 ? set == 3 : set == 1; }
 }
 
 #ifdef RELEASE_OF_ANY_TERM
 #define KEEPS_RELEASES 1
 #else
 #define KEEPS_RELEASES 0
+#endif
+
+#ifdef LISTS
+#define LIST_OF(who) now.voter[who].list
+#else
+#define LIST_OF(who) 0
 #endif
 
 inline count() {
@@ -48,7 +54,7 @@ inline count() {
       struct Lead *leads[] = { &candidate->latest, &candidate->earlier };
       int nth;
       for (nth = 0; nth < 2; nth++) {
-        if (candidate->phase == ELECTED && isMajority(leads[nth]->taken) && leads[nth]->age < candidate->age)
+        if (candidate->phase == ELECTED && isMajority(leads[nth]->taken, LIST_OF(who)) && leads[nth]->age < candidate->age)
           candidate->age = leads[nth]->age;
         if (candidate->phase != ELECTED || candidate->age <= leads[nth]->age) leads[nth]->taken = 0;
       }
@@ -63,6 +69,26 @@ inline count() {
   }
 }
 
+/* An order is of no use any more once nobody leads its term, or has it on a disk or under way. */
+#ifdef BREAKS
+#ifdef BREAK_OF_ANY_TERM
+#define KEEPS_ORDERS 1
+#else
+#define KEEPS_ORDERS 0
+#endif
+#define FORGET_ORDER { \
+  int nth, isOfUse = KEEPS_ORDERS; \
+  for (nth = 0; nth < SERVERS; nth++) \
+    if (now.voter[nth].term == now.ordered || now.voter[nth].fileTerm == now.ordered) isOfUse = 1; \
+  for (nth = 0; nth < CANDIDATES; nth++) if (now.cand[nth].term == now.ordered) isOfUse = 1; \
+  if (now.ordered != 0 && !isOfUse) now.ordered = now.isTold = 0; \
+}
+#define ORDERED *end++ = &now.ordered;
+#else
+#define FORGET_ORDER
+#define ORDERED
+#endif
+
 inline drop_the_past() {
   c_code {
     int who, server;
@@ -75,14 +101,16 @@ inline drop_the_past() {
       }
       if (!isKnown) candidate->released = 0;
     }
+    FORGET_ORDER
   }
 }
 
 inline name_terms_anew() {
   c_code {
-    unsigned char *terms[2 + 3 * SERVERS + 2 * CANDIDATES], **end = terms, **term;
+    unsigned char *terms[3 + 3 * SERVERS + 2 * CANDIDATES], **end = terms, **term;
     int nth, count = 0;
     *end++ = &now.highestLed;
+    ORDERED
     for (nth = 0; nth < SERVERS; nth++) {
       *end++ = &now.voter[nth].term;
       *end++ = &now.voter[nth].fileTerm;

@@ -29,11 +29,12 @@ inline claim(more) {
   TELL("claims a term, and votes for itself");
   C.phase = CLAIMING; C.term = V.term + more;
   C.votes = VOTES_OF_ANOTHER_TERM | BIT(me);
-  V.term = C.term; V.heard = NONE; V.fileTerm = C.term; V.fileLease = true
+  V.term = C.term; V.heard = NONE; V.fileTerm = C.term; V.fileLease = true;
+  NOT_BROKEN
 }
 
 /* When the votes are counted makes no difference to what they are. */
-#define MAY_WIN (C.phase == CLAIMING && MAJORITY(C.votes))
+#define MAY_WIN (C.phase == CLAIMING && MAJORITY(me, C.votes))
 
 inline win() {
   TELL("has the votes of a majority");
@@ -54,6 +55,7 @@ inline send_lead() {
   C.earlier.age = C.latest.age; C.earlier.taken = C.latest.taken;
 #endif
   C.latest.age = 0; C.latest.taken = 0;
+  NOTE_WHETHER_LATE;
   shift_heard(0);
   shift_heard(1);
   shift_heard(2);

@@ -1,7 +1,7 @@
 /* What a voter does, and what it keeps. */
 
 /* It barred itself by a LEAD, or by its start, or it does not know what it has forgotten. */
-#define REFUSES (V.forgot || V.age < LEASE)
+#define REFUSES (V.forgot || KNOWS_LITTLE || V.age < LEASE)
 
 /* It has heard the RELEASE of its term. */
 #ifdef RELEASE_WITHOUT_NUMBER
@@ -13,7 +13,7 @@
 #endif
 
 /* An ELECT arrives. One vote a term: a term that it knows already is none to vote in. */
-#define ELECTS(who) (cand[who].phase == CLAIMING && cand[who].term > V.term)
+#define ELECTS(who) (LIST(who) == LIST(me) && cand[who].phase == CLAIMING && cand[who].term > V.term)
 #ifdef VOTE_DURING_LEASE
 #define MAY_VOTE(who) (ELECTS(who) && !V.forgot)
 #else
@@ -24,6 +24,7 @@ inline vote(who) {
   TELL("votes for %c", 'A' + who);
   V.term = cand[who].term; V.heard = NONE;
   NOT_FREED;
+  NOT_BROKEN;
 #ifndef VOTE_NOT_KEPT
   V.fileTerm = V.term; V.fileLease = true;
 #endif
@@ -31,7 +32,7 @@ inline vote(who) {
 }
 
 /* A LEAD arrives. One below its term is refused, one above it is taken; an older number extends nothing. */
-#define HAS_SENT(who, lead) ((cand[who].phase == ELECTED || cand[who].phase == RELEASED) && cand[who].lead.age < VALID)
+#define HAS_SENT(who, lead) (LIST(who) == LIST(me) && (cand[who].phase == ELECTED || cand[who].phase == RELEASED) && cand[who].lead.age < VALID)
 #ifdef IGNORE_NUMBERS
 #define EXTENDS(who, which) (cand[who].term >= V.term)
 #else
@@ -40,16 +41,16 @@ inline vote(who) {
 #ifdef FORGETFUL_ACKNOWLEDGES
 #define MAY_ACKNOWLEDGE true
 #else
-#define MAY_ACKNOWLEDGE (!V.forgot)
+#define MAY_ACKNOWLEDGE (!V.forgot && !KNOWS_LITTLE)
 #endif
-#define MAY_TAKE_LATEST(who) (HAS_SENT(who, latest) && EXTENDS(who, LATEST) && MAY_ACKNOWLEDGE)
-#define MAY_TAKE_EARLIER(who) (HAS_SENT(who, earlier) && EXTENDS(who, EARLIER) && MAY_ACKNOWLEDGE)
+#define MAY_TAKE_LATEST(who) (HAS_SENT(who, latest) && EXTENDS(who, LATEST) && MAY_ACKNOWLEDGE && !REFUSES_BROKEN(who))
+#define MAY_TAKE_EARLIER(who) (HAS_SENT(who, earlier) && EXTENDS(who, EARLIER) && MAY_ACKNOWLEDGE && !REFUSES_BROKEN(who))
 
 inline take(who, which) {
   TELL("takes a LEAD of %c", 'A' + who);
   CLAIM(cand[who].term > V.term || which > V.heard && !IS_FREED, "an old LEAD bars voters");
   if
-  :: cand[who].term > V.term -> SHOWN("a LEAD of a term above the voter's")
+  :: cand[who].term > V.term -> SHOWN("a LEAD of a term above the voter's"); NOT_BROKEN
   :: else
   fi;
   V.term = cand[who].term; V.heard = which; V.age = 0;
@@ -97,6 +98,7 @@ inline restart() {
      V.toldBy = 0; V.floor = 0
   :: else ->
      V.term = V.fileTerm;
+     READ_BROKEN;
 #ifdef NO_WAIT
      V.age = LEASE;
 #else

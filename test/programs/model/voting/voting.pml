@@ -8,7 +8,8 @@
 #define SERVERS 3
 /* Servers 0 and 1 compete; server 2 only votes. */
 #define CANDIDATES 2
-#define MAJORITY(set) ((set) == 3 || (set) >= 5)
+#define MAJORITY(who, set) \
+  (LIST(who) == 0 && ((set) == 3 || (set) >= 5) || LIST(who) == 1 && (set) == 3 || LIST(who) == 2 && (set) == 1)
 
 /* How many units a clock advances in a tick: a slow one of a leader, a fast one of a voter. */
 #define FAST 100
@@ -47,12 +48,27 @@ typedef Voter {
   ;
   bool freed
 #endif
+#ifdef LISTS
+  ;
+  byte list;
+  bool moved
+#endif
+#ifdef BREAKS
+  ;
+  /* Its term is broken: in memory, and on its disk. */
+  bool broken;
+  bool fileBroken
+#endif
 }
 
 /* A LEAD: it may arrive at any time, more than once, or never; so may its answers. */
 typedef Lead {
   short age; /* since before it was first sent */
   byte taken /* a bit for each server that has acknowledged it */
+#ifdef BREAKS
+  ;
+  bool late /* it was first sent after somebody had been told that its term is broken */
+#endif
 }
 
 typedef Candidate {
@@ -72,6 +88,11 @@ Candidate cand[CANDIDATES];
 /* The highest term that anybody has led, and that anybody knows. */
 byte highestLed;
 byte highest;
+#ifdef BREAKS
+/* The term of an order that may arrive anywhere at any time; and whether a majority has taken it, and it was told so. */
+byte ordered;
+bool isTold;
+#endif
 
 #define C cand[me]
 #define V voter[me]
@@ -107,6 +128,8 @@ inline run_watch(age_, rate, end_) {
   fi
 }
 
+#include "lists.pml"
+#include "break.pml"
 #include "voter.pml"
 #include "candidate.pml"
 #include "afterwards.pml"
@@ -147,6 +170,9 @@ end:
   :: d_step { C.phase == ELECTED -> release(); AFTERWARDS }
 #endif
   :: d_step { C.phase != STANDBY -> stop(); AFTERWARDS }
+#ifdef BREAKS
+  :: d_step { MAY_ORDER -> order(); AFTERWARDS }
+#endif
   od
 }
 
@@ -164,8 +190,16 @@ end:
   :: d_step { MAY_HEAR_RELEASE(0) -> hear_release(0); AFTERWARDS }
   :: d_step { MAY_HEAR_RELEASE(1) -> hear_release(1); AFTERWARDS }
 #endif
+#ifdef BREAKS
+  :: d_step { MAY_BREAK -> take_break(); AFTERWARDS }
+#endif
 #ifndef NO_RESTART
   :: d_step { true -> restart(); AFTERWARDS }
+#endif
+#ifdef LISTS
+  :: d_step { MAY_MOVE -> move(); restart(); AFTERWARDS }
+  :: d_step { MAY_JOIN(0) -> join(0); AFTERWARDS }
+  :: d_step { MAY_JOIN(1) -> join(1); AFTERWARDS }
 #endif
 #ifdef WIPES
   :: d_step { MAY_FORGET -> forget(); AFTERWARDS }

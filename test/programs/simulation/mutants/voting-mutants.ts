@@ -48,8 +48,8 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: SERVER,
-        find: "this.#admission = this.#admit(kept === undefined);",
-        replace: "this.#admission = this.#admit(false);",
+        find: "this.#admission = this.#admit({ forgot: kept === undefined,",
+        replace: "this.#admission = this.#admit({ forgot: false,",
       },
       // By this alone the others would still tell it.
       { file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" },
@@ -98,5 +98,42 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
   },
 ];
 
+/** Bugs that show among servers that vote alone. */
+const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "voters">> = [
+  {
+    name: "older-file-trusted",
+    bug: "a voter trusts a file that is older than what the others remember of it",
+    within: 3_000,
+    patches: [{ file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" }],
+  },
+  {
+    name: "votes-twice-a-term",
+    bug: "a voter votes again in a term that it has voted in",
+    within: 100,
+    patches: [{ file: BALLOTS, find: "(term > this.#votedTo(election) &&", replace: "(term >= this.#votedTo(election) &&" }],
+  },
+  {
+    name: "break-not-kept",
+    bug: "a voter acknowledges LEADs of a term that was broken",
+    within: 200,
+    patches: [{ file: BALLOTS, find: "broken: { id, reason, immediate } }, nowMs);", replace: "broken: undefined }, nowMs);" }],
+  },
+  {
+    name: "hold-not-kept",
+    bug: "a voter forgets at a start that a hold keeps others out",
+    within: 2_000,
+    patches: [
+      {
+        file: BALLOTS,
+        find: "{ term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }",
+        replace: "{ term, leaseDurationMs }",
+      },
+    ],
+  },
+];
+
 /** Bugs of servers that vote. What takes thousands of runs to show is left to the model and to the tests of the package. */
-export const VOTING_MUTANTS: readonly Mutant[] = BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] }));
+export const VOTING_MUTANTS: readonly Mutant[] = [
+  ...BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] as const })),
+  ...OF_VOTERS.map((bug) => ({ ...bug, rule: "votes are kept", voters: true })),
+];

@@ -1,0 +1,66 @@
+/** A list of servers that gets shorter, one server at a time, while somebody leads. */
+import { expect, test } from "vitest";
+import { clusterOf } from "../src/roster.ts";
+import { VotingLeaseStore } from "../src/simulation.ts";
+import { Cluster } from "./cluster.ts";
+
+const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 300 };
+
+/** Starts servers again, with another list. */
+async function move(cluster: Cluster, list: string, movers: string): Promise<void> {
+  const names = list.split("");
+  cluster.others = () => ({ names, cluster: clusterOf(names), isMoved: true });
+  for (const name of movers.split("")) {
+    await cluster.server(name).close();
+    cluster.startOne(name);
+  }
+  await cluster.clock.advance(2_000);
+}
+
+test("what the list before the last one has decided is known to each server that goes on to the next", async () => {
+  const cluster = new Cluster(5);
+  await cluster.start();
+  cluster.away.add("a").add("b");
+  const last = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("e")).acquire(REQUEST));
+  if (!last.acquired) expect.fail("It was not elected.");
+  cluster.away.clear();
+
+  // e is to go, and goes on leading for its lease.
+  await move(cluster, "abcd", "abcd");
+  // d is to go, and c does not come back at once.
+  await cluster.server("c").close();
+  await move(cluster, "abc", "ab");
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const early = await cluster.clock.runUntil(store.acquire(REQUEST).catch(() => undefined));
+  expect(early).not.toMatchObject({ acquired: true });
+
+  await cluster.clock.advance(REQUEST.leaseDurationMs + 2_000);
+  const next = await cluster.clock.runUntil(store.acquire(REQUEST));
+  expect(next).toMatchObject({ acquired: true, lease: { term: last.lease.term + 1 } });
+});
+
+test("a server with another list waits until it is a majority with those that have told it what they know, and says so", async () => {
+  const cluster = new Cluster(5);
+  await cluster.start();
+  const waits: string[] = [];
+  const names = ["a", "b", "c", "d"];
+  cluster.others = () => ({
+    names,
+    cluster: clusterOf(names),
+    isMoved: true,
+    troubles: { tell: () => undefined, lasts: (_, words) => void waits.push(words) },
+  });
+  for (const name of ["a", "b"]) {
+    await cluster.server(name).close();
+    cluster.startOne(name);
+  }
+  await cluster.clock.advance(60_000);
+  expect(cluster.server("a").takesPart).toBe(false);
+  expect(waits.at(-1)).toBe(
+    "it takes no part yet, since its list of servers has changed: it waits for 1 more of the others to tell what they know, with the same list.",
+  );
+  await cluster.server("c").close();
+  cluster.startOne("c");
+  await cluster.clock.advance(2_000);
+  expect(["a", "b", "c"].map((name) => cluster.server(name).takesPart)).toEqual([true, true, true]);
+});

@@ -1,0 +1,142 @@
+import type { Lease } from "@leasehold/core/provider";
+import type { SeededRandom, VirtualClock } from "@leasehold/core/testing";
+import type { VotingLeaseStore } from "../src/simulation.ts";
+import type { Reign, VotersJudge } from "./voters-judge.ts";
+import type { Host, VotersWorld } from "./voters-world.ts";
+
+const ELECTION = "e";
+/** So many times in succession a server claims, or a leader renews, and the longest wait between two claims. */
+const TRIES = 5;
+const RETRY_MS = 500;
+/** The last one is longer than any claim may count votes. */
+const TIMEOUTS_MS = [300, 300, 1_000, 15_000];
+
+/** What servers are asked to do, and what becomes of it, as the judge is told. */
+export class VotersClaimants {
+  readonly #random: SeededRandom;
+  readonly #time: VirtualClock;
+  readonly #world: VotersWorld;
+  readonly #judge: VotersJudge;
+  readonly #leaseMs: number;
+  readonly #note: (who: string, what: string) => void;
+  readonly #holders = new Map<Reign, Host>();
+  /** The hosts whose order to break has not come to anything yet. */
+  readonly #breaking: Host[] = [];
+
+  constructor(options: {
+    readonly random: SeededRandom;
+    readonly time: VirtualClock;
+    readonly world: VotersWorld;
+    readonly judge: VotersJudge;
+    /** The lease of most claims. */
+    readonly leaseMs: number;
+    readonly note: (who: string, what: string) => void;
+  }) {
+    this.#random = options.random;
+    this.#time = options.time;
+    this.#world = options.world;
+    this.#judge = options.judge;
+    this.#leaseMs = options.leaseMs;
+    this.#note = options.note;
+  }
+
+  /** Whoever has the latest term that is valid. */
+  get leader(): { readonly reign: Reign; readonly host: Host } | undefined {
+    const reign = this.#judge.reigns.at(-1);
+    const host = reign && this.#holders.get(reign);
+    return host && { reign, host };
+  }
+
+  /** Some order to break may still hit a term to come. */
+  get isBreaking(): boolean {
+    return this.#breaking.some(({ clock }) => clock.alive);
+  }
+
+  claim(name: string): void {
+    const host = this.#world.running(name);
+    if (host) void this.#claim(host, TRIES);
+  }
+
+  /** Claims, and claims again as soon as it may win, so many times in all. */
+  async #claim(host: Host, tries: number): Promise<void> {
+    const { name, store, clock } = host;
+    const leaseDurationMs = this.#leaseMs * this.#random.pick([0.4, 1, 1, 2]);
+    const timeoutMs = this.#timeoutMs;
+    this.#note(name, `claims, for ${leaseDurationMs} ms, within ${timeoutMs} ms`);
+    const request = { election: ELECTION, candidateId: name, leaseDurationMs, renewIntervalMs: leaseDurationMs / 3, timeoutMs };
+    const outcome = await store.acquire(request).catch(() => undefined);
+    if (outcome?.acquired) clock.deliver(() => this.#wins(host, outcome.lease));
+    else if (tries > 1) clock.setTimer(() => void this.#claim(host, tries - 1), store.nextLookMs(ELECTION, RETRY_MS));
+  }
+
+  #wins(host: Host, lease: Lease): void {
+    const reign = this.#judge.wins(lease, host.clock, host.rate);
+    this.#note(host.name, `wins term ${lease.term}${reign ? "" : ", too late"}`);
+    if (reign) {
+      this.#holders.set(reign, host);
+      if (this.#random.chance(0.7)) this.#renewInTime(reign, TRIES);
+    } else {
+      // Whoever has waited for it gives it back.
+      host.store.release(lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
+    }
+  }
+
+  /** Renews as it should, so many times. */
+  #renewInTime(reign: Reign, times: number): void {
+    if (times === 0) return;
+    const renew = (): void => {
+      if (this.#judge.reigns.includes(reign)) void this.renew(reign);
+      this.#renewInTime(reign, times - 1);
+    };
+    reign.clock.setTimer(renew, reign.lease.leaseDurationMs / 3);
+  }
+
+  /** Everybody who leads renews, once more than it should. */
+  renewAll(): void {
+    for (const reign of this.#judge.reigns) void this.renew(reign);
+  }
+
+  /** Returns whether the lease counts from later on now. */
+  async renew(reign: Reign): Promise<boolean> {
+    const host = this.#holders.get(reign);
+    if (!host?.clock.running) return false;
+    const askedMs = this.#time.monotonicMs();
+    const outcome = await host.store.renew(reign.lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
+    const extendedAt = outcome?.held === true ? outcome.extendedAt : undefined;
+    if (extendedAt) host.clock.deliver(() => this.#judge.renewed(reign, extendedAt, askedMs));
+    return extendedAt !== undefined;
+  }
+
+  /** Whoever leads releases, perhaps with a hold. */
+  release(): void {
+    const { reign, host } = this.leader ?? {};
+    if (!reign || !host?.clock.running) return;
+    const holdMs = this.#random.pick([0, 0, 1, 2]) * this.#leaseMs;
+    this.#note(host.name, `releases term ${reign.lease.term}, with a hold of ${holdMs} ms`);
+    this.#judge.gives(reign);
+    const sentMs = this.#time.monotonicMs();
+    const released = (outcome: string): void => {
+      if (outcome === "released") this.#judge.released(reign, sentMs, holdMs);
+    };
+    host.store.release(reign.lease, { timeoutMs: this.#timeoutMs, holdMs }).then(released, () => undefined);
+  }
+
+  /** An order to end whatever term it finds. */
+  break(name: string): void {
+    const host = this.#world.running(name);
+    if (!host) return;
+    const immediate = this.#random.chance(0.3);
+    this.#note(name, `gives the order to break${immediate ? " at once" : ""}`);
+    const told = (outcome: Awaited<ReturnType<VotingLeaseStore["break"]>>): void => {
+      if (outcome.broken) this.#judge.breaks(outcome.term);
+      this.#note(name, outcome.broken ? `has broken term ${outcome.term}` : "has broken nothing");
+    };
+    this.#breaking.push(host);
+    const order = host.store.break(ELECTION, { reason: "why not", immediate, timeoutMs: this.#timeoutMs });
+    void order.then(told, () => undefined).finally(() => this.#breaking.splice(this.#breaking.indexOf(host), 1));
+  }
+
+  get #timeoutMs(): number {
+    return this.#random.pick(TIMEOUTS_MS);
+  }
+}
