@@ -276,6 +276,8 @@ export class Membership implements Admission {
   #take(roster: Roster): void {
     if (roster.number <= (this.#roster?.number ?? 0)) return;
     this.#roster = roster;
+    // A store that has shown what is past may have been emptied since, and be the member again: it is asked when it answers.
+    for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.delete(name);
     this.#tellMistakes();
   }
 

@@ -214,7 +214,7 @@ export class Rounds {
   whyMissing({ answers, failures }: Pick<Failed, "answers" | "failures">, name: string): string {
     if (answers.has(name)) return this.#admission.whyAbsent(name) ?? FORGOTTEN;
     const failure = failures.get(name);
-    if (failure === undefined) return "no answer in time.";
+    if (isTimeout(failure)) return "no answer in time.";
     return isLeaseholdError(failure) ? failure.message : "it has refused.";
   }
 

@@ -151,3 +151,30 @@ test("another list of members is an error, and no failure of each of them", asyn
   await clock.advance(5_000);
   expect(lines).toEqual([]);
 });
+
+test("a store that was emptied and taken in while a process could not reach it is not told to be another one", async () => {
+  const { clock, a, b } = world();
+  const kept = [new MemoryRecordStore(clock), new MemoryRecordStore(clock)];
+  let now = 0;
+  const c: RecordStore = {
+    ...a.records,
+    get: (...of) => (kept[now] as RecordStore).get(...of),
+    put: (...of) => (kept[now] as RecordStore).put(...of),
+  };
+  const { lines, logger } = log();
+  const [mine, theirs] = [failing(c), failing(c)];
+  const one = new QuorumLeaseStore({ members: { a: a.records, b: b.records, c: mine.records }, clock, logger: false });
+  const other = new QuorumLeaseStore({ members: { a: a.records, b: b.records, c: theirs.records }, clock, logger });
+  const won = await clock.runUntil(one.acquire(REQUEST));
+  if (!won.acquired) return expect.fail("Nobody else competes.");
+  await clock.runUntil(other.read("e", LIMITS));
+  now = 1;
+  theirs.fails = true;
+  for (let renewals = 0; renewals < 4; renewals += 1) {
+    await clock.runUntil(one.renew(won.lease, LIMITS));
+    await clock.advance(5_000);
+  }
+  for (let looks = 0; looks < 3; looks += 1) await clock.runUntil(other.read("e", LIMITS));
+
+  expect(lines).toEqual([expect.stringContaining("c (memory) fails: The role may not read.")]);
+});

@@ -195,8 +195,8 @@ function withoutIds(message: string): string {
   return message
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")
     .replaceAll(/ within \d+ ms/g, " in time")
-    .replaceAll(
-      /(?<=^The quorum's member .*'get' of )'(leasehold-quorum-marker|nightly-billing)'/g,
+    .replace(
+      /(?<=^The quorum's member .*' of )'(leasehold-quorum-marker|nightly-billing)'(?= failed| in time)/,
       "'leasehold-quorum-members'",
     );
 }
