@@ -34,10 +34,9 @@ export class DynamoDBClock {
     if (!before || dateMs >= before.lo) this.#lower = lower;
     if (!before || upper.ms + this.#elapsedMs(sentAt) <= before.hi) this.#upper = upper;
     const now = this.bounds();
-    // Replies that contradict each other: a clock that stepped, or a stranger's answer. None of them is believed.
-    if (!now || now.lo <= now.hi) return;
-    this.#lower = undefined;
-    this.#upper = undefined;
+    // Replies that contradict each other: a clock that stepped, or a stranger's answer. None of them is believed: one bound alone
+    // says nothing.
+    if (now && now.lo > now.hi) this.#lower = undefined;
   }
 
   /** Returns bounds of the service's time at present; `undefined` where nothing is known of it. */

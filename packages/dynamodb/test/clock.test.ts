@@ -221,6 +221,21 @@ describe("the bounds of the service's time", () => {
     }
   });
 
+  test("are a later reply's if it says as much within the tolerance, and stay if it says less", () => {
+    for (const [dateMs, bounds] of [
+      [10_500, { lo: 10_000, hi: 12_000 }],
+      [10_501, { lo: 10_001, hi: 11_500 }],
+      [9_500, { lo: 9_000, hi: 11_000 }],
+      [9_499, { lo: 9_500, hi: 10_999 }],
+    ] as const) {
+      const process = new Clocks();
+      const time = new DynamoDBClock(process);
+      time.sample(10_000, instantOf(process));
+      time.sample(dateMs, instantOf(process));
+      expect(time.bounds()).toEqual(bounds);
+    }
+  });
+
   test.each([
     ["forward", HOUR_MS],
     ["back", -HOUR_MS],

@@ -229,12 +229,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "There is a column for each value; the other is for the compiler.",
   },
   {
-    file: "packages/dynamodb/src/clock.ts",
-    from: "if (!this.#lower || !this.#upper) return undefined;",
-    to: "if (!this.#lower && !this.#upper) return undefined;",
-    why: "Both are set by the first reply, and cleared together.",
-  },
-  {
     file: "packages/dynamodb/src/cloudwatch.ts",
     from: "const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;",
     to: "const intoMinuteMs = (((this.#clock.wallMs() + MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;",
@@ -246,6 +240,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: `await waitUntilTableExists({ client, maxWaitTime: 120, ${pace} }, { TableName });`,
     why: "Any pace of a few seconds will do to wait for a table that is made in development.",
   })),
+  {
+    file: "packages/dynamodb/src/dynamodb-record-store.ts",
+    from: "return known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5 ? known : undefined;",
+    to: "return known && known.hi - known.lo < 2 * TOLERANCE_MS + leaseDurationMs / 5 ? known : undefined;",
+    why: "Bounds that are of that very width serve as well as those of the read that they spare.",
+  },
   {
     file: "packages/dynamodb/src/table-check.ts",
     from: 'const label = { operation: "describe-table", election, writes: false };',
