@@ -1,5 +1,7 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { MemoryLeaseStore } from "@leasehold/core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { disposable } from "../src/store-url/store-kind.ts";
 import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
 
@@ -23,6 +25,17 @@ test.for([
 ] as const)("%s opens a store of %s, and asks it nothing", async ([url, name]) => {
   await using store = await openStoreUrl(url, PLACE);
   expect(store.name).toBe(name);
+});
+
+test("a URL's endpoint is what is asked in Google's place", async () => {
+  const server = createServer((socket) => void socket.destroy()).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  const asked = once(server, "connection");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await using store = await openStoreUrl(`firestore://project/leases?endpoint=http://127.0.0.1:${port}`, PLACE);
+  await expect(store.read("e", { timeoutMs: 20_000 })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  await asked;
 });
 
 test.for([
