@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { VirtualClock } from "@leasehold/core/testing";
 import type { VotingLeaseStore } from "@leasehold/voting";
 import type { Request } from "../src/messages.ts";
 import type { Packet, Reply } from "../src/packet.ts";
@@ -18,6 +19,8 @@ const sign = (body: string): string => createHmac("sha256", SECRET).update(body)
 class Stranger {
   /** Who it says that it is. */
   start = "b1";
+  /** What else it answers. */
+  says: Partial<Reply> = {};
   readonly #servers: Servers;
   readonly #http: HttpServer;
   #id = 0;
@@ -29,7 +32,7 @@ class Stranger {
       request.on("data", (chunk: Buffer) => (body += chunk.toString()));
       request.on("end", () => {
         const { from, start, id } = JSON.parse(body) as Packet<Request>;
-        const reply = { ...this.packet([]), from: "b", to: from, toStart: start, id, isReply: true };
+        const reply = { ...this.packet([]), from: "b", to: from, toStart: start, id, isReply: true, ...this.says };
         const text = JSON.stringify(reply);
         response.setHeader("x-leasehold-signature", sign(text)).end(text);
       });
@@ -132,6 +135,44 @@ test("what is for another server, of another list, or from none of the list is r
   const other = stranger.packet([TELL], { servers, cluster: clusterOf(servers) });
   expect(await stranger.post(other)).toMatchObject({ refused: "lists", servers: NAMES });
   expect(store.dropped).toEqual({ misdirected: 3, lists: 1 });
+});
+
+/** Virtual time stands still: what is told then is told at once, and not once it has lasted. */
+async function besides(says: Partial<Reply>): Promise<{ stranger: Stranger; store: VotingLeaseStore; heard: readonly string[] }> {
+  const heard = warnings();
+  const servers = await Servers.of(NAMES);
+  const stranger = await Stranger.beside(servers);
+  stranger.says = says;
+  const store = await servers.open("a", { clock: new VirtualClock() });
+  return { stranger, store, heard };
+}
+
+function listsOf(...servers: readonly string[]): Partial<Reply> {
+  return { refused: "lists", servers, cluster: clusterOf(servers) };
+}
+
+test("one that is told of a list two servers away by everyone stops, and one that has met somebody, or is one away, does not", async () => {
+  const stopped = await besides(listsOf("b", "c"));
+  await vi.waitFor(() => expect(stopped.store.read("e")).rejects.toMatchObject({ code: "CONFIGURATION" }), eventually);
+
+  const near = await besides(listsOf("a", "b", "c"));
+  await vi.waitFor(
+    () => expect(near.heard.join("\n")).toContain("lacks c, compared with that of b: give all servers"),
+    eventually,
+  );
+  await expect(near.store.read("e")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+
+  const met = await besides({});
+  await expect(met.store.read("e")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  met.stranger.says = listsOf("b", "c");
+  await expect(met.store.read("e")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  const words = "has a and lacks c, compared with that of b: give all servers";
+  await vi.waitFor(() => expect(met.heard.join("\n")).toContain(words), eventually);
+});
+
+test("one that another does not hear says so at once", async () => {
+  const { heard } = await besides({ refused: "start" });
+  await vi.waitFor(() => expect(heard.join("\n")).toContain("b does not hear this process"), eventually);
 });
 
 test.each([["with others", ["a", "b", "c"]] as const, ["alone", ["a"]] as const])(
