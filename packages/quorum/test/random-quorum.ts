@@ -156,6 +156,8 @@ export class RandomQuorum {
   /** Where each chosen write comes in its election's line. */
   readonly #places = new Map<string, number>();
   readonly #holders = new Map<string, Holder[]>();
+  /** How many immediate breaks of an election are under way. */
+  readonly #ending = new Map<string, number>();
   readonly #lastTerms = new Map<string, number>();
   readonly #brokenTerms = new Map<string, number>();
   #violation: Violation | undefined;
@@ -295,9 +297,15 @@ export class RandomQuorum {
 
   #break(process: Process, election: string): void {
     const immediate = this.#random.chance(0.3);
-    if (immediate) this.#holders.delete(election);
     this.#call(process, election, async () => {
-      const outcome = await process.leases.break(election, { reason: "why not", immediate, ...LIMITS });
+      // Whomever it ends, and when, nobody can tell until it has.
+      if (immediate) this.#ending.set(election, (this.#ending.get(election) ?? 0) + 1);
+      const order = process.leases.break(election, { reason: "why not", immediate, ...LIMITS });
+      const outcome = await order.finally(() => {
+        if (!immediate) return;
+        this.#ending.set(election, (this.#ending.get(election) ?? 0) - 1);
+        this.#holders.delete(election);
+      });
       if (!outcome.broken) return;
       this.counts.breaks += 1;
       this.#brokenTerms.set(election, Math.max(outcome.term, this.#brokenTerms.get(election) ?? 0));
@@ -328,7 +336,7 @@ export class RandomQuorum {
     holder.untilMs = Math.max(holder.untilMs, fromMs + LEASE_MS * (1 - SAFETY_MARGIN));
     const nowMs = this.#clock.monotonicMs();
     const leading = (this.#holders.get(election) ?? []).filter(({ untilMs }) => untilMs > nowMs);
-    if (leading.length < 2) return;
+    if (leading.length < 2 || (this.#ending.get(election) ?? 0) > 0) return;
     this.#violate(`two lead ${election}: ${leading.map(({ process, lease }) => `${process.name} (${lease.term})`).join(", ")}`);
   }
 
