@@ -203,3 +203,14 @@ test("a write that was sent may have been applied, also where nobody can tell an
 
   expect(await world.clock.runUntil(mine)).toMatchObject({ mayHaveBeenApplied: true, election: ELECTION });
 });
+
+test("a member that was restored from before a roster is given that by who starts and writes", async () => {
+  const world = await World.founded();
+  const backup = world.services.a.backUp(ROSTER);
+  world.empty("c");
+  await write(world, world.open("one"), ELECTION, 2);
+  world.services.a.restore(ROSTER, backup);
+  await write(world, world.open("other"), ELECTION, 2);
+
+  expect([rosterAt(world, "a"), rosterAt(world, "b"), rosterAt(world, "c")]).toEqual([2, 2, 2]);
+});
