@@ -88,10 +88,7 @@ class ElectorMetrics {
         this.#publish({ ...this.#isLeader(), Transitions: 1 }, term);
       }),
       elector.on("renewed", ({ term }) => this.#renewed(term)),
-      elector.on("stoppedLeading", ({ term }) => {
-        this.#confirmedAt = undefined;
-        this.#publish(this.#isLeader(), term);
-      }),
+      elector.on("stoppedLeading", ({ term }) => this.#publish(this.#isLeader(), term)),
     );
     this.#publish(this.#isLeader());
     this.#everyMinute();
