@@ -107,14 +107,15 @@ function holdLeftMs(reading: Reading, nowMs: number): number | undefined {
 /** Returns the candidate that an administrator hands over to, as long as it may take its time. */
 function transferTarget(sighting: Sighting, nowMs: number): string | undefined {
   const order = orderOf(sighting);
-  const { candidateId, timeoutMs } = order?.transfer ?? {};
-  if (timeoutMs === undefined) return undefined;
+  if (!order?.transfer) return undefined;
+  const { candidateId, timeoutMs } = order.transfer;
   const { leaseDurationMs = MAX_LEASE_MS, holdMs } = sighting.term;
   if (order === sighting.term.order) return unchangedMs(sighting, nowMs) < timeoutMs ? candidateId : undefined;
   // It counts from when this process saw the lease broken. A process that saw nothing counts from when the lease must
   // have been: a lease that breaks lasts no longer than it had to run, or than its hold.
   const brokenForMs = nowMs - (sighting.brokenSinceMs ?? nowMs);
-  const overdue = (sighting.noteAgeMs ?? 0) > timeoutMs + (holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS);
+  const endedWithinMs = holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS;
+  const overdue = sighting.noteAgeMs !== undefined && sighting.noteAgeMs > timeoutMs + endedWithinMs;
   return brokenForMs < timeoutMs && !overdue ? candidateId : undefined;
 }
 
@@ -142,6 +143,6 @@ function stateOf({ leaseState, infinite, term, leasedSinceMs }: Sighting, nowMs:
   if (leaseState === "available" || (left && leaseState !== "leased")) return "vacant";
   if (leaseState === "expired" || leaseState === "broken") return "expired";
   if (leaseState === "breaking") return "ending";
-  const leasedForMs = leasedSinceMs === undefined || infinite || left ? 0 : nowMs - leasedSinceMs;
-  return leasedForMs > MAX_LEASE_MS ? "held" : "unknown";
+  if (leasedSinceMs === undefined || infinite || left) return "unknown";
+  return nowMs - leasedSinceMs > MAX_LEASE_MS ? "held" : "unknown";
 }
