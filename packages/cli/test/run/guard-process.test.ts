@@ -14,6 +14,8 @@ import { after, machineNow } from "../../src/run/machine-clock.ts";
 import { parseStat } from "../../src/run/process-table.ts";
 
 const PATIENCE_MS = 5_000;
+/** In nobody's environment: a last guard that is left alone kills whoever has it there. */
+const TERM_ID = `a-term-of-guard-process-test-${process.pid}`;
 const realSpawn = childProcess.spawn;
 
 /** A process that does nothing by itself. */
@@ -39,7 +41,7 @@ function really(file: string, ...rest: readonly unknown[]): ChildProcess {
 
 function order(): Omit<GuardOrder, "seq"> {
   const instant = after(machineNow(), 600_000);
-  return { termId: "a-term-of-guard-process-test", signal: "SIGTERM", graceMs: 600_000, termAt: instant, killAt: instant };
+  return { termId: TERM_ID, signal: "SIGTERM", graceMs: 600_000, termAt: instant, killAt: instant };
 }
 
 /** The guards that this process has started, and that have not ended. */
@@ -52,7 +54,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   onTestFinished(() => void vi.useRealTimers());
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
-  const guard = new GuardProcess("t", PATIENCE_MS);
+  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
   let why: string | undefined;
   void guard.lost.then((reason) => (why = reason));
   const orderAfterMs = async (ms: number): Promise<void> => {
@@ -84,7 +86,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
 test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
-  const guard = new GuardProcess("t", PATIENCE_MS);
+  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
   for (const { stdin } of [last, child]) stdin.destroy(new Error("write EPIPE"));
   await immediate();
   guard.order(order());
@@ -99,11 +101,11 @@ test.runIf(process.platform === "linux")(
     const { execPath } = process;
     onTestFinished(() => void (process.execPath = execPath));
     process.execPath = "/no/such/node";
-    const guard = new GuardProcess("t", PATIENCE_MS);
+    const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
     expect(await guard.lost).toBe("cannot be started (ENOENT)");
     guard.dismiss();
     process.execPath = "no\0path";
-    expect(() => new GuardProcess("t", PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
+    expect(() => new GuardProcess(TERM_ID, PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
     for (const pid of await guards("leasehold-last-guard")) await reachesState(pid, "gone");
   },
 );
@@ -118,7 +120,7 @@ test.each([
   ],
 ])("a guard stands alone where %s for the last one", async (_what, startShell) => {
   startBy((file, ...rest) => (file === "/bin/sh" ? startShell(...rest) : really(file, ...rest)));
-  const guard = new GuardProcess("t", PATIENCE_MS);
+  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
   guard.order(order());
   await guard.answered;
   guard.learn({ pid: 2 });
@@ -129,7 +131,7 @@ test.each([
 test.runIf(process.platform === "linux")(
   "each has a session of its own, holds no folder, and inherits nothing but the path",
   async () => {
-    const guard = new GuardProcess("t", PATIENCE_MS);
+    const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
     onTestFinished(() => guard.dismiss());
     guard.order(order());
     await guard.answered;
