@@ -83,7 +83,11 @@ export class QuorumRecordStore implements RecordStore {
     const register = this.#register(election);
     const isFounded = await this.#membership.load(limits);
     // What strangers have written is found before the first write of all.
-    const found = await register.get(consistent, limits);
+    const found = await register.get(consistent, limits).catch((error: unknown) => {
+      // Before a write; a look writes nothing.
+      if (consistent) this.#membership.heal();
+      throw error;
+    });
     if (!isFounded || !found) return undefined;
     const { storeClock } = this.capabilities;
     if (!storeClock) return storedOf(found.proposal);

@@ -222,8 +222,8 @@ test("a store is taken in also where nothing can be written until it is", async 
   await write(world, one, OTHER_ELECTION, 8);
   world.empty("c");
 
-  // That b has no record of it says nothing: it takes all.
-  await expect(one.put("first")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  // That b has no record of it says nothing: it takes all. Whoever would write looks first.
+  await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
   await world.clock.advance(2_000);
   expect(await one.put("first")).toMatchObject({ stored: true });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from "@leasehold/core";
-import { instantOf, Recent, sleep } from "@leasehold/core/provider";
+import { instantOf, sleep } from "@leasehold/core/provider";
 import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
@@ -43,9 +43,9 @@ export class Server {
   readonly clock: Clock;
   readonly #options: ServerOptions;
   readonly #start: string;
-  /** The latest start of each other one, and those that were before it. */
+  /** The start of each other one that was met last, and how often it was another one than before. */
   readonly #starts = new Map<string, string>();
-  readonly #pastStarts: Recent<true>;
+  readonly #restarts = new Map<string, number>();
   /** How often each other one has written, the most that was heard of; and the most that each remembers of this one. */
   readonly #seen = new Map<string, number>();
   readonly #remembered = new Map<string, number>();
@@ -73,7 +73,6 @@ export class Server {
     this.majority = majorityOf(names.length);
     this.clock = clock;
     this.#start = clock.randomUuid();
-    this.#pastStarts = new Recent(clock);
     const { longestLeaseMs } = options;
     this.#forgetfulness = longestLeaseMs === undefined ? undefined : new Forgetfulness(clock, longestLeaseMs);
     this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
@@ -164,14 +163,16 @@ export class Server {
   /** Undefined: the message was for an earlier start of the receiver. */
   async #send(to: string, content: Request, timeoutMs: number): Promise<Answer | undefined> {
     const toStart = this.#starts.get(to);
+    const restarts = this.#restarts.get(to);
     const answer = await this.#options.transport.send(this.#envelope(to, toStart, content), timeoutMs);
     if (answer.cluster !== this.#options.cluster || answer.from !== to || answer.to !== this.name) {
       throw new Error(`The answer is not ${to}'s to ${this.name}.`);
     }
     if (answer.toStart !== this.#start) throw new Error("The answer is to an earlier start.");
+    const wasRestarted = this.#restarts.get(to) !== restarts;
     this.#meet(answer);
     // What an earlier start has said does not count once the present one was told what there is: it may have forgotten that.
-    if (answer.start !== this.#starts.get(to)) return undefined;
+    if (wasRestarted) return undefined;
     return toStart === answer.start || content.kind === "TELL" ? answer.content : undefined;
   }
 
@@ -183,18 +184,12 @@ export class Server {
 
   /** Takes in what every message tells of its sender, and of what that remembers of this one. */
   #meet({ from, start, writes, seen }: Envelope<unknown>): void {
-    this.#meetStart(from, start);
+    const known = this.#starts.get(from);
+    if (known !== undefined && known !== start) this.#restarts.set(from, (this.#restarts.get(from) ?? 0) + 1);
+    this.#starts.set(from, start);
     this.#seen.set(from, Math.max(this.#seen.get(from) ?? 0, writes));
     this.#remembered.set(from, Math.max(this.#remembered.get(from) ?? 0, seen));
     if (seen > this.#writes && !this.#admission.forgot) this.#lose();
-  }
-
-  /** A message of an earlier start that comes late does not bring it back. */
-  #meetStart(from: string, start: string): void {
-    const known = this.#starts.get(from);
-    if (known === start || this.#pastStarts.get(start)) return;
-    if (known !== undefined) this.#pastStarts.set(known, true);
-    this.#starts.set(from, start);
   }
 
   /** Its file was older than what it has answered by. */

@@ -151,3 +151,18 @@ test("what a server said before it was given an older file does not count any mo
   expect((await cluster.clock.runUntil(cluster.claim("b", 10_000)))?.acquired).toBe(true);
   expect((await cluster.clock.runUntil(claim))?.acquired).not.toBe(true);
 });
+
+test("a message of an earlier start that comes late keeps nobody out", async () => {
+  const cluster = new Delayed(3);
+  await cluster.start();
+  const old = cluster.sent.find(({ from, to }) => from === "c" && to === "a") as Envelope<Request>;
+  // Whoever gets it has met nobody but the present start.
+  await cluster.restart("a");
+  await cluster.restart("c");
+  await cluster.clock.advance(1_000);
+  await cluster.deliver(old);
+  await cluster.restart("b");
+  cluster.away.add("b");
+
+  expect((await cluster.clock.runUntil(cluster.claim("a", 5_000)))?.acquired).toBe(true);
+});
