@@ -35,7 +35,7 @@ export function nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs, r
   const ticks = Math.floor((nowMs - firstMs) / grid.intervalMs) + 1;
   const untilExpiryMs = firstMs + ticks * grid.intervalMs - nowMs;
   const polls = Math.ceil(untilExpiryMs / retryPeriodMs);
-  if (polls <= 1) return Math.max(untilExpiryMs, 1) + clock.random() * JITTER_MS;
+  if (polls <= 1) return Math.min(Math.max(untilExpiryMs, 1) + clock.random() * JITTER_MS, retryPeriodMs);
   const stepMs = untilExpiryMs / polls;
   if (serviceClock.uncertaintyMs(nowMs) <= PROBE_TO_MS) return stepMs;
   // No earlier than the other polls can make up for: else it would cost one more.
