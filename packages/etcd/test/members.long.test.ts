@@ -6,7 +6,7 @@ import { etcdctl, etcdMissing, startEtcd, startEtcdCluster } from "@leasehold/te
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
-import { describe, expect, test, type TestContext } from "vitest";
+import { describe, test, type TestContext } from "vitest";
 
 /** The members take a second or two to elect a leader of their own, which no renewal is to miss its deadline by. */
 const TIMING = { leaseDurationMs: 9_000, renewIntervalMs: 1_000, renewDeadlineMs: 7_000 };
@@ -14,6 +14,7 @@ const ELECTION = "nightly-billing";
 
 describe.skipIf(await isMissing(etcdMissing())).concurrent("the members of an etcd", () => {
   test("one of three is killed, and nothing happens; two are, and nobody leads; one comes back, and somebody does", async ({
+    expect,
     onTestFinished,
   }) => {
     const members = await startEtcdCluster();
@@ -39,6 +40,7 @@ describe.skipIf(await isMissing(etcdMissing())).concurrent("the members of an et
   });
 
   test("one that was restored from a snapshot, and has forgotten a term, gives none that is not higher", async ({
+    expect,
     onTestFinished,
   }) => {
     const folder = await memoryFolder("leasehold-etcd-snapshot-");

@@ -26,7 +26,7 @@ export interface Evidence {
 
 /** A crashed or frozen leader must be replaced in this many lease durations after its last renewal, */
 const CRASH_LEASES = 1.1;
-/** or, where that tenth of a short lease is less than what a busy machine takes to start a process, this long after the lease. */
+/** and in what a busy machine takes to notice that. */
 const NOISE_MS = 700;
 /** The time of a polite handover beside one retry period: a few round trips, with room for a busy machine. */
 const ROUND_TRIPS_MS = 1_000;
@@ -95,9 +95,7 @@ function handoverLimit({ retryPeriodMs }: Timing): Limit {
 }
 
 function expiryLimit({ leaseDurationMs }: Timing): Limit {
-  const limitMs = CRASH_LEASES * leaseDurationMs;
-  if (limitMs >= leaseDurationMs + NOISE_MS) return { limitMs, limit: `${CRASH_LEASES} leases` };
-  return { limitMs: leaseDurationMs + NOISE_MS, limit: `a lease and ${formatMs(NOISE_MS)}` };
+  return { limitMs: CRASH_LEASES * leaseDurationMs + NOISE_MS, limit: `${CRASH_LEASES} leases and ${formatMs(NOISE_MS)}` };
 }
 
 interface Limit {
