@@ -121,7 +121,9 @@ function wrap(text: string, indent = ""): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= 120) lines[lines.length - 1] = `${line} ${word}`;
+    // A line that began with such a word would be a list's.
+    const isNumber = /^\d+[.)]$/.test(word);
+    if (line !== undefined && (isNumber || line.length + 1 + word.length <= 120)) lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(lines.length === 0 ? word : `${indent}${word}`);
   }
   return lines.join("\n");
