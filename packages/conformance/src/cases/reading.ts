@@ -181,7 +181,8 @@ export const reading: readonly Case[] = [
     async run(scene) {
       const [a, watcher] = await scene.connect(2);
       const lease = await scene.win(a, "a");
-      for (const turns of [0, 1, 2, 5]) {
+      // Nothing is written after a watch has ended: Google's emulator of Firestore may fail a commit that comes upon its end.
+      for (const turns of [5, 2, 1, 0]) {
         const stopping = new AbortController();
         const { done } = watch(watcher, scene.election, stopping.signal);
         for (let turn = 0; turn < turns; turn += 1) await eventLoopTurn();
@@ -196,7 +197,6 @@ export const reading: readonly Case[] = [
         break;
       }
       assert.equal(getEventListeners(stopping.signal, "abort").length, 0, "a watch that was left still listens");
-      await scene.keep(a, lease);
     },
   },
 ];
