@@ -170,8 +170,8 @@ export class Admission {
     const isFirstStart = this.#isFirstStart;
     const longestMs = Math.max(this.#forgetfulness?.longestLeaseMs ?? 0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;
-    // What it would refuse bars nobody, until its clock allows it: by another clock it may have voted for that.
-    const isPossible = (term: number): boolean => term <= (this.#forgetfulness?.highestTerm ?? Infinity);
+    // What only a wrong clock has given bars nobody, until its own allows it: by another clock it may have voted for that.
+    const isPossible = (term: number): boolean => this.#forgetfulness?.isPossible(term, told) ?? true;
     const ballots = new Map<string, Ballot>();
     for (const { terms } of told) {
       for (const [name, term] of Object.entries(terms)) {

@@ -1,6 +1,6 @@
 import type { Clock } from "@leasehold/core";
 import { SAFETY_MARGIN } from "@leasehold/core/provider";
-import type { Elect, Lead, Request } from "./messages.ts";
+import type { Elect, Lead, Request, Told } from "./messages.ts";
 
 /**
  * What a server may not do whose disk keeps nothing, so that it can begin again by its clock once the longest lease is over: all
@@ -23,7 +23,21 @@ export class Forgetfulness {
 
   /** The highest that it may vote for. The clock gives a term each second. It and the one that times the wait may differ as much as any two. */
   get highestTerm(): number {
-    return Math.floor((this.#clock.wallMs() + this.longestLeaseMs * (1 - SAFETY_MARGIN)) / 1_000);
+    return this.#highestAt(this.#clock.wallMs());
+  }
+
+  /**
+   * Reports whether a term may have been led, by this server's clock or by half of all that are known: its own may be the wrong
+   * one. A LEAD below such a term may be of a claim that has been overtaken, and is kept out.
+   */
+  isPossible(term: number, told: ReadonlyArray<Pick<Told, "wallMs">>): boolean {
+    if (term <= this.highestTerm) return true;
+    const allowing = told.filter(({ wallMs }) => term <= this.#highestAt(wallMs));
+    return 2 * allowing.length >= told.length + 1;
+  }
+
+  #highestAt(wallMs: number): number {
+    return Math.floor((wallMs + this.longestLeaseMs * (1 - SAFETY_MARGIN)) / 1_000);
   }
 
   /**

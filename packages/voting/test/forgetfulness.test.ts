@@ -29,3 +29,16 @@ test("it takes no longer lease, and votes for no term above its clock's, but ans
     false,
   );
 });
+
+test("a term is possible by its own clock, or by half of all that are known", () => {
+  const clock = new VirtualClock();
+  const forgetfulness = new Forgetfulness(clock, LONGEST_MS);
+  const highest = forgetfulness.highestTerm;
+  const told = (...aheadMs: readonly number[]) => aheadMs.map((byMs) => ({ wallMs: clock.wallMs() + byMs }));
+  expect(forgetfulness.isPossible(highest, told(-99_000, -99_000))).toBe(true);
+  expect(forgetfulness.isPossible(highest + 1, told(0, 0))).toBe(false);
+  expect(forgetfulness.isPossible(highest + 1, told(1_000, 999))).toBe(false);
+  expect(forgetfulness.isPossible(highest + 1, told(1_000, 1_000))).toBe(true);
+  expect(forgetfulness.isPossible(highest + 1, told(1_000, 1_000, 0))).toBe(true);
+  expect(forgetfulness.isPossible(highest + 1, told(1_000, 1_000, 0, 0))).toBe(false);
+});

@@ -197,6 +197,35 @@ test("a clock that was wrong while its server started again gives no term twice 
   expect(third?.term).toBeGreaterThan(second?.term ?? Infinity);
 });
 
+test("a claim that stalls before its first LEAD leads no term below the last, though a server starts again with a wrong clock", async () => {
+  const cluster = new Forgetful();
+  const { others } = cluster;
+  const stalled = Promise.withResolvers<void>();
+  let writes = 0;
+  const write = (): Promise<void> => ((writes += 1) === 2 ? stalled.promise : Promise.resolve());
+  cluster.others = (name) => ({
+    ...others(name),
+    ...(name === "a" ? { disk: { read: () => Promise.resolve(undefined), write } } : {}),
+  });
+  await cluster.startAll();
+  // a has the votes of all when it stalls; b and c, cut off from it, elect another one.
+  writes = 0;
+  const claim = cluster.claim("a", { timeoutMs: 20_000 });
+  await cluster.clock.advance(200);
+  expect(writes).toBe(2);
+  cluster.away.add("a");
+  const last = await cluster.acquire("c");
+  expect(last?.term).toBe(cluster.server("a").ballots.termOf("e") + 1);
+
+  cluster.offMs["b"] = -3_600_000;
+  await cluster.restart("b");
+  cluster.away.clear();
+  await cluster.clock.advance(LONGEST + 1_000);
+  expect(cluster.server("b").takesPart).toBe(true);
+  stalled.resolve();
+  expect(await cluster.clock.runUntil(claim)).toBeUndefined();
+});
+
 describe("with whatever is started again whenever, and clocks that differ, of which one at a time is set back", () => {
   const seeds = Array.from({ length: 60 }, (_, index) => index + 1);
   test.each(seeds)("terms rise, and no two lead at once: seed %i", async (seed) => {
