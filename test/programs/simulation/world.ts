@@ -120,7 +120,15 @@ export class World {
 
   /** Whether an error refuses a process for a store that was replaced. If so, nobody is given that any more. */
   hasReplacedStore(process: ProcessClock, error: unknown): boolean {
-    return isLeaseholdError(error, "CONFIGURATION") && this.store.members?.isReplaced(process) === true;
+    return isLeaseholdError(error, "CONFIGURATION") && this.store.members?.endFormer().has(process) === true;
+  }
+
+  /** Whoever runs them starts those again that have a store which was replaced: they go on without it, and have said so. */
+  endFormerMember(): void {
+    const former = this.store.members?.endFormer();
+    for (const process of [...this.processes]) {
+      if (former?.has(process.clock) && process.clock.alive && this.dwellers(process).length > 0) this.restart(process);
+    }
   }
 
   /** The seats of those who live in a process, and who they are. */
@@ -179,6 +187,7 @@ export class World {
     this.orders.calmDown();
     this.store.faults?.calmDown();
     this.store.members?.calmDown();
+    this.endFormerMember();
     for (const process of this.processes) thaw(process, this);
     if (this.seated.some((candidate) => candidate.competes)) return;
     this.seats[0]?.clock.kill();

@@ -49,6 +49,7 @@ export const replacement: MishapKind<Replacement> = {
     }
     world.note("service", `member ${member} is given an empty store`);
     world.beforeCalm(mishap.splitsAfterMs, () => members.split(mishap.splitsForMs));
+    world.beforeCalm(mishap.splitsAfterMs + mishap.splitsForMs, () => world.endFormerMember());
     for (const [seat, afterMs] of mishap.restartsAfterMs.entries()) {
       if (afterMs !== undefined) world.beforeCalm(afterMs, () => restart(seat, world));
     }

@@ -199,26 +199,22 @@ export class QuorumService implements RecordService, MemberFaults {
     if (this.#former && !(this.#fault && isLoss(this.#fault.how))) this.#former.splitUntilMs = this.#world.monotonicMs() + forMs;
   }
 
-  isReplaced(process: ProcessClock): boolean {
-    const former = this.#former;
-    if (!former) return false;
-    const { member, service, processes } = former;
-    const own = processes.has(process) ? service : (this.#services[member] as SimulatedRecordService);
-    const { incarnations } = JSON.parse(this.#chosen.get(ROSTER)?.record.value ?? '{"incarnations":{}}') as Roster;
-    const marker = noteOf(own.record(MARKER) as LeaseRecord | undefined).write;
-    if (marker === null || marker === incarnations[this.#names[member] as string]) return false;
-    // Of two stores with which a quorum has begun either may be the one that the other has replaced.
-    if (!processes.has(process)) this.#exchange(former);
-    former.laggards = 0;
-    return true;
+  endFormer(): ReadonlySet<ProcessClock> {
+    if (this.#former) this.#former.laggards = 0;
+    return this.#former?.processes ?? new Set();
   }
 
   calmDown(): void {
     this.#isCalm = true;
   }
 
-  #exchange(former: Former): void {
+  /** Of two stores with which a quorum has begun either may be the one that the other has replaced. */
+  #seeReplaced({ incarnations }: Roster): void {
+    const former = this.#former;
+    if (!former) return;
     const { member, service, processes } = former;
+    const marker = noteOf(service.record(MARKER) as LeaseRecord | undefined).write;
+    if (marker === null || marker !== incarnations[this.#names[member] as string]) return;
     former.service = this.#services[member] as SimulatedRecordService;
     former.processes = this.#processes.difference(processes);
     this.#begin(member, service);
@@ -330,7 +326,10 @@ export class QuorumService implements RecordService, MemberFaults {
     if ((last?.write ?? null) !== base) this.onForked?.(`${chosen.write} replaces ${base}, which ${last?.write} has replaced`);
     this.#past.add(chosen.write);
     this.#chosen.set(election, chosen);
-    if (election === ROSTER) return;
+    if (election === ROSTER) {
+      this.#seeReplaced(JSON.parse(chosen.record.value ?? "") as Roster);
+      return;
+    }
     const sentMs = this.#sentMs.get(chosen.write) ?? atMs;
     // Since when a majority has it, under whichever ballots: that is what ages count from.
     const sinceMs = [...(this.#stored.get(chosen.write) ?? [])].map(([, ms]) => ms).toSorted((one, other) => one - other)[

@@ -141,8 +141,8 @@ export interface MemberFaults {
   split(forMs: number): void;
   /** Whether a majority has kept all that was written once, and never again: fewer were emptied, or given an empty store. */
   readonly keepsAll: boolean;
-  /** Whether this process has a store that was replaced. If so, nobody is given that any more. */
-  isReplaced(process: ProcessClock): boolean;
+  /** Gives nobody a store any more that was replaced. Returns who has one. */
+  endFormer(): ReadonlySet<ProcessClock>;
   /** All is well from now on. */
   calmDown(): void;
 }
