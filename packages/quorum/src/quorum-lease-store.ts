@@ -12,6 +12,9 @@ type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
  * Guarantees: as {@link RecordLeaseStore}, while a majority answers and no more than one member at a time is down, slow or
  * has lost what it acknowledged. Terms rise across all of that. Without a majority nobody leads.
  *
+ * Not guaranteed: an order that one member has missed, where another one forgets it before the leader's next renewal, and the
+ * others are silent, or answer that renewal last. It is lost then, or ends the leader one renewal late.
+ *
  * It tells ages by the clocks of its members where each has one, keeps occurrences where each does, and has no watch.
  */
 export class QuorumLeaseStore extends RecordLeaseStore {

@@ -49,7 +49,10 @@ interface Failed extends Pick<Reading, "failures" | "memberMs"> {
   readonly answers: ReadonlyMap<string, unknown>;
 }
 
+/** A write's condition has failed. */
 const REFUSED = new Error("Somebody else has written there.");
+/** A member is not given a write, by what it was found to keep. */
+const PASSED_OVER = new Error("It keeps what this write may not replace.");
 const FORGOTTEN = "it has forgotten what it had promised, and counts again once the others have written it anew.";
 
 /** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
@@ -138,28 +141,36 @@ export class Rounds {
 
   /**
    * Has members accept a proposal under a ballot that a majority has promised; done when a majority has. The others are
-   * caught up meanwhile, and afterwards.
+   * caught up meanwhile, and afterwards. One that refuses has something newer: another one that has accepted may have had
+   * that, too, and forgotten it. So a refusal that comes first voids the majority, and one that comes later has the next
+   * write read all.
    */
   async accept({ ballot, kept: targets }: Prepared, proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
     this.#begin(ballot);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
     const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
     const confirmed = Promise.withResolvers<boolean>();
+    let isRefused = false;
+    const onFailure = (failure: unknown): never => {
+      isRefused ||= failure === REFUSED;
+      if (isRefused && this.#ballot === ballot) this.#leads = undefined;
+      throw failure;
+    };
     const requests = this.#all(async (link) => {
       const present =
         targets.get(link.member.name) ??
         (await this.#toCatchUp(link, { ballot, proposal, confirmed: confirmed.promise }, limits));
-      const own = await this.#write(link, state, present, redates, limits);
+      const own = await this.#write(link, state, present, redates, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
     });
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
-    const isConfirmed = answers.size >= this.#majority;
+    const isConfirmed = answers.size >= this.#majority && !isRefused;
     confirmed.resolve(isConfirmed);
     if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
     // A repair may be another's write, and an order goes with no lease.
     if (isConfirmed && redates) this.#leads = proposal;
-    else if (failures.size === requests.size && [...failures.values()].every((failure) => failure === REFUSED)) return "refused";
+    else if (failures.size === requests.size && [...failures.values()].every(isRefusal)) return "refused";
     return isConfirmed ? "confirmed" : "unknown";
   }
 
@@ -245,19 +256,20 @@ export class Rounds {
     const present = await link.send(this.#election, limits.untilMs, (timeoutMs) => this.#get(link, true, limits, timeoutMs));
     // The next round reads who the members are by now.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
-    if (!this.#admission.mayTakeBack(name, proposal)) throw REFUSED;
+    if (!this.#admission.mayTakeBack(name, proposal)) throw PASSED_OVER;
     const counts = this.#counting(new Map([[name, present]])).size > 0;
-    if (!counts && !(await confirmed)) throw REFUSED;
+    if (!counts && !(await confirmed)) throw PASSED_OVER;
     // It has promised more than this round brings it, and forgotten that: it counts again once a round goes above it.
     if (!counts && compareBallots(link.known, forward(ballot)) > 0) this.#leads = undefined;
     if (compareBallots(present.promised, ballot) <= 0) {
       link.blockedBy = undefined;
       return present;
     }
-    // Whoever has this promise may be dead: where it is met twice, the next round goes above it.
-    if (compareBallots(present.promised, link.blockedBy) === 0 && (await confirmed)) this.#leads = undefined;
+    // Whoever has this promise may be dead: where it is met twice, the next round goes above it. What was accepted is newer.
+    const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;
+    if (isInTheWay && (await confirmed)) this.#leads = undefined;
     link.blockedBy = present.promised;
-    throw REFUSED;
+    throw PASSED_OVER;
   }
 
   async #get(link: Link, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<Kept> {
@@ -321,6 +333,10 @@ export class Rounds {
     this.#proposer.lastRound = round;
     return { round, proposer: this.#proposer.id };
   }
+}
+
+function isRefusal(failure: unknown): boolean {
+  return failure === REFUSED || failure === PASSED_OVER;
 }
 
 function isTimeout(failure: unknown): boolean {

@@ -330,18 +330,22 @@ test("a member that has promised more is not caught up, until a round goes above
   const [one, dying] = [world.open("one"), world.open("dying")];
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
-  world.passage = (request) => (request.by === "dying" && isWrite(request) && request.to !== "c" ? { arrivals: [] } : undefined);
+  // It misses a write, so that it does not refuse the next one.
+  world.passage = (request) => (isWrite(request) && request.to === "c" ? { arrivals: [] } : undefined);
+  version = versionOf(await one.put("second", version));
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to !== "c" ? { arrivals: [] } : undefined);
   await dying.put("never", version).catch(() => undefined);
   world.passage = () => undefined;
   const writesTo: string[][] = [];
-  for (const nonce of ["second", "third", "fourth", "fifth"]) {
+  for (const nonce of ["third", "fourth", "fifth"]) {
     world.requests();
     version = versionOf(await one.put(nonce, version));
     await world.clock.advance(2_000);
     writesTo.push(world.requests().map((request) => request.replace("one ", "")));
   }
 
-  expect(writesTo[1]).toEqual(["put a", "put b", "get c"]);
+  for (const at of [0, 1]) expect(writesTo[at]).toEqual(["put a", "put b", "get c"]);
   expect(world.services.c.record("nightly-billing")).toMatchObject({ nonce: "fifth" });
 });
 
