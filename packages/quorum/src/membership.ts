@@ -4,6 +4,7 @@ import { compareBallots } from "./ballot.ts";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
+import { Looks } from "./looks.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
 import { sameStore } from "./options.ts";
@@ -29,9 +30,9 @@ export class Membership implements Admission {
   readonly #nobody: Roster;
   #roster: Roster | undefined;
   /** The marker that each store has shown last; null where it has none. */
-  readonly #shown = new Map<string, string | null>();
+  readonly #shown = new Looks<string | null>();
   /** The roster that each store has shown last. */
-  readonly #rosters = new Map<string, Roster>();
+  readonly #rosters = new Looks<Roster>();
   /** What was said of each member's store, so that it is said once. */
   readonly #told = new Map<string, string>();
   #healedMs = -Infinity;
@@ -128,10 +129,10 @@ export class Membership implements Admission {
   }
 
   whyAbsent(name: string): string | undefined {
-    const shown = [...this.#rosters.values()];
+    const shown = [...this.#rosters].map(([, roster]) => roster);
     const present = this.#roster ?? newestOf(shown);
     if (this.#shown.get(name) === null) {
-      const begun = this.#roster ? [] : [...this.#rosters.keys()];
+      const begun = this.#roster ? [] : [...this.#rosters].map(([other]) => other);
       if (begun.length === 0) return "it is empty, and a majority of the others has to take it in.";
       return `it is empty, and ${begun.join(", ")} of a quorum that has begun: give this process the stores of that one, or empty ones alone.`;
     }
@@ -222,14 +223,14 @@ export class Membership implements Admission {
 
   /** Finds out which store a member has, and what that knows of who the members are. Returns its marker's record. */
   async #lookAt(name: string, limits: MemberLimits): Promise<Kept> {
-    const rosters = (this.#members.get(name) as Member).get(ROSTER, true, limits);
-    const [marked] = await Promise.all([this.#lookAtMarker(name, limits), rosters.then((kept) => this.#noteRoster(name, kept))]);
-    return marked;
+    const roster = this.#noteRoster(name, (this.#members.get(name) as Member).get(ROSTER, true, limits));
+    return (await Promise.all([this.#lookAtMarker(name, limits), roster]))[0];
   }
 
   async #lookAtMarker(name: string, limits: MemberLimits): Promise<Kept> {
+    const note = this.#shown.begin(name);
     const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
-    this.#shown.set(name, kept.proposal?.write ?? null);
+    note(kept.proposal?.write ?? null);
     this.#tellMistakes();
     return kept;
   }
@@ -266,9 +267,11 @@ export class Membership implements Admission {
     if (stored) this.#take(roster);
   }
 
-  #noteRoster(name: string, kept: Kept): Kept {
-    if (kept.proposal) this.#rosters.set(name, rosterOf(kept.proposal));
-    else this.#rosters.delete(name);
+  /** @param answer to a request that was sent just now. */
+  async #noteRoster(name: string, answer: Promise<Kept>): Promise<Kept> {
+    const note = this.#rosters.begin(name);
+    const kept = await answer;
+    note(kept.proposal && rosterOf(kept.proposal));
     this.#tellMistakes();
     return kept;
   }
@@ -277,7 +280,7 @@ export class Membership implements Admission {
     if (roster.number <= (this.#roster?.number ?? 0)) return;
     this.#roster = roster;
     // A store that has shown what is past may have been emptied since, and be the member again: it is asked when it answers.
-    for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.delete(name);
+    for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.forget(name);
     this.#tellMistakes();
   }
 
@@ -292,8 +295,7 @@ export class Membership implements Admission {
     return {
       roster: this.#nobody,
       meet: async (name, answer, limits) => {
-        const kept = answer.then((shown) => this.#noteRoster(name, shown));
-        return (await Promise.all([kept, this.#lookAtMarker(name, limits)]))[0];
+        return (await Promise.all([this.#noteRoster(name, answer), this.#lookAtMarker(name, limits)]))[0];
       },
       follow: () => Promise.resolve(),
       whyAbsent: (name) => this.whyAbsent(name),

@@ -171,6 +171,52 @@ test("nor does a promise that arrives at a store after it was emptied, to who ha
   await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
 });
 
+test("a look at a store's marker that began before it was emptied, and ends later than one that began since, says nothing", async () => {
+  const world = await World.founded();
+  const other = world.open("other");
+  await other.get();
+  // All but b know of the election.
+  world.down.add("b");
+  await world.open("one").put("first");
+  world.down.delete("b");
+  const signal = new AbortController().signal;
+  let getsOfC = 0;
+  // Its second request is for the roster, and its third one for the marker.
+  world.passage = ({ to }) =>
+    to === "c" && (getsOfC += 1) === 3 ? { arrivals: [{ afterMs: 1, replyAfterMs: 300 }] } : undefined;
+  const slow = other.store.get("a third one", { consistent: true, signal, timeoutMs: 4_000 });
+  await world.clock.advance(10);
+  world.empty("c");
+  world.passage = ({ to }) => (to === "b" ? { arrivals: [{ afterMs: 1, replyAfterMs: 400 }] } : undefined);
+  world.down.add("a");
+  const fork = other.startPut("fork", undefined, 4_000);
+
+  await expect(world.clock.runUntil(fork)).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  await expect(slow).resolves.toBeUndefined();
+});
+
+test("nor does one at its roster", async () => {
+  const world = await World.founded();
+  const other = world.open("other");
+  await write(world, other, ELECTION, 2);
+  const signal = new AbortController().signal;
+  let getsOfB = 0;
+  world.passage = ({ by, to }) =>
+    by === "other" && to === "b" && (getsOfB += 1) === 2 ? { arrivals: [{ afterMs: 1, replyAfterMs: 30_000 }] } : undefined;
+  const slow = other.store.get("a third one", { consistent: true, signal, timeoutMs: 200_000 });
+  await world.clock.advance(10);
+  await write(world, world.open("renewed", { c: new SimulatedRecordService(world.clock) }), OTHER_ELECTION, 4);
+  await other.get(true, "a fourth one");
+  await world.clock.runUntil(slow);
+  const version = (await other.get())?.version;
+  world.requests();
+  await other.put("next", version);
+  await world.clock.advance(2_000);
+
+  // Were b's roster taken for the former one, it would be brought there.
+  expect(world.requests().filter((request) => request.endsWith("b"))).toEqual(["other put b"]);
+});
+
 test("a store is taken in whose marker was written by who has not come further", async () => {
   const world = await World.founded();
   const one = world.open("one");

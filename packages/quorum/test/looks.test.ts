@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { Looks } from "../src/looks.ts";
+
+test("of looks that overlap the one that began last decides, for each member", () => {
+  const looks = new Looks<string | null>();
+  const [first, second] = [looks.begin("a"), looks.begin("a")];
+  looks.begin("b")("of b");
+  expect(looks.get("a")).toBeUndefined();
+  second(null);
+  first("older");
+
+  expect(looks.get("a")).toBeNull();
+  expect([...looks]).toEqual([
+    ["b", "of b"],
+    ["a", null],
+  ]);
+});
+
+test("one that began earlier, and ends earlier, counts until the other one ends", () => {
+  const looks = new Looks<string>();
+  const [first, second] = [looks.begin("a"), looks.begin("a")];
+  first("older");
+  expect(looks.get("a")).toBe("older");
+  second("newer");
+
+  expect(looks.get("a")).toBe("newer");
+});
+
+test("what is forgotten is not brought back by a look that began before", () => {
+  const looks = new Looks<string>();
+  const before = looks.begin("a");
+  looks.begin("a")("known");
+  looks.forget("a");
+  before("older");
+
+  expect(looks.get("a")).toBeUndefined();
+  expect([...looks]).toEqual([]);
+  looks.begin("a")("newer");
+  expect(looks.get("a")).toBe("newer");
+});
