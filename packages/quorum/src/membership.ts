@@ -3,7 +3,7 @@ import { Journal } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
-import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
+import { NOTHING, UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import { Looks } from "./looks.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
@@ -207,17 +207,23 @@ export class Membership implements Admission {
     }
   }
 
-  /** Returns a store's marker, which it is given where it has none. */
+  /**
+   * Returns a store's marker, which it is given where it has none: in place of a record that says nothing. Where it was written
+   * to a store that has no record, a late duplicate of that request would have one that was emptied since pass for the former.
+   */
   async #mark(name: string, { memberMs: timeoutMs, signal }: CallLimits): Promise<string> {
     const member = this.#members.get(name) as Member;
+    const limits = { timeoutMs, signal };
     for (;;) {
-      const kept = await this.#lookAt(name, { timeoutMs, signal });
+      const kept = await this.#lookAt(name, limits);
       if (kept.proposal) return kept.proposal.write;
+      const blank = kept.version === undefined ? await member.put(MARKER, NOTHING, this.#nobody, kept, false, limits) : kept;
+      if (!blank) continue;
       const incarnation = this.#clock.randomUuid();
       const ballot = { round: 1, proposer: incarnation };
       const proposal = { write: incarnation, base: null, record: UNACCEPTED };
       const marked = { promised: ballot, accepted: ballot, proposal, seen: {} };
-      await member.put(MARKER, marked, this.#nobody, kept, false, { timeoutMs, signal });
+      await member.put(MARKER, marked, this.#nobody, blank, false, limits);
     }
   }
 

@@ -74,9 +74,9 @@ test("many that begin at once agree on who the members are", async () => {
 
 test("a beginning that was broken off does not keep others from beginning, once a store was given up for another one", async () => {
   const world = new World();
-  // Each store is given its marker, and promises a ballot of the first roster to one process after the other, which dies.
+  // Each store is given a blank record, its marker in place of that, and promises a ballot of the first roster to one process after the other, which dies.
   for (const [by, putsThatArrive] of [
-    ["first", 6],
+    ["first", 9],
     ["second", 3],
   ] as const) {
     let puts = 0;
@@ -215,6 +215,31 @@ test("nor does one at its roster", async () => {
 
   // Were b's roster taken for the former one, it would be brought there.
   expect(world.requests().filter((request) => request.endsWith("b"))).toEqual(["other put b"]);
+});
+
+test("a late duplicate of what a store was given its marker by does not have it pass for untouched, once it was emptied", async () => {
+  const world = new World();
+  // Each write to c that the beginning takes comes again, in order, after a minute.
+  world.passage = ({ to, operation }) =>
+    to === "c" && operation === "put" ? { arrivals: [{ afterMs: 1, replyAfterMs: 1 }, { afterMs: 60_000 }] } : undefined;
+  const [one, other] = [world.open("one"), world.open("other")];
+  await one.put("any", undefined, OTHER_ELECTION);
+  world.passage = () => undefined;
+  await other.get();
+  // All but b know of the election.
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await world.clock.advance(61_000);
+  world.down.add("a");
+
+  await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  world.down.delete("a");
+  await write(world, one, OTHER_ELECTION, 3);
+  await write(world, one, ELECTION, 3);
+  world.down.add("a");
+  expect(nonceOf(await world.open("third").get())).toBe("write 2");
 });
 
 test("a store is taken in whose marker was written by who has not come further", async () => {
