@@ -13,7 +13,7 @@ import type {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
-import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, numberOf, stored, textOf, type RecordTable, type Row } from "../schema.ts";
+import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, textOf, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
@@ -90,9 +90,9 @@ export class PostgresRecordStore implements FencedRecordStore {
       const [row = {}] = (await client.query(statement(text, [...first, writtenAtWallMs(this.#clock)]))).rows;
       // What was found, too, is of that transaction, however old it is.
       if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
-      const [term, version] = [numberOf(row["taken_term"]), textOf(row["taken_version"])];
-      if (term !== null && version !== null) return { stored: true, term, version };
-      return { stored: false, current: stored(withBytes(row)) };
+      const version = textOf(row["taken_version"]);
+      if (version === null) return { stored: false, current: stored(withBytes(row)) };
+      return { stored: true, term: Number(row["taken_term"]), version };
     });
   }
 
