@@ -3,6 +3,8 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 
 const STARTED = "http.client.request.start";
 const REPLIED = "http.client.response.finish";
+/** The longest time for which a service on this machine leaves a request unanswered that it has received. */
+const ANSWER_MS = 30_000;
 
 /** The HTTP requests that this process has sent since, and that have not ended. */
 export class HttpTraffic implements Disposable {
@@ -30,11 +32,14 @@ export class HttpTraffic implements Disposable {
   }
 
   /**
-   * Resolves once every request has ended, and all that the replies set off has run.
+   * Resolves once every request has ended, and all that the replies set off has run. Rejects where one is never answered: a test
+   * that has failed by then would turn the event loop for ever, and keep its worker from ending.
    * @param hangs whether a request, of this `x-ms-client-request-id`, is one that nobody is about to answer.
    */
   async quiet(hangs: (requestId: string) => boolean): Promise<void> {
+    const untilMs = performance.now() + ANSWER_MS;
     do {
+      if (performance.now() > untilMs) throw new Error(`A request was not answered within ${ANSWER_MS} ms.`);
       // One turn for a timer's callback, one for what a reply sets off, and one for the request that this sends.
       for (let turn = 0; turn < 3; turn += 1) await eventLoopTurn();
     } while ([...this.#open].some((request) => !hangs(String(request.getHeader("x-ms-client-request-id")))));
