@@ -52,6 +52,7 @@ const MISTAKES: ReadonlyArray<readonly [args: string, exitCode: number, line: st
     64,
     "option '--lost-exit-code <code>' argument '' is invalid. It must be a whole number from 0 to 255.",
   ],
+  ["run --election e --occurrence= -- true", 64, "the key of --occurrence is empty; is a variable not set?"],
   // What is understood gets as far as the store.
   ["run --election e --signal int -- true", 64, "no store is named"],
   ["run --election e --signal SigTerm --lost-exit-code 255 --conflict-exit-code 0 -- true", 64, "no store is named"],

@@ -225,7 +225,11 @@ describe("changes", () => {
     expect((await a.ask("/resign")).headers["allow"]).toBe("POST");
     expect((await a.ask("/resign")).status).toBe(405);
     expect((await a.post("/leader")).headers["allow"]).toBe("GET, HEAD, OPTIONS");
-    expect((await a.ask("/leader", { method: "DELETE", headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(405);
+    for (const path of ["/leader", "/resign", "/events"]) {
+      const { status, headers } = await a.ask(path, { method: "DELETE", headers: { authorization: `Bearer ${TOKEN}` } });
+      expect([status, headers["allow"]]).toEqual([405, "GET, HEAD, OPTIONS, POST"]);
+    }
+    expect(await a.statuses("/leader")).toEqual([200]);
     expect((await a.post("/elsewhere")).status).toBe(404);
   });
 });

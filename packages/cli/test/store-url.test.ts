@@ -1,12 +1,19 @@
 import { once } from "node:events";
+import http from "node:http";
+import https from "node:https";
+import { syncBuiltinESMExports } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
+import { Firestore } from "@google-cloud/firestore";
 import { MemoryLeaseStore } from "@leasehold/core";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { disposable } from "../src/store-url/store-kind.ts";
 import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
 
 const PLACE = {
-  env: { AZURE: "AccountName=acc;AccountKey=a2V5;EndpointSuffix=core.windows.net;DefaultEndpointsProtocol=https" },
+  env: {
+    AZURE: "AccountName=acc;AccountKey=a2V5;EndpointSuffix=core.windows.net;DefaultEndpointsProtocol=https",
+    LEASEHOLD_VOTING_SECRET: "what the servers sign by",
+  },
   workingDirectory: "/",
 };
 
@@ -25,6 +32,42 @@ test.for([
 ] as const)("%s opens a store of %s, and asks it nothing", async ([url, name]) => {
   await using store = await openStoreUrl(url, PLACE);
   expect(store.name).toBe(name);
+});
+
+test.for([
+  ["etcd://127.0.0.1,[::1],127.0.0.2:1", ["http://127.0.0.1:2379", "http://[::1]:2379", "http://127.0.0.2:1"]],
+  ["etcds://127.0.0.1,127.0.0.2:1", ["https://127.0.0.1:2379", "https://127.0.0.2:1"]],
+  ["voting://127.0.0.1:1,127.0.0.2:2", ["http://127.0.0.1:1", "http://127.0.0.2:2"]],
+  ["votings://127.0.0.1:1,127.0.0.2:2", ["https://127.0.0.1:1", "https://127.0.0.2:2"]],
+] as const)("%s asks %s", async ([url, origins]) => {
+  const asked: string[] = [];
+  for (const [protocol, client] of [["http:", http] as const, ["https:", https] as const]) {
+    vi.spyOn(client, "request").mockImplementation((to: unknown) => {
+      const { host, protocol: named } = to as URL;
+      expect(named).toBe(protocol);
+      asked.push(`${protocol}//${host}`);
+      throw Object.assign(new Error("nobody is there"), { code: "ECONNREFUSED" });
+    });
+  }
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  await using store = await openStoreUrl(url, PLACE);
+  await expect(store.read("e", { timeoutMs: 1_000 })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(asked.toSorted()).toEqual(origins.toSorted());
+});
+
+test.for([
+  ["firestore://project/leases?database=other", "projects/project/databases/other"],
+  ["firestore://project/leases", "projects/project/databases/(default)"],
+] as const)("%s opens %s, and closes it", async ([url, database]) => {
+  const terminate = vi.spyOn(Firestore.prototype, "terminate");
+  onTestFinished(() => terminate.mockRestore());
+  await using store = await openStoreUrl(url, PLACE);
+  await store[Symbol.asyncDispose]();
+  expect(terminate.mock.contexts).toEqual([expect.objectContaining({ formattedName: database })]);
 });
 
 test("a URL's endpoint is what is asked in Google's place", async () => {

@@ -1,11 +1,12 @@
 /** What `leasehold run` does for its command, in the process of the test. */
 import { chmodSync, writeFileSync } from "node:fs";
+import { Server } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type HeldLeadership } from "@leasehold/core";
 import { processState } from "@leasehold/test-kit/processes/process-state";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { serveElector } from "../../src/run/run-http.ts";
 import { RunHere } from "./run-here.ts";
 
@@ -94,6 +95,18 @@ describe("the exit code", () => {
 });
 
 describe("the command", () => {
+  test("is not started where nothing can listen for what it asks, and the lease is given up", async () => {
+    const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
+      setImmediate(() => this.emit("error", new Error("no more file descriptors")));
+      return this;
+    });
+    onTestFinished(() => listen.mockRestore());
+    expect(await here.run("echo started > $0/started", { lostExitCode: 3 })).toBe(3);
+    expect(here.read("started")).toBe("");
+    expect(here.said.at(-1)).toBe("no more file descriptors");
+    expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
+  });
+
   test("hears what means nothing to the wrapper, and each signal after the first", async () => {
     const ended = here.run(`trap "echo usr1 >> $0/heard" USR1; trap "echo hup >> $0/heard" HUP; trap "echo term >> $0/heard" TERM
       trap "exit 5" INT; ${WAITING}`);
