@@ -203,10 +203,10 @@ await describeDatabases(["postgres"], (test) => {
     const leadership = await leader.campaign();
     const campaign = standby.campaign();
     for (let round = 0; round < 2; round += 1) {
-      await expect.poll(async () => (await listeners(world)).length, { timeout: 15_000 }).toBe(1);
+      await expect.poll(async () => (await listeners(world)).length).toBe(1);
       for (const pid of await listeners(world)) await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
     }
-    await expect.poll(async () => (await listeners(world)).length, { timeout: 15_000 }).toBe(1);
+    await expect.poll(async () => (await listeners(world)).length).toBe(1);
     expect(leadership.isValid()).toBe(true);
     await leadership[Symbol.asyncDispose]();
     await using next = await campaign;
@@ -222,9 +222,9 @@ await describeDatabases(["postgres"], (test) => {
     })();
     const store = world.store();
     const lease = await world.win(store);
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => seen.at(-1)).toBe(1);
     await store.release(lease, LIMITS);
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => seen.at(-1)).toBeUndefined();
     stop.abort();
     await observing;
   });

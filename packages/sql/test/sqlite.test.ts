@@ -67,13 +67,13 @@ await describeDatabases(["sqlite"], (test) => {
       const candidates = new Candidates(world);
       await Promise.all(["a", "b", "c", "d"].map((name) => candidates.start(name)));
       for (let kills = 0; kills < 2; kills += 1) {
-        await expect.poll(() => candidates.won.length, { timeout: 15_000 }).toBe(kills + 1);
+        await expect.poll(() => candidates.won.length).toBe(kills + 1);
         const count = (): unknown => database.prepare("SELECT COUNT(*) AS n FROM writes").get()?.["n"];
         const before = Number(count());
-        await expect.poll(count, { timeout: 5_000 }).toBeGreaterThan(before + 5);
+        await expect.poll(count).toBeGreaterThan(before + 5);
         await candidates.kill(candidates.won.at(-1)?.candidateId ?? "");
       }
-      await expect.poll(() => candidates.won.length, { timeout: 15_000 }).toBe(3);
+      await expect.poll(() => candidates.won.length).toBe(3);
       await candidates.end();
       expect(candidates.won.map(({ term }) => term)).toEqual([1, 2, 3]);
       // Guarded writes come in the order of terms, and each term has one writer.

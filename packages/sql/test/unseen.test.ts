@@ -38,7 +38,7 @@ async function take(rows: SqlDatabase, world: SqlWorld, parts: Partial<LeaseReco
 /** An attempt that is under way, and waits. */
 async function waiting<T>(world: SqlWorld, attempt: Promise<T>): Promise<{ readonly outcome: Promise<T> }> {
   attempt.catch(() => undefined);
-  await expect.poll(async () => (await world.busy()).map(({ state }) => state), { timeout: 10_000 }).toContain("Lock");
+  await expect.poll(async () => (await world.busy()).map(({ state }) => state)).toContain("Lock");
   return { outcome: attempt };
 }
 
@@ -417,7 +417,7 @@ await describeDatabases(["postgres"], (test) => {
     const attempt = world.store().acquireUnseen!(world.acquiring({ timeoutMs: 150 }));
     await expect(attempt).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
     // It is cancelled where it waits, and not carried out late.
-    await expect.poll(() => world.busy(), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => world.busy()).toEqual([]);
     await guarded.run("COMMIT");
     expect(await world.leaseRow()).toMatchObject({ term: 7, term_id: null });
   });
