@@ -3,8 +3,11 @@ import { request } from "node:http";
 import { createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { StoreError } from "@leasehold/core";
+import { StoreError, systemClock } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Figures } from "../src/serve/figures.ts";
+import { startHttp } from "../src/serve/http-server.ts";
+import { pageFiles } from "../src/serve/page.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 let command: CapturedCommand;
@@ -144,6 +147,18 @@ describe("a Unix socket", () => {
 
     await using sidecar = await started("--election", "e", "--http", `unix:${path}`);
     expect(await status(sidecar.url, "/livez")).toBe(200);
+  });
+
+  test("that another server makes in the place of one that closes is left to it", async () => {
+    const path = join(folder, "leasehold.sock");
+    const served = { candidates: [], figures: new Figures(), page: pageFiles(), isStopping: () => false, checkpoint: () => {} };
+    const rules = { hosts: [], token: undefined };
+    const first = await startHttp({ address: { kind: "unix", path }, served, rules, clock: systemClock });
+    const closed = first[Symbol.asyncDispose]();
+    const other = createServer().listen(path);
+    await closed;
+    expect(statSync(path).isSocket()).toBe(true);
+    await new Promise((resolve) => void other.close(resolve));
   });
 
   test("is refused in a folder that others may enter", async () => {

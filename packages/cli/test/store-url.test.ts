@@ -8,6 +8,7 @@ import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { disposable } from "../src/store-url/store-kind.ts";
 import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
+import { parseStoreUrl } from "../src/store-url/store-url.ts";
 
 const PLACE = {
   env: {
@@ -79,6 +80,28 @@ test("a URL's endpoint is what is asked in Google's place", async () => {
   await using store = await openStoreUrl(`firestore://project/leases?endpoint=http://127.0.0.1:${port}`, PLACE);
   await expect(store.read("e", { timeoutMs: 20_000 })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   await asked;
+});
+
+test("a URL is taken apart, and decoded, into what a package is given", () => {
+  expect(parseStoreUrl("etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y")).toEqual({
+    text: "etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y",
+    scheme: "etcds",
+    user: "m@e",
+    password: "p:a:ss",
+    authority: "one,two:2",
+    path: "",
+    parameters: new Map([
+      ["prefix", "/a b/"],
+      ["ca", "x=y"],
+    ]),
+  });
+  expect(parseStoreUrl("etcd://me@one/a%2Fb/c")).toMatchObject({
+    user: "me",
+    password: undefined,
+    authority: "one",
+    path: "a/b/c",
+  });
+  expect(parseStoreUrl("etcd://one")).toMatchObject({ user: undefined, password: undefined, authority: "one", path: "" });
 });
 
 test.for([

@@ -77,12 +77,12 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
   const isReused = leaderStat !== undefined && leader?.startTicks !== undefined && leaderStat.startTicks !== leader.startTicks;
   const members: Member[] = [];
   const seen = new Set<number>();
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+  for (let looks = 0; looks < MAX_LOOKS && members.length === 0; looks += 1) {
     const pids = pidsIn(proc);
     if (!pids) return undefined;
     const unseen = pids.filter((pid) => !seen.has(pid));
     // Nobody has been born since who was not looked at.
-    if (unseen.length === 0 || members.length > 0) break;
+    if (unseen.length === 0) break;
     for (const pid of unseen) {
       seen.add(pid);
       const stat = statOf(proc, pid);

@@ -8,7 +8,7 @@ import { mistake, type Answer } from "./answer.ts";
 import { EventStreams } from "./event-stream.ts";
 import type { HttpAddress } from "./http-address.ts";
 import { answerTo, type Served } from "./routes.ts";
-import { closeSocket, prepareSocket } from "./socket-file.ts";
+import { prepareSocket } from "./socket-file.ts";
 
 export interface HttpOptions {
   readonly address: HttpAddress;
@@ -53,8 +53,8 @@ export async function startHttp({ address, served, rules, clock }: HttpOptions):
     url: urlOf(server, address),
     [Symbol.asyncDispose]: async () => {
       streams[Symbol.dispose]();
+      // Its socket's file goes with it.
       await closeServer(server);
-      if (address.kind === "unix") closeSocket(address.path);
     },
   };
 }

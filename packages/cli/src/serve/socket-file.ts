@@ -20,11 +20,6 @@ export async function prepareSocket(path: string): Promise<void> {
   if (isSocket(path) && !(await isListenedOn(path))) rmSync(path);
 }
 
-/** Removes the socket, if it is still there. */
-export function closeSocket(path: string): void {
-  rmSync(path, { force: true });
-}
-
 function isSocket(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }

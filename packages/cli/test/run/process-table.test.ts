@@ -145,6 +145,28 @@ describe("the processes of a term", () => {
     expect(members()).toEqual([130]);
   });
 
+  test.each<readonly [what: string, times: number, tableOf: (time: number) => readonly number[]]>([
+    ["once where somebody is found", 1, () => [100, 105]],
+    ["once more where nobody is", 2, () => [105]],
+    ["not for ever where others are born all the time", 20, (time) => [1_000 + time]],
+  ])("are looked for in the table %s", (_what, times, tableOf) => {
+    make(100, { started: 5_000 });
+    make(105, {});
+    let read = 0;
+    vi.spyOn(fs, "readdirSync").mockImplementation((() => {
+      read += 1;
+      if (read > times) throw Object.assign(new Error("read too often"), { code: "EMFILE" });
+      return tableOf(read).map(String);
+    }) as unknown as typeof fs.readdirSync);
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
+    expect(members()).toEqual(times === 1 ? [100] : []);
+    expect(read).toBe(times);
+  });
+
   test.each(["EMFILE", "ENFILE", "ENOMEM"])("cannot be told after %s: that is no sign that they are gone", (code) => {
     vi.spyOn(fs, "readdirSync").mockImplementation(() => {
       throw Object.assign(new Error(code), { code });
