@@ -82,7 +82,6 @@ export class HttpTransport implements Transport {
     this.#isClosed = true;
     this.#poster.close();
     const listening = this.#listening;
-    this.#listening = undefined;
     if (!listening) return;
     const closed = new Promise((resolve) => void listening.close(resolve));
     listening.closeAllConnections();

@@ -170,6 +170,36 @@ test("one that is told of a list two servers away by everyone stops, and one tha
   await vi.waitFor(() => expect(met.heard.join("\n")).toContain(words), eventually);
 });
 
+test("an answer that is none to what was asked, or another server's, is nobody's word", async () => {
+  const { stranger } = await besides({});
+  const others: readonly Partial<Reply>[] = [
+    { id: 999_999 },
+    { to: "b" },
+    { toStart: "another" },
+    { from: "c" },
+    { cluster: "another" },
+  ];
+  for (const [nth, says] of others.entries()) {
+    // A start that a knows nothing of yet: it asks who is at the address.
+    const start = `unknown ${nth}`;
+    stranger.start = start;
+    stranger.says = says;
+    expect(await stranger.post(stranger.packet([TELL], { start }))).toMatchObject({ refused: "start" });
+  }
+  stranger.says = {};
+  expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "TELL" }] });
+});
+
+test("a server at another's address is named at once", async () => {
+  const { heard } = await besides({ from: "c" });
+  await vi.waitFor(() => expect(heard.join("\n")).toContain("is 'c' rather than 'b': correct the addresses."), eventually);
+});
+
+test("an answer tells what its server remembers of the one that asks", async () => {
+  const { stranger } = await strangerAndStore();
+  expect(await stranger.post(stranger.packet([TELL, TELL], { writes: 5 }))).toMatchObject({ seen: 5 });
+});
+
 test("one that another does not hear says so at once", async () => {
   const { heard } = await besides({ refused: "start" });
   await vi.waitFor(() => expect(heard.join("\n")).toContain("b does not hear this process"), eventually);

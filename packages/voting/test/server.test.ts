@@ -415,3 +415,41 @@ test("an even number of servers, and one alone, elect as well", async () => {
     expect(outcome.acquired).toBe(true);
   }
 });
+
+test("a server that finds its file to be an older one writes nothing of that any more, though votes of it wait", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const written: string[] = [];
+  const hanging: Array<() => void> = [];
+  const disk: Disk = {
+    read: () => Promise.resolve(cluster.disks.get("a")),
+    write: (text) => new Promise((resolve) => hanging.push(() => resolve(void written.push(text)))),
+  };
+  await cluster.server("a").close();
+  cluster.others = () => ({ disk });
+  const server = cluster.startOne("a");
+  await cluster.clock.advance(1_000);
+  expect(server.takesPart).toBe(true);
+
+  // Of two votes the first is on its way to the disk when others turn out to remember more.
+  const term = Math.floor(cluster.clock.wallMs() / 1_000) + 10;
+  const elect = (election: string): Request => ({
+    ...{ kind: "ELECT", election, trial: false, term, termId: "t", leaseDurationMs: 1_000 },
+    ...{ heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 },
+  });
+  const votes = [];
+  for (const election of ["e", "f"]) {
+    votes.push(server.ask("a", elect(election), 300));
+    await cluster.clock.advance(1);
+  }
+  const message = cluster.sent.findLast(({ from, to }) => from === "b" && to === "a") as Envelope<Request>;
+  cluster.away.add("b").add("c");
+  await cluster.deliver({ ...message, content: { kind: "TELL" }, seen: 1_000 });
+  while (hanging.length > 0) {
+    hanging.shift()?.();
+    await cluster.clock.advance(1);
+  }
+  expect(await Promise.all(votes)).toEqual([{ kind: "SILENT" }, { kind: "SILENT" }]);
+  expect(written).toHaveLength(2);
+  expect(written[1]).toBe("");
+});
