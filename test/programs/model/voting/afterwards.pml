@@ -12,14 +12,15 @@
 
 #define AFTERWARDS BREAKS_HOLD; count(); drop_the_past(); name_terms_anew(); name_candidates_anew(); MUTUAL_EXCLUSION
 
+#define ARE_TWO_VALID (IS_VALID(0) && IS_VALID(1) && !IS_EXEMPT(0) && !IS_EXEMPT(1))
 #define MUTUAL_EXCLUSION \
   if \
-  :: IS_VALID(0) && IS_VALID(1) -> \
+  :: ARE_TWO_VALID -> \
      printf("\nVALID A %d %d", cand[0].age, VALID); \
      printf("\nVALID B %d %d", cand[1].age, VALID) \
   :: else \
   fi; \
-  CLAIM(!(IS_VALID(0) && IS_VALID(1)), "two candidates are valid at once")
+  CLAIM(!ARE_TWO_VALID, "two candidates are valid at once")
 
 /* Both candidates may do the same. Where the account of a run is of no interest, one of each two such states will do. */
 #ifdef ALIKE
@@ -89,6 +90,16 @@ inline count() {
 #define ORDERED
 #endif
 
+#ifdef UNKEPT
+#define OF_CLOCKS \
+  *end++ = &now.clockNow; *end++ = &now.clockSoon; *end++ = &now.clockLater; \
+  for (nth = 0; nth < SERVERS; nth++) { *end++ = &now.voter[nth].clockFloor; now.voter[nth].fileTerm = now.voter[nth].fileLease = 0; }
+#define SWAP_TOLD_NONE for (nth = 0; nth < SERVERS; nth++) swapBits(&now.voter[nth].toldNone);
+#else
+#define OF_CLOCKS
+#define SWAP_TOLD_NONE
+#endif
+
 inline drop_the_past() {
   c_code {
     int who, server;
@@ -107,10 +118,11 @@ inline drop_the_past() {
 
 inline name_terms_anew() {
   c_code {
-    unsigned char *terms[3 + 3 * SERVERS + 2 * CANDIDATES], **end = terms, **term;
+    unsigned char *terms[5 + 4 * SERVERS + 2 * CANDIDATES], **end = terms, **term;
     int nth, count = 0;
     *end++ = &now.highestLed;
     ORDERED
+    OF_CLOCKS
     for (nth = 0; nth < SERVERS; nth++) {
       *end++ = &now.voter[nth].term;
       *end++ = &now.voter[nth].fileTerm;
@@ -149,6 +161,7 @@ inline name_candidates_anew() {
         swapBits(&now.cand[nth].earlier.taken);
       }
       for (nth = 0; nth < SERVERS; nth++) swapBits(&now.voter[nth].toldBy);
+      SWAP_TOLD_NONE
     }
   }
 }

@@ -1,7 +1,15 @@
-/* BREAK: an administrator's order ends a term, which it names. It is kept, and no LEAD of that term is taken any more. */
+/*
+ * BREAK: an administrator's order ends a term, which it names. It is kept, and no LEAD of that term is taken any more. With
+ * IMMEDIATE it also frees what the LEADs of that term have barred, at once and after a restart: its leader may be valid beside the next
+ * one then, and nobody else may.
+ */
 
 #ifdef BREAKS
+#ifdef IMMEDIATE_FOR_GOOD
+#define NOT_BROKEN skip
+#else
 #define NOT_BROKEN V.broken = false; V.fileBroken = false
+#endif
 #ifdef BREAK_NOT_KEPT
 #define READ_BROKEN V.broken = false
 #else
@@ -35,8 +43,15 @@ inline take_break() {
   TELL("takes the order to break its term");
   CLAIM(V.term == ordered, "an order hits a later term");
   V.broken = true; V.fileBroken = true;
-#ifdef BREAK_LIFTS_THE_BAR
+#if defined(BREAK_LIFTS_THE_BAR) || defined(IMMEDIATE)
   V.age = LEASE;
+#endif
+#ifdef IMMEDIATE
+  V.fileLease = false;
+  if
+  :: IS_VALID(0) && cand[0].term == ordered || IS_VALID(1) && cand[1].term == ordered -> SHOWN("a bar that is freed under a leader")
+  :: else
+  fi;
 #endif
   if
   :: IS_BROKEN(0) + IS_BROKEN(1) + IS_BROKEN(2) >= 2 -> isTold = true; SHOWN("a term that a majority has broken")
@@ -52,4 +67,17 @@ inline take_break() {
 #define REFUSES_BROKEN(who) false
 #define NOTE_WHETHER_LATE skip
 #define BREAKS_HOLD skip
+#endif
+
+/* The only one that may be valid beside another. */
+#ifdef IMMEDIATE
+#define IS_EXEMPT(who) (ordered != 0 && cand[who].term == ordered)
+#else
+#define IS_EXEMPT(who) false
+#endif
+/* An order of before frees the bars of whatever comes. */
+#ifdef IMMEDIATE_FOR_GOOD
+#define IS_FREE_BY_ORDER V.broken
+#else
+#define IS_FREE_BY_ORDER false
 #endif
