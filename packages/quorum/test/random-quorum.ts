@@ -34,10 +34,13 @@ const SEATS = 3;
 
 const FAULTS = ["down", "hangs", "lags", "refuses", "is late", "loses replies"] as const;
 const LOSSES = ["wiped", "rolled back", "rolled back", "replaced"] as const;
+/** Those that everybody notices who reads the store, whatever the others are asked. */
+const NOTICED = ["wiped", "replaced"] as const;
 type How = (typeof FAULTS)[number] | (typeof LOSSES)[number];
 
 /** The part of a member's note that is looked at here. */
 interface Note {
+  readonly roster: number;
   readonly members: Readonly<Record<string, string>>;
   readonly promised: Ballot | null;
   readonly accepted: Ballot | null;
@@ -62,6 +65,8 @@ export interface Counts {
   seals: number;
   losses: number;
   faults: number;
+  /** Orders that were overlooked, elections emptied where others had missed them, and writes that crossed a replacement. */
+  stages: number;
 }
 
 /** A violation of what must hold. */
@@ -122,17 +127,18 @@ export class RandomQuorum {
     seals: 0,
     losses: 0,
     faults: 0,
+    stages: 0,
   };
   readonly log: string[] = [];
   readonly #random: SeededRandom;
   readonly #clock: VirtualClock;
   readonly #names: readonly string[];
   readonly #majority: number;
-  /** Members may forget, and then every request to the others is answered; or any request may be lost, late or doubled. */
+  /** Members may be rolled back, and then every request to the others is answered; or any request may be lost. */
   readonly #forgets: boolean;
   readonly #hasClocks: boolean;
   /** Few, where each has to be written anew before the next member forgets. */
-  readonly #elections: readonly string[];
+  readonly #elections: string[];
   /** The member whose clock runs away, if one's does. */
   readonly #wrongClock: string | undefined;
   readonly #services = new Map<string, SimulatedRecordService>();
@@ -141,6 +147,19 @@ export class RandomQuorum {
   /** A member that a seat's process does not reach, where no member forgets. */
   readonly #cutOff = new Map<number, string | undefined>();
   #fault: { readonly name: string; readonly how: How } | undefined;
+  /** The election of which a majority misses the last order, or has forgotten it. */
+  #overlooked: string | undefined;
+  /** Those that no request reaches for the moment, and those that answer before all others. */
+  readonly #away = new Set<string>();
+  readonly #first = new Set<string>();
+  /** How long a seat's requests to a member take for the moment, where they do: one of these times. */
+  readonly #lagsMs = new Map<string, readonly number[]>();
+  /** A member whose marker is shown late for the moment. */
+  #showsLate: string | undefined;
+  /** Nothing else befalls requests for the moment. */
+  #isStaged = false;
+  /** The requests by which each store was given its marker. */
+  readonly #markings = new Map<SimulatedRecordService, ReadonlyArray<readonly [LeaseRecord, PutOptions]>>();
   #mendedMs = 0;
   #isCalm = false;
   readonly #backups = new Map<string, Array<ReadonlyMap<string, RecordBackup>>>();
@@ -148,6 +167,8 @@ export class RandomQuorum {
   readonly #promised = new Map<string, Ballot>();
   /** The stores that have accepted a ballot. */
   readonly #accepters = new Map<string, Set<string>>();
+  /** The stores that began empty, or were emptied, since there are members. */
+  readonly #emptied = new Set<SimulatedRecordService>();
   readonly #chosen = new Map<string, { readonly ballot: Ballot; readonly write: string }>();
   readonly #past = new Set<string>();
   /** The nonces of what was chosen, and of what was told not to be stored. */
@@ -181,7 +202,7 @@ export class RandomQuorum {
     const random = this.#random;
     for (let step = 0; step < steps && !this.#violation; step += 1) {
       if (random.chance(0.7)) this.#order(random.pick(this.#seats), random.pick(this.#elections));
-      else this.#befall();
+      else await this.#befall();
       if (random.chance(0.1)) for (const name of this.#names) this.#backUp(name);
       await this.#clock.advance(random.pick([1, 20, 200, 600, 1_500]));
       this.#mendIfWell();
@@ -196,12 +217,29 @@ export class RandomQuorum {
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
     for (const election of this.#elections) {
       const before = this.counts.terms;
-      for (let times = 0; times < 40 && this.counts.terms === before && !this.#violation; times += 1) {
+      for (let times = 0; times < 40 && this.counts.terms === before; times += 1) {
+        if (this.#violation) return;
         for (const process of this.#seats) this.#claim(process, election);
         await this.#clock.advance(1_000);
       }
-      if (this.counts.terms === before) this.#violate(`nobody leads ${election} in the end`);
+      if (this.counts.terms === before && !this.#isStuck(election)) this.#violate(`nobody leads ${election} in the end`);
     }
+  }
+
+  /**
+   * What one member missed that was emptied before, by a process that still had its former store, and another one has lost since,
+   * is not had by enough of those that have neither been emptied nor forgotten.
+   */
+  #isStuck(election: string): boolean {
+    const ballot = this.#chosen.get(election)?.ballot;
+    const states = [...this.#services].map(([name, service]) => ({ name, service, note: noteOf(service, election) }));
+    const keeping = states.filter(({ note }) => compareBallots(note?.accepted ?? undefined, ballot) >= 0);
+    const steady = states.filter(
+      ({ name, service, note }) =>
+        !this.#emptied.has(service) &&
+        compareBallots(note?.promised ?? undefined, this.#promised.get(`${name}/${election}`)) >= 0,
+    );
+    return keeping.length < this.#majority && steady.length < this.#majority;
   }
 
   #violate(what: string): void {
@@ -264,9 +302,10 @@ export class RandomQuorum {
       const brokenTerm = this.#brokenTerms.get(election) ?? 0;
       const outcome = await process.leases.renew(lease, LIMITS);
       if (!outcome.held) return this.#ends(holder, election);
-      if (!outcome.extendedAt || !this.#holders.get(election)?.includes(holder)) return;
-      if (holder.untilMs <= this.#clock.monotonicMs()) return this.#ends(holder, election);
+      if (!outcome.extendedAt) return;
       if (lease.term <= brokenTerm) this.#violate(`term ${lease.term} of ${election} goes on, and was broken`);
+      if (!this.#holders.get(election)?.includes(holder)) return;
+      if (holder.untilMs <= this.#clock.monotonicMs()) return this.#ends(holder, election);
       this.counts.renewals += 1;
       this.#extends(holder, election, outcome.extendedAt.monotonicMs);
     });
@@ -357,18 +396,46 @@ export class RandomQuorum {
     const services = new Map(this.#services);
     const members = this.#names.map((name) => {
       const service = services.get(name) as SimulatedRecordService;
-      return [name, service.connect(clock, () => this.#passage(seat, name, service))] as const;
+      return [name, this.#connect(seat, name, service, clock)] as const;
     });
     this.#seats[seat] = new Process(`p${this.#starts}`, clock, services, Object.fromEntries(members), this.#onPut);
   }
 
-  #passage(seat: number, name: string, service: SimulatedRecordService): Passage {
+  /** A member's store as a process reaches it: what becomes of a request may depend on what it is for. */
+  #connect(seat: number, name: string, service: SimulatedRecordService, clock: ProcessClock): RecordStore {
+    let subject = "";
+    const passage = ({ operation }: { readonly operation: string }): Passage =>
+      this.#twice(operation, this.#passage(seat, name, service, subject));
+    const connection = service.connect(clock, passage);
+    return {
+      name: connection.name,
+      capabilities: connection.capabilities,
+      get: (election, options) => {
+        subject = election;
+        return connection.get(election, options);
+      },
+      put: (election, record, options) => {
+        subject = election;
+        if (election === MARKER) this.#markings.set(service, [...(this.#markings.get(service) ?? []), [record, options]]);
+        return connection.put(election, record, options);
+      },
+    };
+  }
+
+  #passage(seat: number, name: string, service: SimulatedRecordService, election: string): Passage {
     const random = this.#random;
     const shortly = (): number => 0.1 + random.next() * 8;
     const prompt = { arrivals: [{ afterMs: shortly(), replyAfterMs: shortly() }] };
     if (this.#isCalm) return prompt;
+    if (this.#away.has(name)) return { arrivals: [] };
+    if (this.#first.has(name)) return { arrivals: [{ afterMs: 0.05, replyAfterMs: 0.05 }] };
+    const lagsMs = this.#lagsMs.get(`${seat}/${name}`);
+    if (lagsMs) return { arrivals: [{ afterMs: random.pick(lagsMs), replyAfterMs: shortly() }] };
+    if (election === MARKER && this.#showsLate === name)
+      return { arrivals: [{ afterMs: 0.1, replyAfterMs: random.between(20, 500) }] };
+    if (this.#isStaged) return prompt;
     if (this.#cutOff.get(seat) === name) return { arrivals: [] };
-    const isFaulty = this.#fault?.name === name && service === this.#services.get(name);
+    const isFaulty = this.#fault?.name === name && service === this.#services.get(name) && !isLoss(this.#fault.how);
     const how = isFaulty ? this.#fault?.how : !this.#forgets && random.chance(0.15) ? random.pick(FAULTS) : undefined;
     switch (how) {
       case "down":
@@ -390,7 +457,13 @@ export class RandomQuorum {
     }
   }
 
-  #befall(): void {
+  /** A write may come again, much later. */
+  #twice(operation: string, passage: Passage): Passage {
+    if (operation !== "put" || passage.arrivals.length === 0 || !this.#random.chance(0.1)) return passage;
+    return { ...passage, arrivals: [...passage.arrivals, { afterMs: this.#random.pick([300, 2_000, 15_000]) }] };
+  }
+
+  async #befall(): Promise<void> {
     const random = this.#random;
     const seat = Math.floor(random.next() * SEATS);
     if (random.chance(0.2)) {
@@ -401,9 +474,13 @@ export class RandomQuorum {
     } else if (this.#fault) {
       if (!isLoss(this.#fault.how)) this.#mended();
     } else if (this.#clock.monotonicMs() > this.#mendedMs + BETWEEN_FAULTS_MS && this.#chosen.has(ROSTER)) {
+      const scene = random.next();
+      if (scene < 0.3)
+        return await this.#stage(() => (this.#forgets && scene < 0.2 ? this.#forgetOrder() : this.#emptyWhereMissed()));
       const isForgotten = this.#forgets && random.chance(0.5);
-      const how = this.#forgets ? random.pick(isForgotten ? LOSSES : FAULTS) : "replaced";
+      const how = random.pick(isForgotten ? LOSSES : this.#forgets ? FAULTS : NOTICED);
       this.#fail(random.pick(this.#names), how);
+      if (how === "replaced") await this.#stage(() => this.#cross());
     }
   }
 
@@ -415,8 +492,11 @@ export class RandomQuorum {
       return;
     }
     const service = this.#services.get(name) as SimulatedRecordService;
-    if (how === "replaced") this.#begin(name, this.#newService(name));
-    else if (how === "wiped") {
+    if (how === "replaced") {
+      this.#begin(name, this.#newService(name));
+      this.#emptied.add(this.#services.get(name) as SimulatedRecordService);
+    } else if (how === "wiped") {
+      this.#emptied.add(service);
       for (const election of RECORDS) service.remove(election);
       for (const election of RECORDS) this.#promised.delete(`${name}/${election}`);
     } else {
@@ -451,13 +531,141 @@ export class RandomQuorum {
     const isWell = [...this.#chosen.keys()].every((election) => {
       const note = noteOf(service, election);
       if (election === ROSTER) return note?.accepted && compareBallots(note.accepted, this.#chosen.get(ROSTER)?.ballot) >= 0;
+      // What it has forgotten is had by less than a majority until it has that, too.
+      if (election === this.#overlooked && compareBallots(note?.accepted ?? undefined, this.#chosen.get(election)?.ballot) < 0)
+        return false;
       const most = this.#promised.get(`${name}/${election}`);
       return note?.members[name] === marker && note?.accepted && note.promised && compareBallots(note.promised, most) >= 0;
     });
     if (isWell && marker) this.#mended();
   }
 
+  /** Has what was begun end, and then things happen to the members in an order that seldom comes about by itself. */
+  async #stage(play: () => Promise<void>): Promise<void> {
+    this.#isStaged = true;
+    await this.#clock.advance(700);
+    await play();
+    this.#away.clear();
+    this.#lagsMs.clear();
+    this.#showsLate = undefined;
+    this.#isStaged = false;
+  }
+
+  /** Whether some process has the former store of a member: it lacks that one, too. */
+  #isOutdated({ services }: Process): boolean {
+    return this.#names.some((name) => services.get(name) !== this.#services.get(name));
+  }
+
+  #shuffled<T>(things: readonly T[]): readonly T[] {
+    return things
+      .map((thing) => ({ thing, at: this.#random.next() }))
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ thing }) => thing);
+  }
+
+  /**
+   * A break is ordered which some members miss, and one that had it is rolled back to before it: the rest, which answers first,
+   * is enough to find it.
+   */
+  async #forgetOrder(): Promise<void> {
+    const random = this.#random;
+    const election = random.pick(this.#elections);
+    if (this.#seats.some((process) => this.#isOutdated(process))) return;
+    const holder = this.#holders.get(election)?.findLast(({ process }) => !process.busy.has(election));
+    const rival = random.pick(this.#seats);
+    if (!holder || rival === holder.process || rival.busy.has(election)) return;
+    this.#renew(holder, election);
+    await this.#clock.advance(700);
+    const names = this.#shuffled(this.#names);
+    const name = names[0] as string;
+    const service = this.#services.get(name) as SimulatedRecordService;
+    const backup = RECORDS.map((record) => [record, service.backUp(record)] as const);
+    for (const away of names.slice(this.#majority)) this.#away.add(away);
+    const { breaks } = this.counts;
+    this.#break(rival, election);
+    for (let times = 0; times < 35 && rival.busy.has(election); times += 1) await this.#clock.advance(20);
+    this.#away.clear();
+    if (this.counts.breaks === breaks || rival.busy.has(election)) return;
+    for (const [record, one] of backup) service.restore(record, one);
+    this.#fault = { name, how: "rolled back" };
+    this.#overlooked = election;
+    for (const first of names.slice(1, this.#majority)) this.#first.add(first);
+    this.counts.losses += 1;
+    this.counts.stages += 1;
+    this.#note(`${name} is rolled back to before the break of ${election}`);
+    await this.#clock.advance(random.pick([1, 200]));
+    this.#renew(holder, election);
+  }
+
+  /** Just when a store was replaced one process after the other writes to one election, at different distances. */
+  async #cross(): Promise<void> {
+    const random = this.#random;
+    const [election, other] = this.#shuffled(this.#elections) as [string, string];
+    const renewed = this.#seats.findIndex((process) => !this.#isOutdated(process));
+    const roster = this.#chosen.get(ROSTER)?.write;
+    for (let times = 0; times < 20 && this.#chosen.get(ROSTER)?.write === roster; times += 1) {
+      this.#transfer(this.#seats[renewed] as Process, other);
+      await this.#clock.advance(200);
+    }
+    await this.#clock.advance(700);
+    const [late, former] = [0, 1, 2].filter((seat) => seat !== renewed) as [number, number];
+    const near = random.pick(this.#names);
+    for (const name of this.#names) this.#lagsMs.set(`${late}/${name}`, name === near ? [15, 130] : [random.between(110, 140)]);
+    const begins = [
+      { seat: late, atMs: 0 },
+      { seat: former, atMs: random.between(100, 200) },
+      { seat: renewed, atMs: random.between(180, 310) },
+    ].toSorted((one, next) => one.atMs - next.atMs);
+    this.counts.stages += 1;
+    let nowMs = 0;
+    for (const { seat, atMs } of begins) {
+      await this.#clock.advance(atMs - nowMs);
+      nowMs = atMs;
+      this.#transfer(this.#seats[seat] as Process, election);
+    }
+    await this.#clock.advance(700);
+  }
+
+  /**
+   * An election begins while some members are away, and one that has it is emptied: to the others, it and those are a majority.
+   * What it was given its marker by may come again, and what it showed of that before may come late.
+   */
+  async #emptyWhereMissed(): Promise<void> {
+    const random = this.#random;
+    const election = ELECTIONS.find((one) => !this.#chosen.has(one));
+    if (election === undefined || this.#seats.some((process) => this.#isOutdated(process))) return;
+    const names = this.#shuffled(this.#names);
+    const [name] = names as [string];
+    const missing = names.slice(this.#majority);
+    for (const away of missing) this.#away.add(away);
+    this.#claim(random.pick(this.#seats), election);
+    await this.#clock.advance(700);
+    this.#away.clear();
+    if (!this.#chosen.has(election)) return;
+    if (!this.#elections.includes(election)) this.#elections.push(election);
+    const { signal } = new AbortController();
+    this.#showsLate = name;
+    for (const { records } of this.#seats) {
+      for (const any of ["any", "another", "a third", "a fourth", "a fifth"])
+        void records.get(any, { consistent: true, signal, timeoutMs: 4_000 }).catch(() => undefined);
+    }
+    await this.#clock.advance(20);
+    this.#showsLate = undefined;
+    this.#fail(name, "wiped");
+    this.counts.stages += 1;
+    const service = this.#services.get(name) as SimulatedRecordService;
+    if (random.chance(0.5))
+      for (const [record, options] of this.#markings.get(service) ?? []) service.put(MARKER, record, options);
+    for (const away of names.slice(1, this.#majority)) this.#away.add(away);
+    for (let seat = 0; seat < SEATS; seat += 1)
+      for (const slow of missing) this.#lagsMs.set(`${seat}/${slow}`, [random.between(20, 140)]);
+    for (const process of this.#seats) this.#claim(process, election);
+    await this.#clock.advance(700);
+  }
+
   #mended(): void {
+    this.#first.clear();
+    this.#overlooked = undefined;
     this.#note(`${this.#fault?.name} is well`);
     this.#fault = undefined;
     this.#mendedMs = this.#clock.monotonicMs();
@@ -491,10 +699,13 @@ export class RandomQuorum {
   };
 
   /** Of any two writes that a majority has accepted one has replaced the other, directly or not. */
-  #accepted(service: SimulatedRecordService, name: string, { election, record }: AcceptedWrite): void {
+  #accepted(service: SimulatedRecordService, name: string, { election, before: replaced, record }: AcceptedWrite): void {
     if (election === MARKER) return;
-    const { promised, accepted, write, base } = JSON.parse(record.quorum ?? "") as Note;
+    const { roster, promised, accepted, write, base } = JSON.parse(record.quorum ?? "") as Note;
+    const before = replaced && (JSON.parse(replaced.quorum ?? "") as Note);
     const key = `${name}/${election}`;
+    const isPromise = compareBallots(accepted ?? undefined, before?.accepted ?? undefined) === 0;
+    if (isPromise && before && roster < before.roster) this.#violate(`${name} promises by a roster that is past`);
     if (promised && service === this.#services.get(name) && compareBallots(promised, this.#promised.get(key)) > 0)
       this.#promised.set(key, promised);
     const shownBallot = (one: Ballot | null): string => (one ? `${one.round}.${one.proposer.slice(0, 4)}` : "none");
@@ -504,11 +715,17 @@ export class RandomQuorum {
     if (!accepted || write === null) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
+    const isPrepared = Boolean(before?.accepted) || compareBallots(before?.promised ?? undefined, accepted) === 0;
+    const others = [...accepters].filter((one) => one !== name).length;
+    if (this.#emptied.has(service) && !isPrepared && others < this.#majority)
+      this.#violate(`${name}, which was emptied, is given ${write} of ${election} before the others have it`);
     this.#accepters.set(ballot, accepters.add(name));
     if (accepters.size < this.#majority) return;
     const last = this.#chosen.get(election);
     if (last && compareBallots(accepted, last.ballot) < 0) {
-      if (!this.#past.has(write)) this.#violate(`${write} of ${election} is chosen below ${last.write}`);
+      // Of what one has forgotten, and the rest is about to show, nobody is to be told that it was stored.
+      if (!this.#past.has(write) && election !== this.#overlooked)
+        this.#violate(`${write} of ${election} is chosen below ${last.write}`);
       return;
     }
     this.#chosen.set(election, { ballot: accepted, write });
