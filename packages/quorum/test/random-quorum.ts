@@ -503,6 +503,8 @@ export class RandomQuorum {
       const backup = this.#random.pick(this.#backups.get(name) ?? []);
       // One from before it was a member would be another loss: see "wiped".
       if (!backup?.get(MARKER)) return;
+      // Who has the former stores of most others would be shown nothing newer: all have the new one before the next one is replaced.
+      for (const [seat, process] of this.#seats.entries()) if (this.#formerOf(process) >= this.#majority) this.#start(seat);
       for (const election of RECORDS) service.restore(election, backup.get(election));
     }
     this.#fault = { name, how };
@@ -551,9 +553,9 @@ export class RandomQuorum {
     this.#isStaged = false;
   }
 
-  /** Whether some process has the former store of a member: it lacks that one, too. */
-  #isOutdated({ services }: Process): boolean {
-    return this.#names.some((name) => services.get(name) !== this.#services.get(name));
+  /** Of how many members a process has the former store: it lacks those, too. */
+  #formerOf({ services }: Process): number {
+    return this.#names.filter((name) => services.get(name) !== this.#services.get(name)).length;
   }
 
   #shuffled<T>(things: readonly T[]): readonly T[] {
@@ -570,7 +572,7 @@ export class RandomQuorum {
   async #forgetOrder(): Promise<void> {
     const random = this.#random;
     const election = random.pick(this.#elections);
-    if (this.#seats.some((process) => this.#isOutdated(process))) return;
+    if (this.#seats.some((process) => this.#formerOf(process) > 0)) return;
     const holder = this.#holders.get(election)?.findLast(({ process }) => !process.busy.has(election));
     const rival = random.pick(this.#seats);
     if (!holder || rival === holder.process || rival.busy.has(election)) return;
@@ -601,7 +603,7 @@ export class RandomQuorum {
   async #cross(): Promise<void> {
     const random = this.#random;
     const [election, other] = this.#shuffled(this.#elections) as [string, string];
-    const renewed = this.#seats.findIndex((process) => !this.#isOutdated(process));
+    const renewed = this.#seats.findIndex((process) => this.#formerOf(process) === 0);
     const roster = this.#chosen.get(ROSTER)?.write;
     for (let times = 0; times < 20 && this.#chosen.get(ROSTER)?.write === roster; times += 1) {
       this.#transfer(this.#seats[renewed] as Process, other);
@@ -633,7 +635,7 @@ export class RandomQuorum {
   async #emptyWhereMissed(): Promise<void> {
     const random = this.#random;
     const election = ELECTIONS.find((one) => !this.#chosen.has(one));
-    if (election === undefined || this.#seats.some((process) => this.#isOutdated(process))) return;
+    if (election === undefined || this.#seats.some((process) => this.#formerOf(process) > 0)) return;
     const names = this.#shuffled(this.#names);
     const [name] = names as [string];
     const missing = names.slice(this.#majority);
