@@ -1,4 +1,4 @@
-import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import { Journal } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
@@ -7,14 +7,12 @@ import { NOTHING, UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import { Looks } from "./looks.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
-import { sameStore } from "./options.ts";
-import { areRelated, MARKER, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
+import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
+import { refuseTwins, Strangers } from "./strangers.ts";
 
 /** The least time between two attempts of one process to have stores taken in that were emptied. */
 const BETWEEN_ATTEMPTS_MS = 10_000;
-
-const MIXED = "the stores are of two quorums, whose members have the same names: give this process those of one.";
 
 /**
  * Which stores the members are. Each store has a marker, by which it is known again, and the quorum has a record, the roster,
@@ -25,7 +23,6 @@ export class Membership implements Admission {
   readonly #members: ReadonlyMap<string, Member>;
   readonly #register: Register;
   readonly #clock: Clock;
-  readonly #journal: Journal;
   /** Goes with what is written before there is a roster. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
@@ -33,17 +30,16 @@ export class Membership implements Admission {
   readonly #shown = new Looks<string | null>();
   /** The roster that each store has shown last. */
   readonly #rosters = new Looks<Roster>();
-  /** What was said of each member's store, so that it is said once. */
-  readonly #told = new Map<string, string>();
+  readonly #strangers: Strangers;
   #healedMs = -Infinity;
 
   /** @param members the stores of leases. @param journal is told of a member whose store is not the quorum's. */
   constructor(members: readonly Member[], proposer: Proposer, clock: Clock, journal: Journal = Journal.to(false)) {
     this.#members = new Map(members.map((member) => [member.name, member]));
     this.#clock = clock;
-    this.#journal = journal;
     const incarnations = Object.fromEntries(members.map(({ name }) => [name, ""]));
     this.#nobody = { number: 0, incarnations, later: [], past: [] };
+    this.#strangers = new Strangers(members, this.#shown, this.#rosters, journal);
     this.#register = new Register(ROSTER, members, proposer, clock, this.#ofRosters());
   }
 
@@ -121,60 +117,19 @@ export class Membership implements Admission {
 
   /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced, another member's, or another quorum's. */
   refuseOthers(): void {
-    refuseTwins([...this.#shown]);
-    for (const member of this.#members.values()) {
-      const mistake = this.#mistakeOf(member.name);
-      if (mistake !== undefined) throw new ConfigurationError(notCounted(member, mistake));
-    }
+    this.#strangers.refuse(this.#roster);
   }
 
   whyAbsent(name: string): string | undefined {
-    const shown = [...this.#rosters].map(([, roster]) => roster);
-    const present = this.#roster ?? newestOf(shown);
-    if (this.#shown.get(name) === null) {
-      const begun = this.#roster ? [] : [...this.#rosters].map(([other]) => other);
-      if (begun.length === 0) return "it is empty, and a majority of the others has to take it in.";
-      return `it is empty, and ${begun.join(", ")} of a quorum that has begun: give this process the stores of that one, or empty ones alone.`;
-    }
-    const isMixed = !this.#roster && present && !shown.every((roster) => areRelated(roster, present));
-    return isMixed ? MIXED : this.#mistakeOf(name, present);
+    return this.#strangers.whyAbsent(name, this.#roster);
   }
 
   /** It has no marker, or one that no roster has had: whoever has given it that may not have come further. */
   #isNew(name: string, marker: string | null): boolean {
-    return marker === null || (marker !== this.roster.incarnations[name] && this.#mistakeOf(name) === undefined);
-  }
-
-  /** Why a member's store is none of the quorum's, nor may become one: this process has been given the wrong one. */
-  #mistakeOf(name: string, present: Roster | undefined = this.#roster): string | undefined {
-    const marker = this.#shown.get(name);
-    if (!present || marker === undefined || marker === null) return undefined;
-    const { incarnations, past } = present;
-    const right = incarnations[name];
-    if (marker === right) return undefined;
-    const twin = [...this.#shown].find(([other, shown]) => other !== name && shown === marker)?.[0];
-    if (twin !== undefined) return `it is the same store as ${twin}: give each member a store of its own.`;
-    const place = Object.keys(incarnations).find((other) => incarnations[other] === marker);
-    if (place !== undefined)
-      return `it is the store that the quorum has as ${place}: give every process the same stores by the same names.`;
-    if (past.includes(marker)) {
-      return `it is the store ${marker}, and the quorum's is ${right}: another one has taken its place. Give this process that one, or empty this one to have it taken in again.`;
-    }
-    const roster = this.#rosters.get(name);
-    if (!roster || areRelated(roster, present)) return undefined;
-    return `it is a store of another quorum, whose members have the same names: give this process the store ${right} in its place, or an empty one.`;
-  }
-
-  /** Says of a member once that it is another store: nothing else shows it while the others go on. */
-  #tellMistakes(): void {
-    for (const member of this.#members.values()) {
-      const { name, place } = member;
-      const mistake = this.#mistakeOf(name);
-      if (mistake === undefined || this.#told.get(name) === mistake) continue;
-      this.#told.set(name, mistake);
-      const message = `${notCounted(member, mistake)} The others go on as long as they are a majority.`;
-      this.#journal.warn("LEASEHOLD_MEMBER_FAILED", "warn", message, { store: place });
-    }
+    return (
+      marker === null ||
+      (marker !== this.roster.incarnations[name] && this.#strangers.mistakeOf(name, this.#roster) === undefined)
+    );
   }
 
   /** The number of the roster that a store has shown last. */
@@ -237,7 +192,7 @@ export class Membership implements Admission {
     const note = this.#shown.begin(name);
     const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
     note(kept.proposal?.write ?? null);
-    this.#tellMistakes();
+    this.#strangers.tell(this.#roster);
     return kept;
   }
 
@@ -278,7 +233,7 @@ export class Membership implements Admission {
     const note = this.#rosters.begin(name);
     const kept = await answer;
     note(kept.proposal && rosterOf(kept.proposal));
-    this.#tellMistakes();
+    this.#strangers.tell(this.#roster);
     return kept;
   }
 
@@ -287,7 +242,7 @@ export class Membership implements Admission {
     this.#roster = roster;
     // A store that has shown what is past may have been emptied since, and be the member again: it is asked when it answers.
     for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.forget(name);
-    this.#tellMistakes();
+    this.#strangers.tell(this.#roster);
   }
 
   /**
@@ -328,22 +283,4 @@ export class Membership implements Admission {
 function unknownMembers(code: StoreErrorCode): StoreError {
   const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
   return new StoreError(code, "The members that answer are split over who the members are.", details);
-}
-
-function notCounted({ place }: Member, mistake: string): string {
-  return `The quorum's member ${place} is not counted: ${mistake}`;
-}
-
-function newestOf(rosters: Iterable<Roster>): Roster | undefined {
-  let newest: Roster | undefined;
-  for (const roster of rosters) if (roster.number > (newest?.number ?? 0)) newest = roster;
-  return newest;
-}
-
-/** @throws {ConfigurationError} if two members have one marker: so they are one store. */
-function refuseTwins(marked: ReadonlyArray<readonly [name: string, marker: string | null]>): void {
-  for (const [at, [name, marker]] of marked.entries()) {
-    const twin = marker === null ? undefined : marked.slice(0, at).find(([, other]) => other === marker)?.[0];
-    if (twin !== undefined) throw new ConfigurationError(sameStore(twin, name));
-  }
 }

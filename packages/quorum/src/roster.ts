@@ -39,6 +39,13 @@ export function areRelated(one: Roster, other: Roster): boolean {
   return markersOf(other).some((marker) => markers.has(marker));
 }
 
+/** The roster of the highest number. */
+export function newestOf(rosters: Iterable<Roster>): Roster | undefined {
+  let newest: Roster | undefined;
+  for (const roster of rosters) if (roster.number > (newest?.number ?? 0)) newest = roster;
+  return newest;
+}
+
 function markersOf({ incarnations, past }: Roster): readonly string[] {
   return [...Object.values(incarnations), ...past];
 }
