@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { Firestore } from "@google-cloud/firestore";
 import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { optionsOf } from "../src/store-url/azure-blob.ts";
 import { disposable } from "../src/store-url/store-kind.ts";
 import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
 import { parseStoreUrl } from "../src/store-url/store-url.ts";
@@ -82,6 +83,17 @@ test("a URL's endpoint is what is asked in Google's place", async () => {
   await asked;
 });
 
+test.for([
+  ["azure-blob://acc/leases", { accountUrl: "https://acc.blob.core.windows.net" }],
+  [
+    "azure-blob://acc/leases?endpoint=https://acc.blob.core.chinacloudapi.cn",
+    { accountUrl: "https://acc.blob.core.chinacloudapi.cn" },
+  ],
+  ["azure-blob://acc/leases?connection-string-env=AZURE", { connectionString: PLACE.env.AZURE }],
+] as const)("%s names the container of that account", ([url, account]) => {
+  expect(optionsOf(parseStoreUrl(url), PLACE)).toEqual({ ...account, containerName: "leases" });
+});
+
 test("a URL is taken apart, and decoded, into what a package is given", () => {
   expect(parseStoreUrl("etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y")).toEqual({
     text: "etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y",
@@ -101,6 +113,7 @@ test("a URL is taken apart, and decoded, into what a package is given", () => {
     authority: "one",
     path: "a/b/c",
   });
+  expect(parseStoreUrl("etcd://@one")).toMatchObject({ user: "", password: undefined, authority: "one" });
   expect(parseStoreUrl("etcd://one")).toMatchObject({ user: undefined, password: undefined, authority: "one", path: "" });
 });
 

@@ -116,12 +116,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: `timing: { election, leaseDurationMs, retryPeriodMs: leaseDurationMs / ${part} },`,
     why: "Any period will do that is short beside a lease.",
   })),
-  {
-    file: "packages/cli/src/run/guard-process.ts",
-    from: 'const nodeOptions = isSource && process.features.typescript === false ? ["--experimental-strip-types"] : [];',
-    to: 'const nodeOptions = isSource || process.features.typescript === false ? ["--experimental-strip-types"] : [];',
-    why: "A Node that strips types by itself takes the option, too, and JavaScript has none to strip.",
-  },
   ...[
     ["#seq = 0;", "#seq = 1;"],
     ["this.#seq += 1;", "this.#seq += 2;"],

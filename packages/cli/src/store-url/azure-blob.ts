@@ -28,7 +28,8 @@ export const azureBlob: StoreKind = {
   },
 };
 
-function optionsOf({ authority, path: containerName, parameters }: StoreUrl, { env }: StorePlace): BlobLeaseStoreOptions {
+/** Returns what the package is given for a URL. @throws {ConfigurationError} for a connection string that is not there, or not for that account. */
+export function optionsOf({ authority, path: containerName, parameters }: StoreUrl, { env }: StorePlace): BlobLeaseStoreOptions {
   const variable = parameters.get(CONNECTION_STRING);
   if (variable === undefined) {
     return { accountUrl: parameters.get("endpoint") ?? `https://${authority}.blob.core.windows.net`, containerName };

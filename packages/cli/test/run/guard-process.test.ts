@@ -95,6 +95,23 @@ test("neither guard takes the wrapper with it when it goes in the middle of what
   await immediate();
 });
 
+test("the last guard is told of the command's group, and both when all is done", () => {
+  const [last, child] = [new Still(), new Still()];
+  const started: unknown[] = [];
+  startBy((file, args) => {
+    if (file === "/bin/sh") return last;
+    started.push(args);
+    return child;
+  });
+  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+  guard.learn({ pid: 2 });
+  guard.dismiss();
+  expect(String(last.stdin.read())).toBe("2\ndone\n");
+  expect(String(child.stdin.read())).toBe("done\n");
+  // The Node that runs the tests strips types by itself.
+  expect(started).toEqual([[expect.stringMatching(/\/guard\.ts$/)]]);
+});
+
 test.runIf(process.platform === "linux")(
   "a guard that cannot be started is lost, whenever that shows, and no last guard stays",
   async () => {
