@@ -3,11 +3,14 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { systemClock } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { VotingLeaseStore } from "@leasehold/voting";
+import { HttpTransport } from "../src/http-transport.ts";
 import type { Request } from "../src/messages.ts";
 import type { Packet, Reply } from "../src/packet.ts";
 import { clusterOf } from "../src/roster.ts";
+import { Troubles } from "../src/troubles.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
 const NAMES = ["a", "b"];
@@ -198,6 +201,32 @@ test("a server at another's address is named at once", async () => {
 test("an answer tells what its server remembers of the one that asks", async () => {
   const { stranger } = await strangerAndStore();
   expect(await stranger.post(stranger.packet([TELL, TELL], { writes: 5 }))).toMatchObject({ seen: 5 });
+});
+
+test("a server has met with its list whomever it answers, though it has sent nothing itself", async () => {
+  const servers = await Servers.of(NAMES);
+  const stranger = await Stranger.beside(servers);
+  const urls = Object.fromEntries(Object.entries(servers.addresses).map(([name, address]) => [name, new URL(address)]));
+  const { hostname: host, port } = urls["a"] as URL;
+  const met: string[] = [];
+  const metBefore: string[][] = [];
+  const transport = new HttpTransport({
+    ...{ server: "a", servers: urls, secret: SECRET, listen: { host, port: Number(port), tls: undefined }, ca: undefined },
+    ...{ clock: systemClock, troubles: new Troubles(systemClock, "a"), onMet: (name) => void met.push(name) },
+  });
+  onTestFinished(() => transport.close());
+  await transport.listen((message) => {
+    metBefore.push([...met]);
+    return Promise.resolve({ ...message, from: "a", to: "b", content: { kind: "SILENT" } });
+  }, "a1");
+
+  // Who answers to another list there is met by nobody, and gets no answer.
+  stranger.says = listsOf("a", "b", "c");
+  expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "start" });
+  expect(met).toEqual([]);
+  stranger.says = {};
+  expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "SILENT" }] });
+  expect(metBefore).toEqual([["b"]]);
 });
 
 test("one that another does not hear says so at once", async () => {

@@ -223,11 +223,14 @@ export class VotersWorld {
     this.#options.sends(content);
     const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#time.monotonicMs();
     const isCut = (one: string, other: string): boolean => !asks && this.cut.has(one + other);
+    // Whoever gets a message of a start that it does not know asks at the sender's address first, and has met it then.
+    const canAsk = (): boolean =>
+      this.#hosts.get(from)?.clock === clock && clock.running && !this.cut.has(to + from) && !this.cut.has(from + to);
     return new Promise((resolve, reject) => {
       const timer = clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
       const answered = (answer: Envelope<Answer>): void => {
         timer.cancel();
-        this.#keeps(from, clock, ({ met }) => (met.includes(to) ? {} : { met: [...met, to] }));
+        if (this.#hosts.get(from)?.clock === clock) this.#meets(from, to);
         resolve(answer);
       };
       for (const { afterMs, replyAfterMs } of this.#passage(asks, timeoutMs)) {
@@ -237,6 +240,7 @@ export class VotersWorld {
             void this.#receivers
               .get(to)?.(message)
               .then((answer) => {
+                if (answer && canAsk()) this.#meets(to, from);
                 if (replyAfterMs === undefined || !answer || isCut(to, from)) return;
                 this.#time.setTimer(() => clock.deliver(() => answered(answer)), replyAfterMs);
               });
@@ -265,6 +269,12 @@ export class VotersWorld {
     if (!random.chance(weather.slow)) return [{ afterMs: there, replyAfterMs: back }];
     const slow = random.between(0, timeoutMs / 2);
     return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
+  }
+
+  /** A server has met another one with its list. */
+  #meets(name: string, other: string): void {
+    const clock = this.#hosts.get(name)?.clock;
+    if (clock) this.#keeps(name, clock, ({ met }) => (met.includes(other) ? {} : { met: [...met, other] }));
   }
 
   /** Keeps something of its list beside its votes. */
