@@ -6,7 +6,7 @@ import { MUTANTS } from "./mutants/mutants.ts";
 
 /** Where to begin, for the bugs that few seeds show: any seed would do, but hundreds of runs take a while. */
 const FIRST: Readonly<Record<string, number>> = {
-  "blob-fence-open": 60,
+  "blob-fence-open": 700,
   "counts-from-the-reply": 95,
   "found-nonce-counts-from-now": 96,
   "done-is-open": 393,
