@@ -1,5 +1,6 @@
 /** Servers that start, stop, lose their disks and meet one another. */
-import { expect, test } from "vitest";
+import { getEventListeners } from "node:events";
+import { expect, test, vi } from "vitest";
 import { StoreError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Disk, type Envelope, type Request } from "../src/simulation.ts";
@@ -452,4 +453,18 @@ test("a server that finds its file to be an older one writes nothing of that any
   expect(await Promise.all(votes)).toEqual([{ kind: "SILENT" }, { kind: "SILENT" }]);
   expect(written).toHaveLength(2);
   expect(written[1]).toBe("");
+});
+
+test("a watch that has ended is called back by nobody any more", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const server = cluster.server("a");
+  const end = vi.fn<() => void>();
+  vi.spyOn(server, "onSign").mockReturnValue(end);
+  const { signal } = new AbortController();
+  const watch = new VotingLeaseStore(server).watch("e", { signal });
+  await watch.next();
+  await watch.return(undefined);
+  expect(end).toHaveBeenCalledOnce();
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
