@@ -1,15 +1,21 @@
 /** What is refused before anything is opened or sent. */
 import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { systemClock } from "@leasehold/core";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
 import { resolveOptions } from "../src/options.ts";
 
+const folder = await memoryFolder("leasehold-voting-options-");
+afterAll(() => rm(folder, { recursive: true, force: true }));
+const nowhere = join(folder, "nowhere");
 const RIGHT: VotingLeaseStoreOptions = {
   server: "a",
   servers: { a: "http://127.0.0.1:7400", b: "http://10.0.0.2:7400", c: "http://10.0.0.3:7400" },
   secret: "a secret of servers",
-  stateDirectory: "/nowhere/at/all",
+  stateDirectory: join(nowhere, "at", "all"),
 };
 const eight = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`s${index}`, `http://10.0.0.${index}:7400`]));
 
@@ -43,7 +49,7 @@ test.each([
   const opened = VotingLeaseStore.open({ ...RIGHT, ...wrong });
   await expect(opened).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(message) });
   await expect(opened).rejects.not.toThrow("hush");
-  expect(existsSync("/nowhere")).toBe(false);
+  expect(existsSync(nowhere)).toBe(false);
 });
 
 test("who says nothing of a host is listened to on loopback alone", () => {
@@ -82,7 +88,7 @@ test("what is just enough is taken as it is given", () => {
   expect(resolved).toMatchObject({
     server: "s3",
     secret: "x".repeat(16),
-    stateDirectory: "/nowhere/at/all",
+    stateDirectory: join(nowhere, "at", "all"),
     longestLeaseMs: undefined,
     listen: { host: "127.0.0.1", port: 7_403, tls: undefined },
     ca: undefined,
