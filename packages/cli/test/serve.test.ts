@@ -148,7 +148,7 @@ describe("probes", () => {
 
   test("say that an overrun stands, until it is over", async () => {
     const work = Promise.withResolvers<void>();
-    await using a = await new Sidecar("a", store, clock, [ELECTION], { drainTimeoutMs: 1_000 }).start(
+    await using a = await new Sidecar("a", store, clock, [ELECTION, "other"], { drainTimeoutMs: 1_000 }).start(
       undefined,
       () => work.promise,
     );
