@@ -1,5 +1,7 @@
 /** The name under which a process has what is told of every block that is entered. */
 export const REACH = "__leaseholdReach";
+/** More blocks than a file has: the numbers of each file begin with a multiple of it, which stands for the loading of that file. */
+export const BLOCKS_OF_A_FILE = 10_000;
 
 /** The blocks that a test file enters; they have the numbers of `tellBlocks`. */
 export interface Reached {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, expect, inject, onTestFinished, vi } from "vitest";
 import { preloadInChildren } from "./children.ts";
-import { REACH, type Reached, type TestLimits } from "./reach.ts";
+import { BLOCKS_OF_A_FILE, REACH, type Reached, type TestLimits } from "./reach.ts";
 
 const { report, limits, preload } = inject("mutants");
 preloadInChildren(preload);
@@ -21,7 +21,8 @@ Object.assign(globalThis, {
     entries += 1;
     // Nothing else ends a loop that never awaits anything but what is there already.
     if (entries > mostEntries) process.kill(process.pid, "SIGKILL");
-    if (underWay.size === 0) always.add(block);
+    // A file that one test loads is the next one's, too.
+    if (underWay.size === 0 || block % BLOCKS_OF_A_FILE === 0) always.add(block);
     for (const blocks of underWay.values()) blocks.add(block);
   },
 });

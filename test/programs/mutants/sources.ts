@@ -3,6 +3,7 @@ import { glob, readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mutate, type Mutant } from "./mutate.ts";
+import { BLOCKS_OF_A_FILE } from "./reach.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -13,8 +14,6 @@ export const PACKAGES: readonly string[] = globSync("packages/*/package.json", {
   .toSorted();
 /** Tests, and what tests are made of. A case of conformance proves itself by the faulty stores that it has to catch. */
 const LEFT_OUT = ["packages/core/src/testing/", "packages/conformance/src/cases/"];
-/** More blocks than a file has. */
-const BLOCKS_OF_A_FILE = 10_000;
 
 export interface SourceFile {
   /** From the root of the repository. */
