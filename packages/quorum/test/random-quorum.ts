@@ -363,8 +363,11 @@ export class RandomQuorum {
     const { process, lease } = holder;
     this.#call(process, election, async () => {
       const name = this.#random.pick(this.#names);
+      const { losses } = this.counts;
       await process.records.seal(lease, name, LIMITS);
       this.counts.seals += 1;
+      // It may have shown it before it was rolled back.
+      if (this.counts.losses > losses) return;
       const service = process.services.get(name) as SimulatedRecordService;
       const record = service.record(election) as LeaseRecord | undefined;
       if (record && record.term < lease.term) this.#violate(`${name} was sealed, and shows term ${record.term}`);
