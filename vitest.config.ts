@@ -11,6 +11,9 @@ const resolve = { conditions: ["@leasehold/source", "node"] };
 // The proofs that take minutes are in *.long.test.ts: `npm run test:long` runs them alone, `npm test` leaves them out.
 const LONG = "*.long.test.ts";
 
+/** Those of them that judge by the clock. */
+const TIMED: readonly string[] = ["demo", "chaos"].map((program) => `test/programs/${program}/${LONG}`);
+
 /**
  * How many tests of one file go on at a time, of those that are concurrent because they wait for leases in real time. A file
  * cannot say it: a worker goes by what its first file says.
@@ -24,7 +27,7 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
     test: {
       name,
       include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],
-      exclude: ["**/node_modules/**", ...(isLong ? [] : [`**/${LONG}`])],
+      exclude: ["**/node_modules/**", ...(isLong ? TIMED : [`**/${LONG}`])],
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
       maxConcurrency,
@@ -76,6 +79,24 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/**
+ * The long programs that judge by the clock, on all stores with real servers: after everything else, and no more of them at a time
+ * than there are processors. Beside what computes, a leader may be kept from renewing, and the story is another one.
+ */
+function timedProject(): TestProjectInlineConfiguration {
+  const project = testProject("timed", "test/programs", true);
+  return {
+    ...project,
+    test: {
+      ...project.test,
+      include: [...TIMED],
+      exclude: ["**/node_modules/**"],
+      maxWorkers: availableParallelism(),
+      sequence: { groupOrder: 1 },
+    },
+  };
+}
+
 export default defineConfig(({ mode }) => {
   const isLong = mode === "long";
   return {
@@ -95,6 +116,7 @@ export default defineConfig(({ mode }) => {
         ...(isLong ? [testProject("kit", "test/kit/test", false)] : []),
         ...(isLong ? [oldestPeersProject()] : []),
         testProject("programs", "test/programs", isLong),
+        ...(isLong ? [timedProject()] : []),
         testProject("suites", "test/suites", isLong, AT_A_TIME.suites),
       ],
     },

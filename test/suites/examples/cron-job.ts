@@ -51,7 +51,8 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
       await second!.said(`${due}: writing the report, attempt 2`);
       await second!.said(`${due}: the report of ${due} is written`);
       expect(await first!.ended).toBe(signal === "SIGTERM" ? 0 : signal);
-      expect(writtenBy(first!)).toEqual([]);
+      // It may have written the one before, where that was begun before this one looked.
+      expect(writtenBy(first!)).not.toContain(due);
     },
   );
 
