@@ -12,6 +12,9 @@ export interface WatchStream {
   cut(): void;
 }
 
+/** How long a connection whose end nobody has told of stays: Node asks after a second without a word, and gives up ten seconds later. */
+const KEEP_ALIVE_MS = 11_000;
+
 interface Watched {
   readonly from: string;
   /** The end of its range; a single key otherwise. */
@@ -70,11 +73,12 @@ export class SimulatedTransport implements EtcdTransport {
     let failure: Error | undefined;
     let wake = Promise.withResolvers<void>();
     let lastMs = 0;
-    const deliver = (act: () => void): void => {
-      for (const { replyAfterMs } of network({ operation: "watch" }).arrivals) {
-        if (replyAfterMs === undefined) continue;
+    const deliver = (act: () => void, lostMs?: number): void => {
+      const [first, ...others] = network({ operation: "watch" }).arrivals;
+      for (const afterMs of [first?.replyAfterMs ?? lostMs, ...others.map(({ replyAfterMs }) => replyAfterMs)]) {
+        if (afterMs === undefined) continue;
         // What one connection carries comes in order.
-        lastMs = Math.max(lastMs, world.monotonicMs() + replyAfterMs);
+        lastMs = Math.max(lastMs, world.monotonicMs() + afterMs);
         world.setTimer(() => process.deliver(act), lastMs - world.monotonicMs());
       }
     };
@@ -97,7 +101,7 @@ export class SimulatedTransport implements EtcdTransport {
         deliver(() => {
           failure = broken();
           wake.resolve();
-        });
+        }, KEEP_ALIVE_MS);
       },
     };
     const open = (): void => {
