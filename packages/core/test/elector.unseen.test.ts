@@ -141,6 +141,16 @@ describe("run", () => {
   });
 });
 
+test("a campaign leads after one request where nobody does, also where it is known that this process may write", async () => {
+  const others = [a, world.candidate("other", { beside: a })];
+  for (const { elector } of others) {
+    const before = sent("a").length;
+    const leadership = await elector.campaign();
+    expect(sent("a").slice(before)).toEqual(["put"]);
+    await leadership.release();
+  }
+});
+
 test("a lease that the store's clock does not tell the age of is renewed after a second", async () => {
   const putIfOpen = a.records.putIfOpen!.bind(a.records);
   a.records.putIfOpen = async (...request) => {

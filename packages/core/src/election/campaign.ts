@@ -124,12 +124,11 @@ export class Campaign {
   }
 
   /**
-   * Who has to prove that it may write does so by an attempt where the store takes one unseen: won or refused, that is one
-   * request, and a look with a proof after it is three. All later looks are reads.
+   * The first look is an attempt where the store takes one unseen: won or refused, that is one request, and a look with an attempt
+   * after it, or a proof that this process may write, is two. All later looks are reads, which cost less.
    */
   get #mayTakeAtOnce(): boolean {
-    const { contact, standingBack } = this.#options;
-    return this.#isFirst && contact.needsProof && standingBack.leftMs(undefined) === 0;
+    return this.#isFirst && this.#options.standingBack.leftMs(undefined) === 0;
   }
 
   #nextLookMs(snapshot: LeaseSnapshot | undefined): number {
