@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
@@ -16,6 +15,7 @@ import {
 import { Elector } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
 import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
@@ -203,13 +203,3 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     expect(await tableNamed(tableName)).toMatchObject({ TableStatus: "ACTIVE" });
   });
 });
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}

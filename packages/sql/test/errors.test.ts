@@ -1,5 +1,3 @@
-import { createServer, type AddressInfo } from "node:net";
-import { once } from "node:events";
 import { inspect } from "node:util";
 import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect, test as plainTest } from "vitest";
@@ -8,6 +6,7 @@ import { postgresMeaning } from "../src/postgres/postgres-errors.ts";
 import { migrating, toStoreError } from "../src/sql-errors.ts";
 import { sqliteMeaning } from "../src/sqlite/sqlite-errors.ts";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
@@ -23,15 +22,6 @@ function urlOf(world: SqlWorld, change: (url: URL) => void): string {
 /** Everything that somebody sees who prints the error with all that hangs on it. */
 function shown(error: unknown): string {
   return `${inspect(error, { depth: 20, showHidden: true, getters: true })}\n${String(error)}\n${JSON.stringify(error)}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** An account without rights, or with those given. */

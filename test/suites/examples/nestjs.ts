@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { ExampleProcess, freePort } from "@leasehold/test-kit/processes/example-process";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
+import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import type { InstalledExample } from "./installed-example.ts";
 import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 

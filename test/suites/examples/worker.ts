@@ -4,7 +4,8 @@ import { startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { describe, expect } from "vitest";
 import { Dockerfile } from "./dockerfile.ts";
-import { ExampleProcess, freePort, type Line } from "@leasehold/test-kit/processes/example-process";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
+import { ExampleProcess, type Line } from "@leasehold/test-kit/processes/example-process";
 import type { InstalledExample } from "./installed-example.ts";
 import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
