@@ -66,6 +66,25 @@ describe("publish", () => {
     await stop();
   });
 
+  test("a renewal that was due meanwhile is not left for the last try of the lease that it has extended", async () => {
+    await stop();
+    const c = world.candidate("c", { renewIntervalMs: 9_000, renewDeadlineMs: 12_000, attemptTimeoutMs: 1_500 });
+    task = new StubbornTask();
+    run = c.run(task.run);
+    await world.clock.advance(0);
+    // It is answered shortly before the last try of the lease that was, which a renewal would wait for.
+    await world.clock.advance(8_900);
+    c.records.latencyMs = 1_200;
+    const publishing = task.leadership.publish("http://new");
+    await world.clock.advance(1_200);
+    await publishing;
+    c.records.latencyMs = 0;
+    const renewed = c.events.timesMs("renewed").length;
+    await world.clock.advance(9_000);
+    expect(c.events.timesMs("renewed").length).toBeGreaterThan(renewed);
+    await stop();
+  });
+
   test("waits for a renewal that is under way: the holder's requests go one at a time", async () => {
     a.records.latencyMs = 1_000;
     await world.clock.advance(RENEW_INTERVAL_MS - 1_000);

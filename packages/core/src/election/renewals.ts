@@ -102,14 +102,16 @@ export class Renewals {
 
   /**
    * One publication at a time before it queues with the renewals: these never wait for more than one of them, and a last
-   * try for none.
+   * try for none. What it came to is reported before the next request, which may wait for a last try.
    */
   publish(publication: () => Promise<RenewOutcome>): Promise<RenewOutcome> {
     const outcome = this.#publishing.then(() =>
       this.exclusively(async () => {
         // A renewal that is found to have arrived may be an old one, which takes another.
         for (let tries = 0; tries < 2 && this.#isLastTryDue; tries += 1) this.#renewed(await this.#send());
-        return await publication();
+        const result = await publication();
+        this.#renewed(result);
+        return result;
       }),
     );
     this.#publishing = outcome.catch(() => undefined);

@@ -276,7 +276,6 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
       if (this.#renewals.closed) throw this.endReason as Error;
       return await this.#options.store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
     });
-    this.renewed(outcome);
     if (!outcome.held) throw this.endReason as Error;
     this.#assertValid();
   }
