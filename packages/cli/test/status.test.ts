@@ -116,6 +116,14 @@ test.for([
   expect(line.startsWith(`\u001b[${colour}mbilling`)).toBe(true);
 });
 
+test("one look is all that it takes without --wait", async () => {
+  const command = new CapturedCommand();
+  await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
+  const read = vi.spyOn(command.store, "read");
+  expect(await command.run("status", "billing")).toMatchObject({ exitCode: 4 });
+  expect(read).toHaveBeenCalledOnce();
+});
+
 test("where one look cannot tell, --wait goes on looking until it can", async () => {
   const command = new CapturedCommand();
   await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");

@@ -54,6 +54,7 @@ class Supervision {
       if (!leadership.isValid() || leadership.signal.aborted) return this.#notStarted();
       this.#child = this.#startChild();
       const exit = await Promise.race([this.#child.exited, leadership.ended.then(() => undefined)]);
+      // It aborts the signal of a term that ran out while this process was paused, though no timer has run yet.
       leadership.isValid();
       const ended = leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined;
       const overran = !(await this.#drain(ended));

@@ -55,6 +55,16 @@ test("starts the command of a term that is valid, and ends with it", async () =>
   expect(said).toEqual([]);
 });
 
+test("a term that ran out while this process was paused has ended, though the command's exit is seen before any timer", async () => {
+  const ending = new AbortController();
+  const isValid = (): boolean => {
+    if (started() !== "") ending.abort(LOST);
+    return !ending.signal.aborted;
+  };
+  const outcome = await termOf({ signal: ending.signal, isValid });
+  expect(outcome).toEqual({ exit: { code: 0 }, ended: LOST, overran: false });
+});
+
 test("starts nothing in a term that is over by the time that its guard is up, or ending", async () => {
   const ending = new AbortController();
   ending.abort(LOST);
