@@ -46,8 +46,8 @@ export class Register {
         this.#rounds.seen = top?.proposal?.write;
         return this.#rounds.chosen(reading.kept);
       }
-      if (before && compareBallots(before, top?.accepted) === 0) {
-        const { write, base } = top?.proposal ?? {};
+      if (top?.proposal && compareBallots(before, top.accepted) === 0) {
+        const { write, base } = top.proposal;
         const answer = write === this.#rounds.seen ? write : base;
         const found = [...reading.kept.values()].find(({ proposal }) => proposal?.write === answer)?.proposal;
         const isKnown = answer === null || found !== undefined;

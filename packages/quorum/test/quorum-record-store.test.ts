@@ -149,6 +149,23 @@ test("a look writes nothing, whatever it finds: where members are split it is an
   expect(nonceOf(await world.open("third").get(false))).toBe("second");
 });
 
+test("a split is not completed where no majority answers any more: nothing is written, and it is said who is silent", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await other.get();
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
+  await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.requests();
+  let reads = 0;
+  // It finds the split twice, a pause apart, and then b and c are silent.
+  world.passage = ({ to }) => (to !== "a" && (reads += 1) > 4 ? { arrivals: [] } : undefined);
+
+  await expect(other.get()).rejects.toMatchObject({ message: expect.stringMatching(/^No majority of a, b, c answers\./) });
+  expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
+});
+
 test("who may only read is answered in a split, too", async () => {
   const world = await World.founded();
   const [one, observer] = [world.open("one"), world.open("observer")];

@@ -38,7 +38,7 @@ test("an older leader's writes pass at a member until the newer one has sealed i
   expect(world.services.c.admits(ELECTION, leadership(2))).toBe(true);
 
   world.requests();
-  await seal(world, two, 2, "c");
+  await world.clock.runUntil(two.store.seal(leadership(2), "c"));
   expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
 });
 
@@ -66,6 +66,18 @@ test("a seal of a silent member fails in its time, and costs the leader no prepa
   world.requests();
   await two.put("third", version);
   expect(world.requests().filter((request) => !request.endsWith("c"))).toEqual(["two put a", "two put b"]);
+});
+
+test("a seal that no majority answers has written nothing, and says so", async () => {
+  const { world, two } = await succeeded();
+  world.down.add("a").add("b");
+  world.requests();
+  await expect(seal(world, two, 2, "c")).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    message: expect.stringMatching(/^No majority of a, b, c answers\./),
+    mayHaveBeenApplied: false,
+  });
+  expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
 });
 
 test("a seal is refused before any request where nothing can be sealed", async () => {

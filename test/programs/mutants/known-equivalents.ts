@@ -259,6 +259,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "No round is ever held on a marker: of its record only the write is read.",
   })),
   {
+    file: "packages/quorum/src/rounds.ts",
+    from: "const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;",
+    to: "const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) >= 0;",
+    why: "No two writes have one ballot, and this one is sent to the member only after this.",
+  },
+  {
     file: "packages/voting/src/trials.ts",
     from: "isLastLeader ? 0 : 1,",
     to: "isLastLeader ? 0 : 2,",
