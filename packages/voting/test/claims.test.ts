@@ -78,6 +78,18 @@ test("who is refused by servers that a RELEASE has not reached yet claims again 
   expect(stores.get("b")!.nextLookMs("e", RETRY_MS)).toBeLessThan(200);
 });
 
+test("a release is not held, where a majority answers it and one of these knows a later term", async () => {
+  const { cluster, stores } = await startedWith(3);
+  const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));
+  if (!leading.acquired) expect.fail("It was not elected.");
+  cluster.away.add("a");
+  await cluster.clock.advance(2 * LEASE_MS);
+  expect(await winners(cluster, stores, ["b"])).toEqual(["b"]);
+  cluster.away.delete("a");
+  cluster.away.add("c");
+  expect(await cluster.clock.runUntil(stores.get("a")!.release(leading.lease, { timeoutMs: 300 }))).toBe("not-held");
+});
+
 test("a server whose claims fail, because no answer comes back to it, is preferred to nobody until it has led", async () => {
   const { cluster, stores } = await startedWith(3);
   cluster.deaf.add("a");

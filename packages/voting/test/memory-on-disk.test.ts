@@ -1,0 +1,24 @@
+/** What a server has written, and what counts as lost. */
+import { expect, test } from "vitest";
+import { keptOf, textOf, type Kept } from "../src/memory-on-disk.ts";
+
+const BALLOT = { term: 3, votedFor: "a", leaseDurationMs: 15_000 };
+const KEPT: Kept = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, elections: { e: BALLOT }, seen: { b: 7 } };
+
+test("what was written is read as it was", () => {
+  expect(keptOf(textOf(KEPT))).toEqual(KEPT);
+  const unvoted = { ...KEPT, elections: { e: { ...BALLOT, votedFor: null } } };
+  expect(keptOf(textOf(unvoted))).toEqual(unvoted);
+});
+
+test.for<readonly [string, object]>([
+  ["no term", { term: undefined }],
+  ["a term below 0", { term: -1 }],
+  ["a vote for what is no name", { votedFor: 1 }],
+  ["no vote", { votedFor: undefined }],
+  ["no lease", { leaseDurationMs: undefined }],
+  ["an order that cannot be read", { broken: "it hangs" }],
+])("of a file that has an election with %s nothing is believed", ([, wrong]) => {
+  const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
+  expect(keptOf(text)).toBeUndefined();
+});
