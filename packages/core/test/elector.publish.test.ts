@@ -1,4 +1,4 @@
-import { ConfigurationError } from "@leasehold/core";
+import { ConfigurationError, StoreError } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, RENEW_DEADLINE_MS, type Candidate, type Run } from "./election-world.ts";
@@ -82,6 +82,37 @@ describe("publish", () => {
     const renewed = c.events.timesMs("renewed").length;
     await world.clock.advance(9_000);
     expect(c.events.timesMs("renewed").length).toBeGreaterThan(renewed);
+    await stop();
+  });
+
+  test("adds no renewal to that of a tick which it is under way at", async () => {
+    await world.clock.advance(RENEW_INTERVAL_MS - 1_100);
+    a.records.latencyMs = 200;
+    const sent = world.service.log.length;
+    const publishing = task.leadership.publish("http://new");
+    await world.clock.advance(RENEW_INTERVAL_MS - 100);
+    await publishing;
+    expect(world.service.log.slice(sent)).toHaveLength(2);
+    await stop();
+  });
+
+  test("does not lift the pause that the service has asked of renewals", async () => {
+    let renewals = 0;
+    const renew = a.store.renew.bind(a.store);
+    a.store.renew = () => {
+      renewals += 1;
+      const details = { store: "faulty", operation: "renew", mayHaveBeenApplied: false, retryAfterMs: 1_500 };
+      return Promise.reject(new StoreError("STORE_THROTTLED", "It is busy.", details));
+    };
+    // As where it does not extend the lease.
+    a.store.publish = () => Promise.resolve({ held: true });
+    await world.clock.advance(RENEW_INTERVAL_MS - 1_000);
+    for (let count = 0; count < 10; count += 1) {
+      await world.clock.advance(50);
+      await task.leadership.publish("http://new");
+    }
+    expect(renewals).toBe(1);
+    a.store.renew = renew;
     await stop();
   });
 

@@ -151,6 +151,20 @@ test("a campaign leads after one request where nobody does, also where it is kno
   }
 });
 
+test("a first look that may not write any more says so, and ends nothing, where this process could write before", async () => {
+  await (await a.elector.campaign()).release();
+  const leadership = await b.elector.campaign();
+  a.records.denyWrites(ELECTION);
+  const other = world.candidate("other", { beside: a });
+  const run = other.run();
+  await world.clock.advance(3 * LEASE_MS);
+  expect(other.events.all("storeFailed")[0]).toMatchObject({ error: { code: "STORE_DENIED" } });
+  expect(other.elector.health()).toMatchObject({ state: "standby" });
+  run.stop();
+  await run.settled;
+  await leadership.release();
+});
+
 test("a lease that the store's clock does not tell the age of is renewed after a second", async () => {
   const putIfOpen = a.records.putIfOpen!.bind(a.records);
   a.records.putIfOpen = async (...request) => {

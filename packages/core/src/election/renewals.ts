@@ -110,7 +110,7 @@ export class Renewals {
         // A renewal that is found to have arrived may be an old one, which takes another.
         for (let tries = 0; tries < 2 && this.#isLastTryDue; tries += 1) this.#renewed(await this.#send());
         const result = await publication();
-        this.#renewed(result);
+        this.#term.renewed(result);
         return result;
       }),
     );

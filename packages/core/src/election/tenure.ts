@@ -276,8 +276,8 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
       if (this.#renewals.closed) throw this.endReason as Error;
       return await this.#options.store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
     });
-    if (!outcome.held) throw this.endReason as Error;
     this.#assertValid();
+    if (!outcome.held) throw this.endReason as Error;
   }
 
   async #complete(store: OccurrenceStore): Promise<void> {
