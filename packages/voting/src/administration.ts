@@ -2,7 +2,7 @@ import { UnsupportedError, type Clock, type LeaseSnapshot } from "@leasehold/cor
 import { Administration, type Order, type OrderLimits, type Standing } from "@leasehold/core/provider";
 import { unanswered } from "./claim.ts";
 import type { Acknowledgement, Answer, Sighted } from "./messages.ts";
-import { poll, type Electorate } from "./poll.ts";
+import { poll, pollToKeep, type Electorate } from "./poll.ts";
 import { Sightings } from "./sightings.ts";
 
 /** What an administrator can order of servers that vote: the end of a term, which a majority keeps. */
@@ -16,6 +16,8 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
   if (!sighted) return undefined;
   const { term } = sighted;
   const isBroken = answers.filter(({ sign }) => sign?.term === term && sign.broken).length >= server.majority;
+  // Somebody may go by that who has not given the order.
+  if (isBroken) await server.remember();
   const snapshot = isBroken ? sighted : unbroken(clock, election, answers);
   return {
     snapshot,
@@ -59,7 +61,7 @@ async function breakTerm(
   if (order.kind !== "break") throw new UnsupportedError("Servers that vote hand over to nobody in particular.", { election });
   const { id, reason, immediate } = order;
   const request = { kind: "BREAK", election, term, id, reason, immediate } as const;
-  const result = await poll(server, { request, timeoutMs, isAnswer: isBreak, isYes: ({ taken }) => taken });
+  const result = await pollToKeep(server, { request, timeoutMs, isAnswer: isBreak, isYes: ({ taken }) => taken });
   if (result.outcome === "open") throw unanswered(election, "BREAK", result, true);
   return result.outcome === "yes";
 }

@@ -11,6 +11,8 @@ export interface Electorate {
   readonly clock: Clock;
   /** Rejects where there is no answer in time. */
   ask(to: string, request: Request, timeoutMs: number): Promise<Answer>;
+  /** Writes down what the others have told of their writes, where it has a disk. */
+  remember(): Promise<void>;
 }
 
 /** One request to every server, and what they say. */
@@ -45,6 +47,23 @@ async function ask(server: Electorate, to: string, request: PollOptions<Answer>[
   const { kind: operation, election } = request;
   const options = { clock, store: "voting", election, operation, timeoutMs, writes: operation !== "READ" };
   return await sendRequest(options, () => server.ask(to, request, timeoutMs));
+}
+
+/**
+ * Asks every server to keep something. The own one keeps it before anybody else hears of it, and what the others have told of
+ * their writes is written down in the end: of each server that counts another one remembers that, if it is given an older file.
+ */
+export async function pollToKeep<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
+  const { request, timeoutMs } = options;
+  const { clock, everyone, name } = server;
+  const { kind: operation, election } = request;
+  // Its own disk may hang as well as a network.
+  const within = <T>(act: () => Promise<T>): Promise<T> =>
+    sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
+  if (everyone.includes(name)) await within(() => server.ask(name, request, timeoutMs));
+  const result = await poll(server, options);
+  if (result.outcome === "yes") await within(() => server.remember());
+  return result;
 }
 
 /** Asks every server, and resolves as soon as it is decided. Each server counts once, by its name. */

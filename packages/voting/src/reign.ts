@@ -1,6 +1,6 @@
 import { instantOf, type Instant } from "@leasehold/core/provider";
 import type { Acknowledgement, Answer, Broken, Lead } from "./messages.ts";
-import { poll, type PollResult } from "./poll.ts";
+import { poll, pollToKeep, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
 /** What stays the same in the LEADs of one term. */
@@ -93,7 +93,8 @@ export class Reign {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;
     const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number: this.#number, holdMs } as const;
-    return await poll(this.#server, {
+    // Without a hold, what is forgotten bars somebody for too long at most.
+    return await (holdMs > 0 ? pollToKeep : poll)(this.#server, {
       request,
       timeoutMs,
       isAnswer: isRelease,

@@ -134,8 +134,8 @@ export class Server {
   }
 
   /**
-   * Writes down what the others have told of their writes: whoever was elected by a server remembers that vote of it, also
-   * after a start.
+   * Writes down what the others have told of their writes: whoever has a server's vote, or its word to keep a hold or an
+   * order to break, remembers that it has written, also after a start.
    */
   async remember(): Promise<void> {
     this.#ballots.version += 1;

@@ -69,6 +69,7 @@ export class VotingObserver implements LeaseStore {
       majority: majorityOf(urls.size),
       clock,
       ask: (to, request, timeoutMs) => line.ask(to, request, timeoutMs),
+      remember: () => Promise.resolve(),
     };
     this.#administration = administrationOf(this.#electorate);
   }

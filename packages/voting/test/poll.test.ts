@@ -26,6 +26,7 @@ function world(everyone: readonly string[], signal?: AbortSignal) {
     everyone,
     majority: Math.floor(everyone.length / 2) + 1,
     clock,
+    remember: () => Promise.resolve(),
     ask: (to: string) => {
       const one = Promise.withResolvers<Answer>();
       asked.set(to, one);

@@ -53,12 +53,14 @@ export class VotersJudge {
       this.#violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
     }
     const sentMs = this.#sentMs(reign, lease.grantedAt);
-    if (this.#hold && sentMs < this.#hold.untilMs - ROUNDING_MS) {
+    // Whoever led before and was broken at once may learn of its win only now: its successor's hold is for those that follow.
+    const isBefore = this.#hold !== undefined && term < this.#hold.term && this.#exempt.has(term);
+    if (this.#hold && !isBefore && sentMs < this.#hold.untilMs - ROUNDING_MS) {
       this.#violate("hold-holds", `term ${term} is led during the hold of term ${this.#hold.term}`);
     }
     this.promises.terms += 1;
     this.#highestTerm = Math.max(this.#highestTerm, term);
-    this.#hold = undefined;
+    if (!isBefore) this.#hold = undefined;
     this.#seeAlone(reign);
     this.#reigns.push(reign);
     return reign;

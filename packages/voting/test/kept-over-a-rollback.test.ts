@@ -1,0 +1,69 @@
+/** What a server has said that it keeps, a hold or an order to break, is kept though its next start finds an older file. */
+import { expect, test } from "vitest";
+import type { Lease } from "@leasehold/core/provider";
+import { VotingLeaseStore } from "../src/simulation.ts";
+import { Cluster } from "./cluster.ts";
+
+const TIMEOUT = { timeoutMs: 300 };
+const LEASE_MS = 6_000;
+const HOLD_MS = 20_000;
+
+/** Three servers, of which a leads, and c is away. */
+async function led(): Promise<{ cluster: Cluster; store: (name: string) => VotingLeaseStore; lease: Lease }> {
+  const cluster = new Cluster();
+  await cluster.start();
+  const stores = new Map(cluster.names.map((name) => [name, new VotingLeaseStore(cluster.server(name))]));
+  const store = (name: string): VotingLeaseStore => stores.get(name) ?? expect.fail();
+  const request = { election: "e", candidateId: "a", leaseDurationMs: LEASE_MS, renewIntervalMs: 2_000, ...TIMEOUT };
+  const outcome = await cluster.clock.runUntil(store("a").acquire(request));
+  return { cluster, store, lease: outcome.acquired ? outcome.lease : expect.fail() };
+}
+
+/** Ends one, and starts it with the file that it had once, and another one with its own: all are there to tell it. */
+async function rollBack(cluster: Cluster, name: string, file: string | undefined, other?: string): Promise<void> {
+  const restarted = other === undefined ? [name] : [name, other];
+  for (const each of restarted) await cluster.server(each).close();
+  cluster.disks.set(name, file);
+  for (const each of restarted) cluster.startOne(each);
+  await cluster.clock.advance(1_000);
+}
+
+for (const victim of ["b", "c"]) {
+  // Those that have the order are b, who gives it, and c.
+  test(`an order to break that a majority keeps ends the term, though ${victim} is given the file of before`, async () => {
+    const { cluster, store, lease } = await led();
+    const older = cluster.disks.get(victim);
+    cluster.away.add("a");
+    const order = { reason: "tested", ...TIMEOUT };
+    expect(await cluster.clock.runUntil(store("b").break("e", order))).toMatchObject({ broken: true });
+    cluster.away.clear();
+    await rollBack(cluster, victim, older, victim === "c" ? "b" : undefined);
+    const renewed = await cluster.clock.runUntil(
+      store("a")
+        .renew(lease, TIMEOUT)
+        .catch(() => undefined),
+    );
+    expect(renewed?.held).not.toBe(true);
+  });
+}
+
+for (const victim of ["a", "b"]) {
+  // Those that have the hold are a, who releases with it, and b.
+  test(`a hold that a majority keeps keeps everybody out, though ${victim} is given the file of before`, async () => {
+    const { cluster, store, lease } = await led();
+    const older = cluster.disks.get(victim);
+    cluster.away.add("c");
+    const release = store("a").release(lease, { ...TIMEOUT, holdMs: HOLD_MS });
+    expect(await cluster.clock.runUntil(release)).toBe("released");
+    cluster.away.clear();
+    await rollBack(cluster, victim, older, victim === "b" ? "a" : undefined);
+    await cluster.clock.advance(LEASE_MS + 2_000);
+    const claim = { election: "e", candidateId: "c", leaseDurationMs: LEASE_MS, renewIntervalMs: 2_000, ...TIMEOUT };
+    const outcome = await cluster.clock.runUntil(
+      store("c")
+        .acquire(claim)
+        .catch(() => undefined),
+    );
+    expect(outcome?.acquired).not.toBe(true);
+  });
+}
