@@ -170,6 +170,8 @@ export class Server {
     }
     if (answer.toStart !== this.#start) throw new Error("The answer is to an earlier start.");
     const wasRestarted = this.#restarts.get(to) !== restarts;
+    // What it says counts nothing any more, nor has the present start lost anything by not knowing of it.
+    if (wasRestarted && answer.start === toStart) return undefined;
     this.#meet(answer);
     // What an earlier start has said does not count once the present one was told what there is: it may have forgotten that.
     if (wasRestarted) return undefined;

@@ -166,3 +166,33 @@ test("a message of an earlier start that comes late keeps nobody out", async () 
 
   expect((await cluster.clock.runUntil(cluster.claim("a", 5_000)))?.acquired).toBe(true);
 });
+
+test("one that was let in with an older file has lost nothing by an answer of before that nobody counts", async () => {
+  const cluster = new Delayed(3);
+  await cluster.start();
+  const older = cluster.disks.get("c");
+  // Nobody has heard of what c has written when it is given the older file.
+  cluster.fate = ({ from, to }) => (from === "a" && to === "c" ? "is answered late" : to === "b" ? "is lost" : "arrives");
+  const elect = {
+    kind: "ELECT",
+    election: "e",
+    trial: false,
+    term: 9_999_999_999,
+    termId: "x",
+    leaseDurationMs: 60_000,
+  } as const;
+  const vote = cluster.server("a").ask("c", { ...elect, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 }, 20_000);
+  await cluster.clock.advance(100);
+  expect(cluster.disks.get("c")).not.toBe(older);
+  cluster.fate = () => "arrives";
+  await cluster.restart("c", () => cluster.disks.set("c", older));
+  await cluster.clock.advance(1_000);
+  expect(cluster.server("c").takesPart).toBe(true);
+  const asked = (): number => cluster.sent.filter(({ from, content }) => from === "c" && content.kind === "TELL").length;
+  const before = asked();
+  cluster.letGo();
+  await cluster.clock.runUntil(vote);
+  await cluster.clock.advance(1_000);
+  // Else it has to be told once more.
+  expect(asked()).toBe(before);
+});

@@ -70,6 +70,8 @@ export class VotersWorld {
   readonly #clocks = new Map<string, { readonly rate: number; readonly wallOffsetMs: number }>();
   readonly #hosts = new Map<string, Host>();
   readonly #receivers = new Map<string, Receive>();
+  /** For each start, of which present start of another server it has had a message last. */
+  readonly #heard = new WeakMap<ProcessClock, Map<string, ProcessClock>>();
   readonly #disks = new Map<string, Content>();
   /** The disks that cannot be written. */
   readonly #full = new Set<string>();
@@ -237,6 +239,7 @@ export class VotersWorld {
         this.#time.setTimer(() => {
           if (isCut(from, to)) return;
           this.#hosts.get(to)?.clock.deliver(() => {
+            if (!this.#isLive(from, to, clock)) return;
             void this.#receivers
               .get(to)?.(message)
               .then((answer) => {
@@ -269,6 +272,17 @@ export class VotersWorld {
     if (!random.chance(weather.slow)) return [{ afterMs: there, replyAfterMs: back }];
     const slow = random.between(0, timeoutMs / 2);
     return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
+  }
+
+  /** Whoever has had a message of a later start of its sender, and has asked at the address, takes none of an earlier one. */
+  #isLive(from: string, to: string, sender: ProcessClock): boolean {
+    const receiver = this.#hosts.get(to)?.clock;
+    if (!receiver) return false;
+    const heard = this.#heard.get(receiver) ?? new Map<string, ProcessClock>();
+    this.#heard.set(receiver, heard);
+    if (this.#hosts.get(from)?.clock === sender) heard.set(from, sender);
+    else if (heard.get(from) === this.#hosts.get(from)?.clock) return false;
+    return true;
   }
 
   /** A server has met another one with its list. */
