@@ -76,6 +76,8 @@ class RandomVoters {
   #named: number;
   /** Those that have lost what they knew, or are new, and have not taken part since. */
   readonly #lost = new Set<string>();
+  /** The one that was last given an older file. */
+  #older: string | undefined;
   #violation: Broken | undefined;
   readonly #history: string[] | undefined;
   readonly #faults = new Map<string, number>();
@@ -191,13 +193,17 @@ class RandomVoters {
 
   /** A process is killed, and started again at once or later: with its disk, without, or with an older one. */
   #crashes(name: string): void {
+    if (this.#hasToTell(name)) return;
     const world = this.#world;
     const loss = this.#lossOf(name);
     world.kill(name);
     this.#note(name, `is killed, and its disk is ${loss}`);
     this.#count(`killed, disk ${loss}`);
     if (loss === "wiped") world.wipe(name);
-    if (loss === "older") world.rollBack(name, ASKS_FOR_MS);
+    if (loss === "older") {
+      this.#older = name;
+      world.rollBack(name, ASKS_FOR_MS);
+    }
     if (loss !== "kept") this.#losesMore(name);
     if (loss === "older" || this.#random.chance(0.5)) world.start(name);
     else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);
@@ -225,6 +231,11 @@ class RandomVoters {
     return loss === "older" && (!areAllThere || !this.#world.hasPast(name)) ? "kept" : loss;
   }
 
+  /** Another one has an older file, and may not know it yet. */
+  #hasToTell(name: string): boolean {
+    return this.#older !== undefined && this.#older !== name && !this.#world.takesPart(this.#older);
+  }
+
   get #hasLost(): boolean {
     for (const name of this.#lost) if (this.#world.takesPart(name)) this.#lost.delete(name);
     return this.#lost.size > 0;
@@ -233,7 +244,7 @@ class RandomVoters {
   /** A process stops for a while; at times its monotonic clock does, too. */
   #freezes(name: string): void {
     const clock = this.#world.running(name)?.clock;
-    if (!clock) return;
+    if (!clock || this.#hasToTell(name)) return;
     const isAsleep = this.#random.chance(0.3);
     this.#note(name, isAsleep ? "is suspended" : "is frozen");
     this.#count("frozen");
