@@ -110,10 +110,10 @@ export function keptOf(election: string, { name, place, names }: Place, stored: 
   }
   const note = noteOf(record.quorum);
   if (!note) throw new ForeignRecordError(election, place, "its quorum is not valid");
-  const others = Object.keys(note.members).toSorted();
-  if (JSON.stringify(others) !== JSON.stringify(names)) {
+  const others = Object.keys(note.members);
+  if (others.length !== names.length || !names.every((one) => Object.hasOwn(note.members, one))) {
     throw new ConfigurationError(
-      `${place} is a member of the quorum of ${others.join(", ")}, and this one is of ${names.join(", ")}: two lists would make two majorities. Give every process the same names.`,
+      `${place} is a member of the quorum of ${others.toSorted().join(", ")}, and this one is of ${names.join(", ")}: two lists would make two majorities. Give every process the same names.`,
       { election },
     );
   }

@@ -1,15 +1,15 @@
 /** What the unit tests do not think of: orders to a quorum at random, and members that fail and forget; see random-quorum.ts. */
 import { expect, test } from "vitest";
-import { RandomQuorum } from "./random-quorum.ts";
+import { playQuorum } from "./random-quorum.ts";
 
-const SEEDS = 25;
+const SEEDS = 90;
 
 test("terms rise, no two leases overlap, nothing acknowledged is lost, no broken term goes on, and somebody leads in the end", async () => {
   const total: Record<string, number> = {};
   for (let seed = 1; seed <= SEEDS; seed += 1) {
-    const quorum = new RandomQuorum(seed);
-    await expect(quorum.play(150), `seed ${seed}`).resolves.toBeUndefined();
-    for (const [what, times] of Object.entries(quorum.counts)) total[what] = (total[what] ?? 0) + times;
+    const { violation, counts } = await playQuorum(seed);
+    expect(violation, `seed ${seed}`).toBeUndefined();
+    for (const [what, times] of Object.entries(counts)) total[what] = (total[what] ?? 0) + times;
   }
-  for (const [what, times] of Object.entries(total)) expect(times, what).toBeGreaterThan(SEEDS / 2);
+  for (const [what, times] of Object.entries(total)) expect(times, what).toBeGreaterThan(SEEDS / 4);
 });

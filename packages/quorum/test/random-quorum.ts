@@ -13,12 +13,12 @@ import {
   ProcessClock,
   SeededRandom,
   SimulatedRecordService,
-  VirtualClock,
   type AcceptedWrite,
   type Passage,
   type RecordBackup,
 } from "@leasehold/core/testing";
 import { StoreError } from "@leasehold/core";
+import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { compareBallots, type Ballot } from "../src/ballot.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
@@ -31,6 +31,12 @@ const LIMITS = { timeoutMs: 600 };
 /** A lease, and past every call of anybody, once a member is well again. */
 const BETWEEN_FAULTS_MS = 3_700;
 const SEATS = 3;
+/** Most runs are short, so that there are many; some see one loss after the other. */
+const ORDERS = [15, 20, 20, 60];
+/** Of so many elections it is seen that somebody leads in the end. */
+const SEEN_IN_THE_END = 2;
+/** Longer than any call has. */
+const LONGEST_FREEZE_MS = 9_000;
 
 const FAULTS = ["down", "hangs", "lags", "refuses", "is late", "loses replies"] as const;
 const LOSSES = ["wiped", "rolled back", "rolled back", "replaced"] as const;
@@ -69,8 +75,46 @@ export interface Counts {
   stages: number;
 }
 
-/** A violation of what must hold. */
-export class Violation extends Error {}
+/** What one run came to. */
+export interface Played {
+  readonly plan: { readonly seed: number; readonly store: string };
+  readonly violation: Violation | undefined;
+  /** What was asked of the quorum, or befell it. */
+  readonly steps: number;
+  readonly requests: number;
+  readonly virtualMs: number;
+  readonly terms: number;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly counts: Counts;
+  /** Everything that happened, if it was asked for. */
+  readonly history: readonly string[];
+}
+
+/** One rule was broken, by its name in the simulation: it ends the run. */
+class Violation extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, what: string) {
+    super(`${invariant}: ${what}`);
+    this.invariant = invariant;
+  }
+}
+
+/**
+ * Plays one run: processes give orders to the leases of a quorum, without electors, in virtual time, and its members fail, forget and
+ * are replaced. Then all is well, and somebody has to lead. The seed decides everything.
+ */
+export async function playQuorum(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
+  const quorum = new RandomQuorum(seed, options.history === true);
+  let violation: Violation | undefined;
+  try {
+    await quorum.play();
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+  }
+  return { plan: { seed, store: "quorum" }, violation, ...quorum.counted };
+}
 
 type OnPut = (election: string, nonce: string, outcome: PutOutcome) => void;
 
@@ -116,7 +160,7 @@ class Process {
 }
 
 /** A quorum, the processes that use it, and whatever befalls them. */
-export class RandomQuorum {
+class RandomQuorum {
   readonly counts: Counts = {
     terms: 0,
     renewals: 0,
@@ -129,9 +173,12 @@ export class RandomQuorum {
     faults: 0,
     stages: 0,
   };
-  readonly log: string[] = [];
+  readonly #history: string[] | undefined;
+  readonly #befallen = new Map<string, number>();
   readonly #random: SeededRandom;
-  readonly #clock: VirtualClock;
+  readonly #clock: TrueTime;
+  #steps = 0;
+  #requests = 0;
   readonly #names: readonly string[];
   readonly #majority: number;
   /** Members may be rolled back, and then every request to the others is answered; or any request may be lost. */
@@ -183,10 +230,11 @@ export class RandomQuorum {
   readonly #brokenTerms = new Map<string, number>();
   #violation: Violation | undefined;
 
-  constructor(seed: number) {
+  constructor(seed: number, keepsHistory: boolean) {
+    this.#history = keepsHistory ? [] : undefined;
     this.#random = new SeededRandom(seed);
     const random = this.#random;
-    this.#clock = new VirtualClock(random.seed());
+    this.#clock = new TrueTime(random.seed());
     this.#names = ["a", "b", "c", "d", "e"].slice(0, random.pick([3, 3, 5]));
     this.#majority = (this.#names.length + 1) / 2;
     this.#forgets = random.chance(0.7);
@@ -197,10 +245,18 @@ export class RandomQuorum {
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
   }
 
-  /** Has so many things happen, and then lets somebody lead. @throws {Violation} */
-  async play(steps: number): Promise<void> {
+  get counted(): Omit<Played, "plan" | "violation"> {
+    const [steps, requests, counts] = [this.#steps, this.#requests, this.counts];
+    const virtualMs = this.#clock.monotonicMs();
+    return { steps, requests, virtualMs, terms: counts.terms, faults: this.#befallen, counts, history: this.#history ?? [] };
+  }
+
+  /** Has many things happen, and then lets somebody lead. @throws {Violation} */
+  async play(): Promise<void> {
     const random = this.#random;
-    for (let step = 0; step < steps && !this.#violation; step += 1) {
+    const orders = random.pick(ORDERS);
+    for (let order = 0; order < orders && !this.#violation; order += 1) {
+      this.#steps += 1;
       if (random.chance(0.7)) this.#order(random.pick(this.#seats), random.pick(this.#elections));
       else await this.#befall();
       if (random.chance(0.1)) for (const name of this.#names) this.#backUp(name);
@@ -215,14 +271,15 @@ export class RandomQuorum {
     this.#isCalm = true;
     this.#fault = undefined;
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
-    for (const election of this.#elections) {
+    for (const election of this.#shuffled(this.#elections).slice(0, SEEN_IN_THE_END)) {
       const before = this.counts.terms;
       for (let times = 0; times < 40 && this.counts.terms === before; times += 1) {
         if (this.#violation) return;
         for (const process of this.#seats) this.#claim(process, election);
         await this.#clock.advance(1_000);
       }
-      if (this.counts.terms === before && !this.#isStuck(election)) this.#violate(`nobody leads ${election} in the end`);
+      if (this.counts.terms === before && !this.#isStuck(election))
+        this.#violate("leader-returns", `nobody leads ${election} in the end`);
     }
   }
 
@@ -242,18 +299,22 @@ export class RandomQuorum {
     return keeping.length < this.#majority && steady.length < this.#majority;
   }
 
-  #violate(what: string): void {
+  #violate(invariant: string, what: string): void {
     this.#note(`VIOLATED ${what}`);
-    this.#violation ??= new Violation(what);
+    this.#violation ??= new Violation(invariant, what);
   }
 
   #note(what: string): void {
-    this.log.push(`${Math.round(this.#clock.monotonicMs())} ${what}`);
+    this.#history?.push(`${(this.#clock.monotonicMs() / 1_000).toFixed(4).padStart(10)}  ${what}`);
+  }
+
+  #count(fault: string): void {
+    this.#befallen.set(fault, (this.#befallen.get(fault) ?? 0) + 1);
   }
 
   #order(process: Process, election: string): void {
     const random = this.#random;
-    if (process.busy.has(election)) return;
+    if (process.busy.has(election) || !process.clock.running) return;
     const holder = this.#holders.get(election)?.find((one) => one.process === process);
     if (!holder) {
       const what = random.next();
@@ -270,12 +331,12 @@ export class RandomQuorum {
   }
 
   #call(process: Process, election: string, work: () => Promise<void>): void {
-    if (process.busy.has(election)) return;
+    if (process.busy.has(election) || !process.clock.running) return;
     process.busy.add(election);
     const ended = (): boolean => process.busy.delete(election);
     work().then(ended, (error: unknown) => {
       ended();
-      if (error instanceof Violation || !(error instanceof Error && "code" in error)) this.#violate(String(error));
+      if (!(error instanceof Error && "code" in error)) this.#violate("run-goes-on", String(error));
     });
   }
 
@@ -286,7 +347,7 @@ export class RandomQuorum {
       if (!outcome.acquired) return;
       const { lease } = outcome;
       this.#note(`${process.name} leads ${election} in term ${lease.term}`);
-      if (lease.term <= lastTerm) this.#violate(`term ${lease.term} of ${election} comes after ${lastTerm}`);
+      if (lease.term <= lastTerm) this.#violate("terms-rise", `term ${lease.term} of ${election} comes after ${lastTerm}`);
       this.counts.terms += 1;
       this.#lastTerms.set(election, Math.max(lease.term, this.#lastTerms.get(election) ?? 0));
       const holder = { process, lease, untilMs: 0 };
@@ -303,7 +364,7 @@ export class RandomQuorum {
       const outcome = await process.leases.renew(lease, LIMITS);
       if (!outcome.held) return this.#ends(holder, election);
       if (!outcome.extendedAt) return;
-      if (lease.term <= brokenTerm) this.#violate(`term ${lease.term} of ${election} goes on, and was broken`);
+      if (lease.term <= brokenTerm) this.#violate("break-holds", `term ${lease.term} of ${election} goes on, and was broken`);
       if (!this.#holders.get(election)?.includes(holder)) return;
       if (holder.untilMs <= this.#clock.monotonicMs()) return this.#ends(holder, election);
       this.counts.renewals += 1;
@@ -327,9 +388,10 @@ export class RandomQuorum {
       const { signal } = new AbortController();
       const found = await process.records.get(election, { consistent, signal, ...LIMITS });
       this.counts.looks += 1;
-      if (found && !this.#past.has(found.version)) this.#violate(`a look at ${election} is answered what was never chosen`);
+      if (found && !this.#past.has(found.version))
+        this.#violate("one-record", `a look at ${election} is answered what was never chosen`);
       const place = this.#places.get(found?.version ?? "") ?? 0;
-      if (place < begun) this.#violate(`a look at ${election} is answered what had been seen replaced`);
+      if (place < begun) this.#violate("one-record", `a look at ${election} is answered what had been seen replaced`);
       process.places.set(election, Math.max(place, process.places.get(election) ?? 0));
     });
   }
@@ -370,7 +432,7 @@ export class RandomQuorum {
       if (this.counts.losses > losses) return;
       const service = process.services.get(name) as SimulatedRecordService;
       const record = service.record(election) as LeaseRecord | undefined;
-      if (record && record.term < lease.term) this.#violate(`${name} was sealed, and shows term ${record.term}`);
+      if (record && record.term < lease.term) this.#violate("fence", `${name} was sealed, and shows term ${record.term}`);
     });
   }
 
@@ -379,7 +441,10 @@ export class RandomQuorum {
     const nowMs = this.#clock.monotonicMs();
     const leading = (this.#holders.get(election) ?? []).filter(({ untilMs }) => untilMs > nowMs);
     if (leading.length < 2 || (this.#ending.get(election) ?? 0) > 0) return;
-    this.#violate(`two lead ${election}: ${leading.map(({ process, lease }) => `${process.name} (${lease.term})`).join(", ")}`);
+    this.#violate(
+      "one-leader",
+      `two lead ${election}: ${leading.map(({ process, lease }) => `${process.name} (${lease.term})`).join(", ")}`,
+    );
   }
 
   #ends(holder: Holder, election: string): void {
@@ -407,8 +472,10 @@ export class RandomQuorum {
   /** A member's store as a process reaches it: what becomes of a request may depend on what it is for. */
   #connect(seat: number, name: string, service: SimulatedRecordService, clock: ProcessClock): RecordStore {
     let subject = "";
-    const passage = ({ operation }: { readonly operation: string }): Passage =>
-      this.#twice(operation, this.#passage(seat, name, service, subject));
+    const passage = ({ operation }: { readonly operation: string }): Passage => {
+      this.#requests += 1;
+      return this.#twice(operation, this.#passage(seat, name, service, subject));
+    };
     const connection = service.connect(clock, passage);
     return {
       name: connection.name,
@@ -471,7 +538,10 @@ export class RandomQuorum {
     const seat = Math.floor(random.next() * SEATS);
     if (random.chance(0.2)) {
       this.#note(`${this.#seats[seat]?.name} crashes`);
+      this.#count("crash");
       this.#start(seat);
+    } else if (!this.#forgets && random.chance(0.1)) {
+      this.#freeze(this.#seats[seat] as Process);
     } else if (!this.#forgets && random.chance(0.7)) {
       this.#cutOff.set(seat, random.chance(0.7) ? random.pick(this.#names) : undefined);
     } else if (this.#fault) {
@@ -481,13 +551,29 @@ export class RandomQuorum {
       if (scene < 0.3)
         return await this.#stage(() => (this.#forgets && scene < 0.2 ? this.#forgetOrder() : this.#emptyWhereMissed()));
       const isForgotten = this.#forgets && random.chance(0.5);
+      if (this.#seats.some(({ clock }) => !clock.running)) return;
       const how = random.pick(isForgotten ? LOSSES : this.#forgets ? FAULTS : NOTICED);
       this.#fail(random.pick(this.#names), how);
       if (how === "replaced") await this.#stage(() => this.#cross());
     }
   }
 
+  /** A process stops in the middle of whatever it does; no member loses anything until it has gone on, and ended that. */
+  #freeze({ name, clock }: Process): void {
+    if (!clock.running || (this.#fault && isLoss(this.#fault.how))) return;
+    this.#note(`${name} is frozen`);
+    this.#count("freeze");
+    clock.pause();
+    const thaw = (): void => {
+      this.#note(`${name} goes on`);
+      clock.resume();
+      this.#mendedMs = this.#clock.monotonicMs();
+    };
+    this.#clock.setTimer(thaw, this.#random.between(0, LONGEST_FREEZE_MS));
+  }
+
   #fail(name: string, how: How): void {
+    this.#count(how);
     if (!isLoss(how)) {
       this.#fault = { name, how };
       this.counts.faults += 1;
@@ -593,6 +679,7 @@ export class RandomQuorum {
     if (this.counts.breaks === breaks || rival.busy.has(election)) return;
     for (const [record, one] of backup) service.restore(record, one);
     this.#fault = { name, how: "rolled back" };
+    this.#count("order forgotten");
     this.#overlooked = election;
     for (const first of names.slice(1, this.#majority)) this.#first.add(first);
     this.counts.losses += 1;
@@ -699,7 +786,7 @@ export class RandomQuorum {
 
   readonly #onPut = (election: string, nonce: string, { stored }: PutOutcome): void => {
     if (stored !== this.#nonces.has(nonce))
-      this.#violate(`a put of ${election} is told that it was ${stored ? "" : "not "}stored`);
+      this.#violate("one-record", `a put of ${election} is told that it was ${stored ? "" : "not "}stored`);
     if (!stored) this.#refused.add(nonce);
   };
 
@@ -710,42 +797,47 @@ export class RandomQuorum {
     const before = replaced && (JSON.parse(replaced.quorum ?? "") as Note);
     const key = `${name}/${election}`;
     const isPromise = compareBallots(accepted ?? undefined, before?.accepted ?? undefined) === 0;
-    if (isPromise && before && roster < before.roster) this.#violate(`${name} promises by a roster that is past`);
+    if (isPromise && before && roster < before.roster) this.#violate("one-record", `${name} promises by a roster that is past`);
     if (promised && service === this.#services.get(name) && compareBallots(promised, this.#promised.get(key)) > 0)
       this.#promised.set(key, promised);
-    const shownBallot = (one: Ballot | null): string => (one ? `${one.round}.${one.proposer.slice(0, 4)}` : "none");
-    this.#note(
-      `${name}${service === this.#services.get(name) ? "" : " (former)"} keeps of ${election}: promised ${shownBallot(promised)}, accepted ${shownBallot(accepted)}, write ${write?.slice(0, 4)} for ${base?.slice(0, 4)}`,
-    );
+    if (this.#history) {
+      const former = service === this.#services.get(name) ? "" : " (former)";
+      const ballots = `promised ${shownBallot(promised)}, accepted ${shownBallot(accepted)}`;
+      this.#note(`${name}${former} keeps of ${election}: ${ballots}, write ${write?.slice(0, 4)} for ${base?.slice(0, 4)}`);
+    }
     if (!accepted || write === null) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
     const isPrepared = Boolean(before?.accepted) || compareBallots(before?.promised ?? undefined, accepted) === 0;
     const others = [...accepters].filter((one) => one !== name).length;
     if (this.#emptied.has(service) && !isPrepared && others < this.#majority)
-      this.#violate(`${name}, which was emptied, is given ${write} of ${election} before the others have it`);
+      this.#violate("one-record", `${name}, which was emptied, is given ${write} of ${election} before the others have it`);
     this.#accepters.set(ballot, accepters.add(name));
     if (accepters.size < this.#majority) return;
     const last = this.#chosen.get(election);
     if (last && compareBallots(accepted, last.ballot) < 0) {
       // Of what one has forgotten, and the rest is about to show, nobody is to be told that it was stored.
       if (!this.#past.has(write) && election !== this.#overlooked)
-        this.#violate(`${write} of ${election} is chosen below ${last.write}`);
+        this.#violate("one-record", `${write} of ${election} is chosen below ${last.write}`);
       return;
     }
     this.#chosen.set(election, { ballot: accepted, write });
     if (last?.write === write) return;
     if ((last?.write ?? null) !== base)
-      this.#violate(`${write} of ${election} replaces ${base}, which ${last?.write} has replaced`);
+      this.#violate("one-record", `${write} of ${election} replaces ${base}, which ${last?.write} has replaced`);
     this.#past.add(write);
     this.#nonces.add(record.nonce);
-    if (this.#refused.has(record.nonce)) this.#violate(`${write} of ${election} is chosen, and was told not to be`);
+    if (this.#refused.has(record.nonce)) this.#violate("one-record", `${write} of ${election} is chosen, and was told not to be`);
     this.#places.set(write, this.#places.size + 1);
   }
 }
 
 function isLoss(how: How): boolean {
   return (LOSSES as readonly How[]).includes(how);
+}
+
+function shownBallot(ballot: Ballot | null): string {
+  return ballot ? `${ballot.round}.${ballot.proposer.slice(0, 4)}` : "none";
 }
 
 function noteOf(service: SimulatedRecordService, election: string): Note | undefined {

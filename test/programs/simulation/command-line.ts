@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { oneOf, wholeNumber } from "../command-line.ts";
+import type { Alone } from "./seeds.ts";
 import { STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 
 export interface CommandLine {
@@ -9,13 +10,13 @@ export interface CommandLine {
   readonly stores: readonly StoreKind[] | undefined;
   readonly threads: number;
   readonly mutants: boolean;
-  readonly voters: boolean;
+  readonly alone: Alone | undefined;
   readonly json: boolean;
   readonly help: boolean;
 }
 
 export const USAGE = `Usage: npm run simulate [-- --runs <n>] [-- --seed <s>] [-- --store <kind>] [-- --threads <n>] [-- --json]
-       npm run simulate -- --voters [-- --runs <n>] [-- --seed <s>] [-- --threads <n>] [-- --json]
+       npm run simulate -- --voters|--quorums [-- --runs <n>] [-- --seed <s>] [-- --threads <n>] [-- --json]
        npm run simulate -- --mutants [-- --runs <n>] [-- --seed <s>]
 
 Runs elections in virtual time: real electors on real lease stores, over a network, clocks, processes and a service to
@@ -27,6 +28,7 @@ Ctrl-C ends it early, with what the runs so far have come to.
   --seed <s>      the first seed, a whole number; default 1
   --store <kind>  only this kind of store: ${STORE_KINDS.map((kind) => `'${kind}'`).join(", ")}
   --voters        servers that vote, alone: without electors, which makes a run short, and with every fault of theirs
+  --quorums       the leases of a quorum, alone, in the same way
   --threads <n>   default: one for each core, here ${availableParallelism()}
   --mutants       puts each known bug into the sources in turn, and tells how many runs it takes to catch it
   --json          prints the result as one line of JSON
@@ -46,17 +48,20 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       threads: { type: "string", default: String(availableParallelism()) },
       mutants: { type: "boolean", default: false },
       voters: { type: "boolean", default: false },
+      quorums: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   const store = values.store === undefined ? undefined : oneOf("store", values.store, STORE_KINDS);
   if (store && values.mutants) throw new TypeError("Option '--store' does not go with '--mutants': each has its own stores.");
-  if (values.voters && (store || values.mutants)) {
-    throw new TypeError(`Option '--voters' does not go with '--${store ? "store" : "mutants"}'.`);
-  }
+  const { voters, quorums, ...others } = values;
+  const alone = voters ? "voters" : quorums ? "quorums" : undefined;
+  const beside = store ? "store" : values.mutants ? "mutants" : voters && quorums ? "quorums" : undefined;
+  if (alone && beside) throw new TypeError(`Option '--${alone}' does not go with '--${beside}'.`);
   return {
-    ...values,
+    ...others,
+    alone,
     runs: wholeNumber("runs", values.runs ?? (values.mutants ? "20000" : "10000"), 1),
     seed: wholeNumber("seed", values.seed, 0),
     threads: wholeNumber("threads", values.threads, 1),

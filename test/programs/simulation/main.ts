@@ -1,10 +1,10 @@
 /** `npm run simulate`: see {@link USAGE}. */
 import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
-import { playVoters } from "../../../packages/voting/test/random-voters.ts";
 import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { huntMutants, printMutants } from "./mutants/hunt.ts";
 import { drawPlan } from "./plan.ts";
+import { PLAYED_ALONE, type Alone } from "./seeds.ts";
 import { shrink } from "./shrink.ts";
 import { simulate } from "./simulation.ts";
 import { printTally } from "./summary.ts";
@@ -19,12 +19,12 @@ const told = commandLine(readCommandLine, USAGE);
 if (told?.mutants) await seeMutants(told);
 else if (told) await seeRuns(told);
 
-async function seeRuns({ runs, seed, stores, voters, threads, json }: CommandLine): Promise<void> {
+async function seeRuns({ runs, seed, stores, alone, threads, json }: CommandLine): Promise<void> {
   const startMs = performance.now();
   let toldMs = startMs;
   let isInterrupted = false;
   process.once("SIGINT", () => (isInterrupted = true));
-  const tally = await runOnThreads({ first: seed, count: runs, stores, voters }, threads, (sum) => {
+  const tally = await runOnThreads({ first: seed, count: runs, stores, alone }, threads, (sum) => {
     if (!json && performance.now() - toldMs > PROGRESS_EVERY_MS) {
       toldMs = performance.now();
       print(`${sum.runs.toLocaleString("en-US")} runs, ${sum.violations.length} violations\n`);
@@ -37,13 +37,13 @@ async function seeRuns({ runs, seed, stores, voters, threads, json }: CommandLin
   process.exitCode = 1;
   if (json) return;
   const first = tally.violations[0]!.seed;
-  if (voters) await showVoters(first);
+  if (alone) await showAlone(first, alone);
   else await showFirst(first, stores);
 }
 
-async function showVoters(seed: number): Promise<void> {
-  const { history } = await playVoters(seed, { history: true });
-  print(`\n${history.join("\n")}\n\nto see it again: npm run simulate -- --voters --runs 1 --seed ${seed}\n`);
+async function showAlone(seed: number, alone: Alone): Promise<void> {
+  const { history } = await PLAYED_ALONE[alone](seed, { history: true });
+  print(`\n${history.join("\n")}\n\nto see it again: npm run simulate -- --${alone} --runs 1 --seed ${seed}\n`);
 }
 
 /** Repeats a run that broke something, made as small as it can be. */

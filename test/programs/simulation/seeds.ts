@@ -1,3 +1,4 @@
+import { playQuorum } from "../../../packages/quorum/test/random-quorum.ts";
 import { playVoters } from "../../../packages/voting/test/random-voters.ts";
 import { drawPlan, storeOf } from "./plan.ts";
 import { simulate } from "./simulation.ts";
@@ -12,9 +13,15 @@ export interface Seeds {
   readonly stores?: readonly StoreKind[] | undefined;
   /** Those seeds alone that draw this kind. */
   readonly only?: StoreKind | undefined;
-  /** Servers that vote, and no electors. */
-  readonly voters?: boolean | undefined;
+  /** No electors, but orders at random to these alone. */
+  readonly alone?: Alone | undefined;
 }
+
+/** What is played by itself: servers that vote, or the leases of a quorum. */
+export type Alone = keyof typeof PLAYED_ALONE;
+
+/** Plays one run of what has no electors. */
+export const PLAYED_ALONE = { voters: playVoters, quorums: playQuorum } as const;
 
 /** Runs them one after another. */
 export async function runSeeds(seeds: Seeds): Promise<Tally> {
@@ -37,8 +44,8 @@ export async function huntViolation(seeds: Seeds): Promise<Hunted> {
   return { runs: count };
 }
 
-async function run(seed: number, { stores, voters }: Seeds): Promise<CountedRun> {
-  return voters === true ? await playVoters(seed) : await simulate(drawPlan(seed, stores));
+async function run(seed: number, { stores, alone }: Seeds): Promise<CountedRun> {
+  return alone ? await PLAYED_ALONE[alone](seed) : await simulate(drawPlan(seed, stores));
 }
 
 export interface Hunted {

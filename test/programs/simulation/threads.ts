@@ -36,11 +36,11 @@ export async function runOnThreads(seeds: Seeds, threads: number, progress: (sum
   return sum;
 }
 
-function* inBatches({ first, count, stores = STORE_KINDS, voters }: Seeds): Generator<Seeds> {
+function* inBatches({ first, count, stores = STORE_KINDS, alone }: Seeds): Generator<Seeds> {
   const end = first + count;
-  for (const only of voters === true ? [undefined] : stores) {
+  for (const only of alone ? [undefined] : stores) {
     for (let next = first; next < end; next += BATCH) {
-      yield { first: next, count: Math.min(BATCH, end - next), stores, only, voters };
+      yield { first: next, count: Math.min(BATCH, end - next), stores, only, alone };
     }
   }
 }

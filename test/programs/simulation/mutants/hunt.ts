@@ -26,7 +26,7 @@ export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
       "--import",
       asUrl("./patch-sources.ts").href,
       fileURLToPath(asUrl("./hunt-one.ts")),
-      JSON.stringify({ ...seeds, stores: mutant.stores ?? WITHOUT_QUEUES, voters: mutant.voters }),
+      JSON.stringify({ ...seeds, stores: mutant.stores ?? WITHOUT_QUEUES, alone: mutant.alone }),
     ],
     { env: { ...process.env, NODE_OPTIONS: "", LEASEHOLD_MUTANT: mutant.name } },
   );

@@ -1,3 +1,4 @@
+import type { Alone } from "../seeds.ts";
 import type { StoreKind } from "../stores/stores.ts";
 
 /** A change of one source file: `find` stands in it exactly once. */
@@ -20,6 +21,6 @@ export interface Mutant {
   readonly within: number;
   /** Where it can show at all; everywhere by default. */
   readonly stores?: readonly StoreKind[] | undefined;
-  /** It is hunted among servers that vote, without electors. */
-  readonly voters?: boolean | undefined;
+  /** It is hunted without electors, among these. */
+  readonly alone?: Alone | undefined;
 }

@@ -99,7 +99,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
 ];
 
 /** Bugs that show among servers that vote alone. */
-const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "voters">> = [
+const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "older-file-trusted",
     bug: "a voter trusts a file that is older than what the others remember of it",
@@ -135,5 +135,5 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "voters">> = [
 /** Bugs of servers that vote. What takes thousands of runs to show is left to the model and to the tests of the package. */
 export const VOTING_MUTANTS: readonly Mutant[] = [
   ...BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] as const })),
-  ...OF_VOTERS.map((bug) => ({ ...bug, rule: "votes are kept", voters: true })),
+  ...OF_VOTERS.map((bug) => ({ ...bug, rule: "votes are kept", alone: "voters" as const })),
 ];
