@@ -2,17 +2,17 @@ import type { StoreKind } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 
 const QUORUM: readonly StoreKind[] = ["quorum"];
-const RULE = "a majority decides";
 
 const REGISTER = "packages/quorum/src/register.ts";
 const ROUNDS = "packages/quorum/src/rounds.ts";
 const MEMBER = "packages/quorum/src/member.ts";
+const LINK = "packages/quorum/src/link.ts";
+const MEMBERSHIP = "packages/quorum/src/membership.ts";
 
-/** Bugs of a record that a majority of stores keeps; the model of it has more, in every state. */
-export const QUORUM_MUTANTS: readonly Mutant[] = [
+/** Bugs that show wherever a quorum's electors are. */
+const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
   {
     name: "no-forward-promise",
-    rule: RULE,
     bug: "an accept does not promise the ballot of the write that follows it",
     within: 500,
     patches: [
@@ -22,7 +22,6 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "one-ballot-for-two-writes",
-    rule: RULE,
     bug: "a write that needs no prepare has the ballot of the one before",
     within: 40,
     patches: [
@@ -36,7 +35,6 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "minority-read",
-    rule: RULE,
     bug: "what one member shows is taken for chosen",
     within: 20,
     patches: [
@@ -50,7 +48,6 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "refused-counts-as-accepted",
-    rule: RULE,
     bug: "a member that has refused an accept counts towards its majority",
     within: 40,
     patches: [{ file: ROUNDS, find: "if (!kept) throw REFUSED;", replace: "if (!kept) return present;" }],
@@ -58,7 +55,6 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "nonce-kept-by-the-chosen",
-    rule: RULE,
     bug: "a member that is given a nonce goes on counting from the one before, since the chosen record has it already",
     within: 500,
     patches: [
@@ -72,7 +68,6 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "base-ignored",
-    rule: RULE,
     bug: "a put replaces whatever it finds, and not only what it was to replace",
     within: 100,
     patches: [
@@ -87,7 +82,6 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "rosters-ignored",
-    rule: RULE,
     bug: "a process with a store that was replaced takes no notice of what the others say of who the members are",
     within: 100,
     patches: [
@@ -99,4 +93,52 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     ],
     stores: QUORUM,
   },
+];
+
+/** Bugs that show among the leases of a quorum alone. */
+const OF_QUORUMS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
+  {
+    name: "forgetting-unnoticed",
+    bug: "a member that shows less than it is known to have promised counts",
+    within: 600,
+    patches: [{ file: LINK, find: "return compareBallots(promised, this.known) < 0;", replace: "return promised === null;" }],
+  },
+  {
+    name: "taken-back-alone",
+    bug: "a member that has forgotten is taken back before the others have confirmed the round",
+    within: 200,
+    patches: [{ file: ROUNDS, find: "if (!counts && !(await confirmed)) throw PASSED_OVER;", replace: "" }],
+  },
+  {
+    name: "refusal-voids-nothing",
+    bug: "a majority counts though another member has refused, for which one of them may have forgotten something newer",
+    within: 100,
+    patches: [
+      { file: ROUNDS, find: "answers.size >= this.#majority && !isRefused;", replace: "answers.size >= this.#majority;" },
+    ],
+  },
+  {
+    name: "not-stored-after-an-accept",
+    bug: "a put is told that it was not stored where its accept may have been carried out, and was replaced since",
+    within: 700,
+    patches: [{ file: REGISTER, find: "if (!sent || chosen?.base === proposal.base)", replace: "if (!sent || chosen)" }],
+  },
+  {
+    name: "late-promise-trusted",
+    bug: "a store that was emptied is known again by its record, which may be a promise that came late",
+    within: 20,
+    patches: [
+      {
+        file: MEMBERSHIP,
+        find: "if (kept.accepted && this.#isIn(name)) return kept;",
+        replace: "if (this.#isIn(name)) return kept;",
+      },
+    ],
+  },
+];
+
+/** Bugs of a record that a majority of stores keeps; the model of it has more, in every state. */
+export const QUORUM_MUTANTS: readonly Mutant[] = [
+  ...BUGS.map((bug) => ({ ...bug, rule: "a majority decides" })),
+  ...OF_QUORUMS.map((bug) => ({ ...bug, rule: "a majority decides", alone: "quorums" as const })),
 ];
