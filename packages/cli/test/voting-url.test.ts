@@ -11,19 +11,30 @@ const SECRET = "what the servers sign by";
 const PLACE = { env: { LEASEHOLD_VOTING_SECRET: SECRET }, workingDirectory: "/" };
 const REQUEST = { election: "e", candidateId: "me", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
 
-test("a URL of the servers, with the secret from the environment, shows who leads and breaks the term", async () => {
+test("a URL of the servers, with the secret from the environment, shows who leads, hands the term over and breaks it", async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), "leasehold-cli-voting-"));
   onTestFinished(() => rm(stateDirectory, { recursive: true }));
   const host = `127.0.0.1:${await freePort()}`;
   const server = await VotingLeaseStore.open({ server: "a", servers: { a: `http://${host}` }, secret: SECRET, stateDirectory });
   onTestFinished(() => server.close());
-  const elector = new Elector({ store: server, election: "e", candidateId: "me", leaseDurationMs: 60_000, logger: false });
+  const elector = new Elector({
+    store: server,
+    election: "e",
+    candidateId: "me",
+    leaseDurationMs: 60_000,
+    renewIntervalMs: 500,
+    logger: false,
+  });
   await using leadership = await elector.campaign();
   const { term } = leadership;
 
   await using store = await openStoreUrl(`voting://${host}`, PLACE);
   expect(await store.read("e", { timeoutMs: 20_000 })).toMatchObject({ state: "held", holder: "me", term });
+  // It has heard of it once its own renewal has.
+  const handedOver = store.transfer("e", "me", { ifTerm: term, transferTimeoutMs: 1_000, timeoutMs: 20_000 });
+  await expect.poll(() => leadership.signal.aborted, { timeout: 60_000 }).toBe(true);
   expect(await store.break("e", { reason: "why not", timeoutMs: 20_000 })).toMatchObject({ broken: true });
+  expect(await handedOver).toBe("lost");
   await expect(store.acquire(REQUEST)).rejects.toThrow(/^This process is no server/);
 });
 

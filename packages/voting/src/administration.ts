@@ -1,38 +1,36 @@
-import { UnsupportedError, type Clock, type LeaseSnapshot } from "@leasehold/core";
+import type { Clock, LeaseSnapshot } from "@leasehold/core";
 import { Administration, type Order, type OrderLimits, type Standing } from "@leasehold/core/provider";
 import { unanswered } from "./claim.ts";
-import type { Acknowledgement, Answer, Sighted } from "./messages.ts";
+import type { Acknowledgement, Answer, Break, Sighted, Sign, Transfer } from "./messages.ts";
+import { lastOrderOf } from "./orders.ts";
 import { poll, pollToKeep, type Electorate } from "./poll.ts";
 import { Sightings } from "./sightings.ts";
 
-/** What an administrator can order of servers that vote: the end of a term, which a majority keeps. */
+/** What an administrator can order of servers that vote: the end of a term, or its hand-over, which a majority keeps. */
 export function administrationOf(server: Electorate): Administration {
   const { clock } = server;
   return new Administration({ name: "voting", clock, look: (election, limits) => look(server, clock, election, limits) });
 }
 
 async function look(server: Electorate, clock: Clock, election: string, limits: OrderLimits): Promise<Standing | undefined> {
-  const { answers, snapshot: sighted } = await sightedBy(server, clock, election, limits);
+  const { signs, snapshot: sighted } = await sightedBy(server, clock, election, limits);
   if (!sighted) return undefined;
-  const { term } = sighted;
-  const isBroken = answers.filter(({ sign }) => sign?.term === term && sign.broken).length >= server.majority;
+  const isBroken = signs.filter(({ broken }) => broken).length >= server.majority;
   // Somebody may go by that who has not given the order.
   if (isBroken) await server.remember();
-  const snapshot = isBroken ? sighted : unbroken(clock, election, answers);
+  // Before a majority has an order to break, the leader may go on.
+  const unbroken = signs.map((sign) => ({ ...sign, broken: undefined }));
+  const snapshot = isBroken ? sighted : (snapshotOf(clock, election, unbroken) as LeaseSnapshot);
   return {
     snapshot,
-    lastHolder: snapshot.holder,
+    lastHolder: signs.find(({ candidateId }) => candidateId !== "")?.candidateId,
     isCarriedOut: ({ id }) =>
-      answers.filter(({ sign }) => sign?.term === term && sign.broken?.id === id).length >= server.majority,
-    carryOut: (order) => breakTerm(server, election, term, order, limits),
+      signs.filter(({ broken, handover }) => broken?.id === id || handover?.id === id).length >= server.majority,
+    carryOut: async (order) => {
+      const number = Math.max(...signs.map(lastOrderOf)) + 1;
+      return await carryOut(server, requestOf(election, snapshot.term, number, order), limits);
+    },
   };
-}
-
-/** Before a majority has an order, its leader may go on. */
-function unbroken(clock: Clock, election: string, answers: readonly Sighted[]): LeaseSnapshot {
-  const sightings = new Sightings(clock);
-  for (const { sign } of answers) sightings.see(election, sign && { ...sign, broken: undefined });
-  return sightings.snapshot(election) as LeaseSnapshot;
 }
 
 /** What a majority has heard of an election, now. */
@@ -41,35 +39,50 @@ export async function sightedBy(
   clock: Clock,
   election: string,
   { timeoutMs, signal }: OrderLimits,
-): Promise<{ readonly answers: readonly Sighted[]; readonly snapshot: LeaseSnapshot | undefined }> {
+): Promise<{
+  /** Those of the latest term. */
+  readonly signs: readonly Sign[];
+  readonly snapshot: LeaseSnapshot | undefined;
+}> {
   const request = { kind: "READ", election } as const;
   const result = await poll(server, { request, timeoutMs, signal, isAnswer: isSighted, isYes: () => true });
   if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
-  const answers = [...result.answers.values()];
-  const sightings = new Sightings(clock);
-  for (const { sign } of answers) sightings.see(election, sign);
-  return { answers, snapshot: sightings.snapshot(election) };
+  const all = [...result.answers.values()].flatMap(({ sign }) => sign ?? []);
+  const signs = all.filter(({ term }) => term === Math.max(...all.map((each) => each.term)));
+  return { signs, snapshot: snapshotOf(clock, election, signs) };
 }
 
-async function breakTerm(
-  server: Electorate,
-  election: string,
-  term: number,
-  order: Order,
-  { timeoutMs }: OrderLimits,
-): Promise<boolean> {
-  if (order.kind !== "break") throw new UnsupportedError("Servers that vote hand over to nobody in particular.", { election });
-  const { id, reason, immediate } = order;
-  const request = { kind: "BREAK", election, term, id, reason, immediate } as const;
-  const result = await pollToKeep(server, { request, timeoutMs, isAnswer: isBreak, isYes: ({ taken }) => taken });
-  if (result.outcome === "open") throw unanswered(election, "BREAK", result, true);
+/** What signs of one term come to. Its last order may be known to others than its last LEAD. */
+function snapshotOf(clock: Clock, election: string, signs: readonly Sign[]): LeaseSnapshot | undefined {
+  const sightings = new Sightings(clock);
+  const last = signs.toSorted((one, other) => lastOrderOf(other) - lastOrderOf(one) || leftOf(other) - leftOf(one))[0];
+  for (const sign of signs) sightings.see(election, { ...sign, broken: last?.broken, handover: last?.handover });
+  return sightings.snapshot(election);
+}
+
+/** For how long nobody but one candidate is voted for. */
+function leftOf({ handover }: Sign): number {
+  return handover?.leftMs ?? 0;
+}
+
+function requestOf(election: string, term: number, number: number, order: Order): Break | Transfer {
+  const { id } = order;
+  if (order.kind === "break") {
+    const { reason, immediate } = order;
+    return { kind: "BREAK", election, term, id, number, reason, immediate };
+  }
+  const { candidateId, timeoutMs } = order;
+  return { kind: "TRANSFER", election, term, id, number, candidateId, timeoutMs };
+}
+
+async function carryOut(server: Electorate, request: Break | Transfer, { timeoutMs }: OrderLimits): Promise<boolean> {
+  const { kind, election } = request;
+  const isAnswer = (answer: Answer): answer is Acknowledgement => answer.kind === kind;
+  const result = await pollToKeep(server, { request, timeoutMs, isAnswer, isYes: ({ taken }) => taken });
+  if (result.outcome === "open") throw unanswered(election, kind, result, true);
   return result.outcome === "yes";
 }
 
 function isSighted(answer: Answer): answer is Sighted {
   return answer.kind === "READ";
-}
-
-function isBreak(answer: Answer): answer is Acknowledgement {
-  return answer.kind === "BREAK";
 }

@@ -1,14 +1,13 @@
-import type { Acknowledgement, Break, Broken, Elect, Lead, Release, Sign, Vote } from "./messages.ts";
+import type { Acknowledgement, Break, Elect, Handover, Lead, Release, Sign, Transfer, Vote } from "./messages.ts";
+import { lastOrderOf, verdictOn, type Ordered } from "./orders.ts";
 
 /** What a voter keeps of one election, on its disk before it answers. */
-export interface Ballot {
+export interface Ballot extends Ordered {
   readonly term: number;
   /** The termId of the claim that has its one vote of that term; null where it has learnt of the term by a LEAD. */
   readonly votedFor: string | null;
   /** The lease that may stand: after a start nobody is voted for, for so long. */
   readonly leaseDurationMs: number;
-  /** An administrator has ended that term. */
-  readonly broken?: Broken | undefined;
 }
 
 /** All that a voter keeps. */
@@ -26,6 +25,8 @@ export interface KeptBallots {
 interface Memory {
   barredUntilMs: number;
   holdUntilMs: number;
+  /** Since when it has the order to hand over. */
+  orderedMs: number;
   /** What `version` became when it last changed something that has to be kept. */
   version: number;
   lead?:
@@ -83,10 +84,14 @@ export class Ballots {
     return this.#ballots.get(election)?.term ?? this.#floor;
   }
 
-  /** For how long nobody is voted for. */
-  waitMs(election: string, nowMs: number): number {
-    const { barredUntilMs, holdUntilMs } = this.#memories.get(election) ?? this.#atStart(election);
-    return Math.max(barredUntilMs - nowMs, holdUntilMs - nowMs, 0);
+  /** For how long nobody is voted for; or a candidate is not, whoever else may be. */
+  waitMs(election: string, nowMs: number, candidateId?: string): number {
+    const { barredUntilMs, holdUntilMs, orderedMs } = this.#memories.get(election) ?? this.#atStart(election);
+    const freeMs = Math.max(barredUntilMs, holdUntilMs);
+    const handover = this.#ballots.get(election)?.handover;
+    const isNamed = candidateId === undefined || candidateId === handover?.candidateId;
+    const untilMs = handover && !isNamed ? Math.max(freeMs, orderedMs) + handover.timeoutMs : freeMs;
+    return Math.max(untilMs - nowMs, 0);
   }
 
   /** The server whose LEAD was heard last. */
@@ -94,16 +99,17 @@ export class Ballots {
     return this.#memories.get(election)?.lead?.server;
   }
 
-  elect({ election, trial, term, termId, leaseDurationMs }: Elect, nowMs: number): Vote {
+  elect(request: Elect, nowMs: number): Vote {
+    const { election, trial, term, termId, candidateId, leaseDurationMs } = request;
     const present = this.termOf(election);
     const isRepeated = !trial && term === present && this.#ballots.get(election)?.votedFor === termId;
-    const granted = isRepeated || (term > this.#votedTo(election) && this.waitMs(election, nowMs) <= 0);
+    const granted = isRepeated || (term > this.#votedTo(election) && this.waitMs(election, nowMs, candidateId) <= 0);
     if (granted && !trial && !isRepeated) this.#keep(election, { term, votedFor: termId, leaseDurationMs }, nowMs);
-    return this.vote(election, granted, nowMs);
+    return this.vote(request, granted, nowMs);
   }
 
-  vote(election: string, granted: boolean, nowMs: number): Vote {
-    const waitMs = this.waitMs(election, nowMs);
+  vote({ election, candidateId }: Elect, granted: boolean, nowMs: number): Vote {
+    const waitMs = this.waitMs(election, nowMs, candidateId);
     return { kind: "VOTE", granted, term: this.#votedTo(election), waitMs, sign: this.sign(election, nowMs) };
   }
 
@@ -115,7 +121,7 @@ export class Ballots {
     const present = this.termOf(election);
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
-    const broken = this.#brokenIn(election, term);
+    const broken = this.#ballotOf(election, term)?.broken;
     const refused =
       term < present || broken !== undefined || heard?.released === true || (heard !== undefined && heard.termId !== termId);
     // Who has taken a newer one is barred for longer.
@@ -141,32 +147,47 @@ export class Ballots {
         server: from,
       };
     }
-    return { kind: "LEAD", taken: !refused, term: this.termOf(election), ...(broken ? { broken } : {}) };
+    const handover = refused ? undefined : this.#ballotOf(election, term)?.handover;
+    const orders = { ...(broken ? { broken } : {}), ...(handover ? { handover } : {}) };
+    return { kind: "LEAD", taken: !refused, term: this.termOf(election), ...orders };
   }
 
-  /** Ends a term, which it must know: of another one nothing is kept. */
-  break({ election, term, id, reason, immediate }: Break, nowMs: number): Acknowledgement {
-    const present = this.termOf(election);
-    const ballot = this.#ballots.get(election);
-    if (!ballot || term !== present) return { kind: "BREAK", taken: false, term: present };
+  /** Ends a term, which it must know: of another one nothing is kept. Whatever else bars candidates is lifted. */
+  break({ election, term, id, number, reason, immediate }: Break, nowMs: number): Acknowledgement {
+    const ballot = this.#ballotOf(election, term);
+    const verdict = ballot && verdictOn({ id, number }, ballot);
+    const taken = verdict === "new" || verdict === "known";
+    const answer = { kind: "BREAK", taken, term: this.termOf(election) } as const;
+    if (!ballot || verdict !== "new") return answer;
     const memory = this.#memory(election);
     memory.holdUntilMs = -Infinity;
     if (immediate) memory.barredUntilMs = nowMs;
     const isFree = immediate || memory.barredUntilMs <= nowMs;
     const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
-    this.#keep(election, { ...ballot, leaseDurationMs, broken: { id, reason, immediate } }, nowMs);
-    return { kind: "BREAK", taken: true, term };
+    const broken = { id, number, reason, immediate };
+    this.#keep(election, { ...ballot, leaseDurationMs, broken, handover: undefined }, nowMs);
+    return answer;
+  }
+
+  /** Nobody but one candidate is voted for after this term, for a while. It must know the term. */
+  transfer({ election, term, id, number, candidateId, timeoutMs }: Transfer, nowMs: number): Acknowledgement {
+    const taken = this.#handOver(election, term, { id, number, candidateId, timeoutMs }, nowMs);
+    return { kind: "TRANSFER", taken, term: this.termOf(election) };
   }
 
   /** Ends the bar of its own term, also after a start, and of no other; LEADs of that term that are under way bar nobody. */
-  release({ election, term, termId, number, leaseDurationMs, holdMs }: Release, from: string, nowMs: number): Acknowledgement {
+  release(request: Release, from: string, nowMs: number): Acknowledgement {
+    const { election, term, termId, number, leaseDurationMs, holdMs, handover } = request;
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
     if (term >= this.termOf(election)) {
       this.#take(election, { term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }, nowMs);
       const memory = this.#memory(election);
-      if (!heard?.released) memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
-      memory.barredUntilMs = nowMs;
+      if (!heard?.released) {
+        memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
+        memory.barredUntilMs = nowMs;
+      }
+      if (handover) this.#handOver(election, term, handover, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
       const { candidateId = "", heardMs = nowMs } = heard ?? {};
@@ -177,18 +198,41 @@ export class Ballots {
   }
 
   sign(election: string, nowMs: number): Sign | undefined {
-    const memory = this.#memories.get(election);
-    if (!memory?.lead) return undefined;
-    const { term, number, candidateId, value, leaseDurationMs, heardMs, released } = memory.lead;
+    const memory = this.#memories.get(election) ?? this.#atStart(election);
+    const before = this.#leadBefore(election);
+    const lead = (memory.lead?.term ?? -1) < (before?.term ?? 0) ? before : memory.lead;
+    if (!lead) return undefined;
+    const { term, number, candidateId, value, leaseDurationMs, heardMs, released } = lead;
     const holdMs = Math.max(memory.holdUntilMs - nowMs, 0);
-    const broken = this.#brokenIn(election, term);
+    const { broken, handover } = this.#ballotOf(election, term) ?? {};
+    const left = handover && { ...handover, leftMs: this.waitMs(election, nowMs, "") };
     const sign = { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
-    return broken ? { ...sign, broken } : sign;
+    return { ...sign, ...(broken ? { broken } : {}), ...(left ? { handover: left } : {}) };
   }
 
-  #brokenIn(election: string, term: number): Broken | undefined {
+  /** Where there is an order to a term, it was led, though all of it was heard before a start, or by others. */
+  #leadBefore(election: string): Memory["lead"] {
     const ballot = this.#ballots.get(election);
-    return ballot?.term === term ? ballot.broken : undefined;
+    if (!ballot || lastOrderOf(ballot) === 0) return undefined;
+    const { term, leaseDurationMs } = ballot;
+    const nobody = { termId: "", number: 0, candidateId: "", released: false, server: "" };
+    return { ...nobody, term, leaseDurationMs, heardMs: this.#startMs };
+  }
+
+  #handOver(election: string, term: number, handover: Handover, nowMs: number): boolean {
+    const ballot = this.#ballotOf(election, term);
+    if (!ballot) return false;
+    const verdict = verdictOn(handover, ballot);
+    if (verdict === "new") {
+      this.#memory(election).orderedMs = nowMs;
+      this.#keep(election, { ...ballot, handover }, nowMs);
+    }
+    return verdict !== "refused";
+  }
+
+  #ballotOf(election: string, term: number): Ballot | undefined {
+    const ballot = this.#ballots.get(election);
+    return ballot?.term === term ? ballot : undefined;
   }
 
   /** Nobody is voted for up to this term. */
@@ -204,8 +248,8 @@ export class Ballots {
     const isSame = before?.term === term;
     const longestMs = Math.max(leaseDurationMs, standingMs, isSame ? before.leaseDurationMs : 0);
     if (isSame && before.leaseDurationMs === longestMs) return;
-    const { votedFor, broken } = isSame ? before : { votedFor: null, broken: undefined };
-    this.#keep(election, { term, votedFor, leaseDurationMs: longestMs, broken }, nowMs);
+    const ballot = isSame ? before : { term, votedFor: null };
+    this.#keep(election, { ...ballot, leaseDurationMs: longestMs }, nowMs);
   }
 
   #keep(election: string, ballot: Ballot, nowMs: number): void {
@@ -221,7 +265,7 @@ export class Ballots {
 
   #dropOldest(nowMs: number): void {
     if (this.#ballots.size <= KEPT_ELECTIONS) return;
-    const over = [...this.#ballots].filter(([name]) => this.waitMs(name, nowMs) <= 0);
+    const over = [...this.#ballots].filter(([name]) => this.waitMs(name, nowMs, "") <= 0);
     for (const [name, { term, broken }] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
       // No LEAD of a term that was broken is taken, though that is forgotten.
       this.#floor = Math.max(this.#floor, broken ? term + 1 : term);
@@ -242,6 +286,11 @@ export class Ballots {
   /** An election that an intact file lacks is new to it. */
   #atStart(election: string): Memory {
     const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
-    return { barredUntilMs: this.#startMs + leaseDurationMs, holdUntilMs: -Infinity, version: 0 };
+    return {
+      barredUntilMs: this.#startMs + leaseDurationMs,
+      holdUntilMs: -Infinity,
+      orderedMs: -Infinity,
+      version: 0,
+    };
   }
 }

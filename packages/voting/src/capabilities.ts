@@ -11,6 +11,6 @@ export const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {
   leaseGranularityMs: 1,
   maxValueBytes: MAX_VALUE_BYTES,
   fence: "none",
-  transfer: undefined,
+  transfer: { drain: "full" },
   storeClock: undefined,
 };

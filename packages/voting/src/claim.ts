@@ -44,6 +44,7 @@ export async function claim(server: Server, request: AcquireRequest, hasFailed: 
     kind: "ELECT",
     election,
     termId,
+    candidateId,
     leaseDurationMs,
     heard: { term: heardTerm, number },
     hasFailed,

@@ -1,5 +1,5 @@
 import type { Ballot, KeptBallots } from "./ballots.ts";
-import { isBroken } from "./message-shapes.ts";
+import { isBroken, isHandover } from "./message-shapes.ts";
 
 /** What a server keeps. */
 export interface Kept extends KeptBallots {
@@ -37,9 +37,9 @@ export function keptOf(text: string | undefined): Kept | undefined {
 }
 
 function isBallot(value: unknown): boolean {
-  const { term, votedFor, leaseDurationMs, broken } = (value ?? {}) as Partial<Ballot>;
+  const { term, votedFor, leaseDurationMs, broken, handover } = (value ?? {}) as Partial<Ballot>;
   const isVote = isCount(term) && (votedFor === null || typeof votedFor === "string") && Number.isFinite(leaseDurationMs);
-  return isVote && (broken === undefined || isBroken(broken));
+  return isVote && (broken === undefined || isBroken(broken)) && (handover === undefined || isHandover(handover));
 }
 
 function isCount(value: unknown): boolean {

@@ -4,14 +4,18 @@ import type {
   Break,
   Broken,
   Elect,
+  Handover,
+  HandoverLeft,
   Heard,
   Lead,
+  OrderNumber,
   Read,
   Release,
   Request,
   Sighted,
   Sign,
   Told,
+  Transfer,
   Vote,
 } from "./messages.ts";
 
@@ -37,8 +41,14 @@ export function isRecordOf(value: unknown, shape: Shape): boolean {
 
 const HEARD: ShapeOf<Heard> = { term: isCount, number: isCount };
 
-const BROKEN: ShapeOf<Broken> = { id: isText, reason: isText, immediate: isFlag };
+const ORDER: ShapeOf<OrderNumber> = { id: isText, number: isCount };
+const BROKEN: ShapeOf<Broken> = { ...ORDER, reason: isText, immediate: isFlag };
 export const isBroken: Check = (value) => isRecordOf(value, BROKEN);
+
+const HANDOVER: ShapeOf<Handover> = { ...ORDER, candidateId: isText, timeoutMs: isNumber };
+const HANDOVER_LEFT: ShapeOf<HandoverLeft> = { ...HANDOVER, leftMs: isNumber };
+export const isHandover: Check = (value) => isRecordOf(value, HANDOVER);
+const isHandoverLeft: Check = (value) => isRecordOf(value, HANDOVER_LEFT);
 
 const SIGN: ShapeOf<Sign> = {
   term: isCount,
@@ -50,6 +60,7 @@ const SIGN: ShapeOf<Sign> = {
   released: isFlag,
   holdMs: isNumber,
   broken: optional(isBroken),
+  handover: optional(isHandoverLeft),
 };
 
 const isHeard: Check = (value) => isRecordOf(value, HEARD);
@@ -57,16 +68,29 @@ const isSign: Check = (value) => isRecordOf(value, SIGN);
 const areTerms: Check = (value) => typeof value === "object" && value !== null && Object.values(value).every(isCount);
 
 const TITLE = { election: isText, term: isCount, termId: isText, leaseDurationMs: isNumber };
-const ELECT: ShapeOf<Elect> = { ...TITLE, trial: isFlag, heard: isHeard, hasFailed: isFlag, holdMs: isNumber };
+const ELECT: ShapeOf<Elect> = {
+  ...TITLE,
+  candidateId: isText,
+  trial: isFlag,
+  heard: isHeard,
+  hasFailed: isFlag,
+  holdMs: isNumber,
+};
 const LEAD: ShapeOf<Lead> = { ...TITLE, number: isCount, candidateId: isText, value: optional(isText) };
-const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber };
+const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber, handover: optional(isHandover) };
 const BREAK: ShapeOf<Break> = { ...BROKEN, election: isText, term: isCount };
+const TRANSFER: ShapeOf<Transfer> = { ...HANDOVER, election: isText, term: isCount };
 const READ: ShapeOf<Read> = { election: isText };
 const NOTHING: Shape = {};
-const REQUESTS: Readonly<Record<Request["kind"], Shape>> = { ELECT, LEAD, RELEASE, BREAK, READ, TELL: NOTHING };
+const REQUESTS: Readonly<Record<Request["kind"], Shape>> = { ELECT, LEAD, RELEASE, BREAK, TRANSFER, READ, TELL: NOTHING };
 
 const VOTE: ShapeOf<Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, sign: optional(isSign) };
-const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = { taken: isFlag, term: isCount, broken: optional(isBroken) };
+const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = {
+  taken: isFlag,
+  term: isCount,
+  broken: optional(isBroken),
+  handover: optional(isHandover),
+};
 const SIGHTED: ShapeOf<Sighted> = { sign: optional(isSign) };
 const TOLD: ShapeOf<Told> = {
   forgot: isFlag,
@@ -82,6 +106,7 @@ const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   LEAD: ACKNOWLEDGEMENT,
   RELEASE: ACKNOWLEDGEMENT,
   BREAK: ACKNOWLEDGEMENT,
+  TRANSFER: ACKNOWLEDGEMENT,
   READ: SIGHTED,
   TELL: TOLD,
   SILENT: NOTHING,

@@ -5,6 +5,7 @@ export interface Elect {
   readonly trial: boolean;
   readonly term: number;
   readonly termId: string;
+  readonly candidateId: string;
   readonly leaseDurationMs: number;
   /** The latest LEAD that the claimant's own server has heard. */
   readonly heard: Heard;
@@ -43,6 +44,8 @@ export interface Release {
   readonly number: number;
   readonly leaseDurationMs: number;
   readonly holdMs: number;
+  /** Whom it was asked to hand over to. */
+  readonly handover?: Handover | undefined;
 }
 
 /** An administrator ends a term: no LEAD of it is taken any more. */
@@ -52,12 +55,32 @@ export interface Break extends Broken {
   readonly term: number;
 }
 
-/** The order that has ended a term. */
-export interface Broken {
+/** An administrator asks the leader of a term to hand over. */
+export interface Transfer extends Handover {
+  readonly kind: "TRANSFER";
+  readonly election: string;
+  readonly term: number;
+}
+
+/** By what an administrator's order to a term is told from others. */
+export interface OrderNumber {
   readonly id: string;
+  /** Above that of every order to this term that its administrator has found: a voter takes none that is not the latest. */
+  readonly number: number;
+}
+
+/** The order that has ended a term. */
+export interface Broken extends OrderNumber {
   readonly reason: string;
   /** What its LEADs have barred is free at once, though its leader may not know yet. */
   readonly immediate: boolean;
+}
+
+/** The order to hand a term over. */
+export interface Handover extends OrderNumber {
+  /** Nobody else is voted for, until so long after the lease and a hold are over. */
+  readonly candidateId: string;
+  readonly timeoutMs: number;
 }
 
 /** Who leads? */
@@ -71,7 +94,7 @@ export interface Tell {
   readonly kind: "TELL";
 }
 
-export type Request = Elect | Lead | Release | Break | Read | Tell;
+export type Request = Elect | Lead | Release | Break | Transfer | Read | Tell;
 
 /** The answer to ELECT. */
 export interface Vote {
@@ -85,13 +108,15 @@ export interface Vote {
   readonly sign?: Sign | undefined;
 }
 
-/** The answer to LEAD, to RELEASE and to BREAK. */
+/** The answer to LEAD, to RELEASE, to BREAK and to TRANSFER. */
 export interface Acknowledgement {
-  readonly kind: "LEAD" | "RELEASE" | "BREAK";
+  readonly kind: "LEAD" | "RELEASE" | "BREAK" | "TRANSFER";
   readonly taken: boolean;
   readonly term: number;
   /** Why no LEAD of that term is taken. */
   readonly broken?: Broken | undefined;
+  /** Whom the leader of that term is asked to hand over to. */
+  readonly handover?: Handover | undefined;
 }
 
 /** The answer to READ. */
@@ -137,6 +162,12 @@ export interface Sign {
   /** What is left of a hold. */
   readonly holdMs: number;
   readonly broken?: Broken | undefined;
+  readonly handover?: HandoverLeft | undefined;
+}
+
+/** The order to hand a term over, and for how long nobody else is voted for. */
+export interface HandoverLeft extends Handover {
+  readonly leftMs: number;
 }
 
 /** The name of whoever is no server. */

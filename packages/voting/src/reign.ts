@@ -1,5 +1,5 @@
 import { instantOf, type Instant } from "@leasehold/core/provider";
-import type { Acknowledgement, Answer, Broken, Lead } from "./messages.ts";
+import type { Acknowledgement, Answer, Broken, Handover, Lead } from "./messages.ts";
 import { poll, pollToKeep, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
@@ -18,6 +18,8 @@ export class Reign {
   value: string | undefined;
   /** Nothing is sent any more. */
   isOver = false;
+  /** The latest order to hand over that any server has told of: one word is enough, since it is an administrator's. */
+  handover: Handover | undefined;
   readonly #server: Server;
   readonly #sent = new Map<number, Instant>();
   /** The latest number that each server has acknowledged. */
@@ -80,7 +82,8 @@ export class Reign {
       timeoutMs,
       isAnswer: isLead,
       isYes: ({ taken }) => taken,
-      onAnswer: (name, { taken, term, broken }) => {
+      onAnswer: (name, { taken, term, broken, handover }) => {
+        if ((handover?.number ?? 0) > (this.handover?.number ?? 0)) this.handover = handover;
         if (taken) this.#taken.set(name, Math.max(this.#taken.get(name) ?? 0, number));
         else if (term > this.title.term) this.#lost.add(name);
         else if (broken) this.#broken.set(name, broken);
@@ -88,11 +91,13 @@ export class Reign {
     });
   }
 
-  /** Frees what its LEADs have barred. Its validity has ended. */
+  /** Frees what its LEADs have barred, but for whom it was asked to hand over to. Its validity has ended. */
   async release(holdMs: number, timeoutMs: number): Promise<PollResult<Acknowledgement>> {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;
-    const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number: this.#number, holdMs } as const;
+    const handover = this.handover && { handover: this.handover };
+    const number = this.#number;
+    const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number, holdMs, ...handover } as const;
     // Without a hold, what is forgotten bars somebody for too long at most.
     return await (holdMs > 0 ? pollToKeep : poll)(this.#server, {
       request,

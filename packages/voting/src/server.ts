@@ -5,7 +5,7 @@ import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
 import { Forgetfulness } from "./forgetfulness.ts";
 import { keptOf, textOf } from "./memory-on-disk.ts";
-import type { Acknowledgement, Answer, Break, Elect, Envelope, Lead, Release, Request, Told } from "./messages.ts";
+import type { Acknowledgement, Answer, Break, Elect, Envelope, Lead, Release, Request, Told, Transfer } from "./messages.ts";
 import type { Transport } from "./transport.ts";
 import { OBSERVER } from "./messages.ts";
 import { Trials } from "./trials.ts";
@@ -115,7 +115,7 @@ export class Server {
     return this.#ballots;
   }
 
-  /** Calls back whenever a LEAD, a RELEASE or a BREAK of some election has arrived. Returns what ends that. */
+  /** Calls back whenever a LEAD, a RELEASE or an order of some election has arrived. Returns what ends that. */
   onSign(watcher: (election: string) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
@@ -135,7 +135,7 @@ export class Server {
 
   /**
    * Writes down what the others have told of their writes: whoever has a server's vote, or its word to keep a hold or an
-   * order to break, remembers that it has written, also after a start.
+   * order, remembers that it has written, also after a start.
    */
   async remember(): Promise<void> {
     this.#ballots.version += 1;
@@ -205,7 +205,8 @@ export class Server {
 
   /** Somebody who is no server, and has the secret, may read and give orders, and has no vote. */
   async #answerObserver(content: Request): Promise<Answer> {
-    return content.kind === "READ" || content.kind === "BREAK" ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
+    const mayAsk = content.kind === "READ" || content.kind === "BREAK" || content.kind === "TRANSFER";
+    return mayAsk ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
   }
 
   async #answer(request: Request, from: string): Promise<Answer> {
@@ -229,21 +230,23 @@ export class Server {
       // It may have heard a leader meanwhile.
       return isPreferred
         ? this.#ballots.elect(request, this.clock.monotonicMs())
-        : this.#ballots.vote(election, false, this.clock.monotonicMs());
+        : this.#ballots.vote(request, false, this.clock.monotonicMs());
     }
     const answer = this.#take(request, from, nowMs);
     for (const watcher of this.#watchers) watcher(election);
     return answer;
   }
 
-  #take(request: Lead | Release | Break, from: string, nowMs: number): Acknowledgement {
+  #take(request: Lead | Release | Break | Transfer, from: string, nowMs: number): Acknowledgement {
     if (request.kind === "LEAD") return this.#ballots.lead(request, from, nowMs);
     if (request.kind === "RELEASE") return this.#ballots.release(request, from, nowMs);
-    return this.#ballots.break(request, nowMs);
+    if (request.kind === "BREAK") return this.#ballots.break(request, nowMs);
+    return this.#ballots.transfer(request, nowMs);
   }
 
-  #refusal({ kind, election }: Elect | Lead, nowMs: number): Answer {
-    if (kind === "ELECT") return this.#ballots.vote(election, false, nowMs);
+  #refusal(request: Elect | Lead, nowMs: number): Answer {
+    const { kind, election } = request;
+    if (kind === "ELECT") return this.#ballots.vote(request, false, nowMs);
     return { kind, taken: false, term: this.#ballots.termOf(election) };
   }
 

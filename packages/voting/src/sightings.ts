@@ -1,6 +1,7 @@
 import type { Clock, LeaseSnapshot } from "@leasehold/core";
 import { barOf } from "@leasehold/core/provider";
 import type { Sign } from "./messages.ts";
+import { lastOrderOf } from "./orders.ts";
 
 /** More elections than these are let go, the ones longest unheard of first. */
 const MOST_ELECTIONS = 10_000;
@@ -33,11 +34,14 @@ export class Sightings {
   snapshot(election: string): LeaseSnapshot | undefined {
     const sighting = this.#latest.get(election);
     if (!sighting) return undefined;
-    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken } = sighting.sign;
+    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken, handover } = sighting.sign;
     const sinceMs = this.#clock.monotonicMs() - sighting.atMs;
     const isOver = ageMs + sinceMs >= leaseDurationMs || broken?.immediate === true;
-    const state = released ? "vacant" : isOver ? "expired" : broken ? "ending" : "held";
-    const bar = barOf({ state, holdMs: Math.max(holdMs - sinceMs, 0) });
+    const state = released ? "vacant" : isOver ? "expired" : broken || handover ? "ending" : "held";
+    const transferTo = handover && handover.leftMs > sinceMs ? handover.candidateId : undefined;
+    const bar = barOf({ state, holdMs: Math.max(holdMs - sinceMs, 0), transferTo });
+    // Who is asked for after it may come, though it was broken before.
+    const isLast = (broken?.number ?? 0) > (handover?.number ?? 0);
     const isNobodys = released || candidateId === "";
     return {
       election,
@@ -46,7 +50,7 @@ export class Sightings {
       ...(isNobodys ? {} : { holder: candidateId, ageMs: [ageMs + sinceMs, Infinity] as const, leaseDurationMs }),
       ...(value === undefined || isNobodys ? {} : { value }),
       ...(bar === undefined ? {} : { bar }),
-      ...(broken === undefined || released ? {} : { endingReason: broken.reason }),
+      ...(broken && isLast && !released ? { endingReason: broken.reason } : {}),
     };
   }
 }
@@ -55,5 +59,5 @@ function isLater(one: Sign, other: Sign): boolean {
   if (one.term !== other.term) return one.term > other.term;
   if (one.released !== other.released) return one.released;
   if (one.number !== other.number) return one.number > other.number;
-  return one.broken !== undefined && other.broken === undefined;
+  return lastOrderOf(one) > lastOrderOf(other);
 }

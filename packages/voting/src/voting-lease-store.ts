@@ -148,7 +148,10 @@ export class VotingLeaseStore implements LeaseStore {
     if (broken) return { held: false, reason: "broken", barredUntilExpiry: !broken.immediate, explanation: broken.reason };
     const { grantedAt } = reign;
     const extends_ = grantedAt !== undefined && grantedAt !== before;
-    if (result.outcome === "yes" || extends_) return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}) };
+    if (result.outcome === "yes" || extends_) {
+      const transferTo = reign.handover?.candidateId;
+      return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}), ...(transferTo === undefined ? {} : { transferTo }) };
+    }
     throw unanswered(lease.election, "LEAD", result, true);
   }
 
@@ -227,6 +230,7 @@ export class VotingLeaseStore implements LeaseStore {
       trial: false,
       term: 0,
       termId: "",
+      candidateId: "",
       leaseDurationMs: 0,
       heard: NOTHING,
       hasFailed: false,
@@ -243,15 +247,8 @@ export class VotingLeaseStore implements LeaseStore {
     return await this.#administration.break(election, options);
   }
 
-  /** @throws {UnsupportedError} always: who comes next is for the votes to say. */
-  async transfer(election: string, _candidateId: string, _options?: TransferOptions): Promise<TransferOutcome> {
-    checkName("election", election);
-    throw new UnsupportedError(
-      "Servers that vote elect whom they prefer, and no other can be named. resign() makes way for it.",
-      {
-        election,
-      },
-    );
+  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
+    return await this.#administration.transfer(election, candidateId, options);
   }
 
   /** Ends this server's part: it does not listen or vote any more, and its directory and port are free. */
@@ -311,7 +308,7 @@ export class VotingLeaseStore implements LeaseStore {
   /** Whoever refuses for the sake of a leader that has released, as the own server knows: its RELEASE is on the way there. */
   #isReleased(election: string, sign: Sign | undefined): boolean {
     const own = this.#server.ballots.sign(election, this.clock.monotonicMs());
-    return own?.released === true && own.term === sign?.term;
+    return own?.released === true && own.term === sign?.term && !sign.released;
   }
 }
 

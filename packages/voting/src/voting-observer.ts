@@ -11,6 +11,8 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
+  type TransferOptions,
+  type TransferOutcome,
 } from "@leasehold/core";
 import { checkName, DEFAULT_REQUEST_TIMEOUT_MS, timedCheck, type Administration } from "@leasehold/core/provider";
 import { administrationOf, sightedBy } from "./administration.ts";
@@ -34,8 +36,8 @@ export interface VotingObserverOptions {
 }
 
 /**
- * For processes that are no servers: says who leads, as a majority of the servers confirms it, and breaks terms. It has no vote, and
- * is no candidate.
+ * For processes that are no servers: says who leads, as a majority of the servers confirms it, breaks terms and hands them over. It
+ * has no vote, and is no candidate.
  *
  * @throws {ConfigurationError} for options that cannot work. Nothing is sent.
  *
@@ -80,9 +82,8 @@ export class VotingObserver implements LeaseStore {
     { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: ReadOptions = {},
   ): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
-    const { answers, snapshot } = await sightedBy(this.#electorate, this.clock, election, { timeoutMs, signal });
-    const confirmed = answers.filter(({ sign }) => sign?.term === snapshot?.term).length;
-    if (!snapshot || confirmed >= this.#electorate.majority) return snapshot;
+    const { signs, snapshot } = await sightedBy(this.#electorate, this.clock, election, { timeoutMs, signal });
+    if (!snapshot || signs.length >= this.#electorate.majority) return snapshot;
     return { election, state: "unknown", term: snapshot.term };
   }
 
@@ -98,6 +99,10 @@ export class VotingObserver implements LeaseStore {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     return await this.#administration.break(election, options);
+  }
+
+  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
+    return await this.#administration.transfer(election, candidateId, options);
   }
 
   /** @throws {UnsupportedError} always: only a process that is a server is a candidate. */
@@ -120,11 +125,6 @@ export class VotingObserver implements LeaseStore {
     return notHere();
   }
 
-  /** @throws {UnsupportedError} always: who comes next is for the votes to say. */
-  transfer(): Promise<never> {
-    return Promise.reject(new UnsupportedError("Servers that vote elect whom they prefer, and no other can be named."));
-  }
-
   /** Closes its connections. */
   close(): Promise<void> {
     return Promise.resolve(this.#poster.close());
@@ -133,7 +133,9 @@ export class VotingObserver implements LeaseStore {
 
 function notHere(): Promise<never> {
   return Promise.reject(
-    new UnsupportedError("This process is no server, and only servers are candidates: it can say who leads, and break a term."),
+    new UnsupportedError(
+      "This process is no server, and only servers are candidates: it can say who leads, and break or hand over a term.",
+    ),
   );
 }
 

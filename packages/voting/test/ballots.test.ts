@@ -1,41 +1,7 @@
 /** The rules by which one server votes. */
 import { describe, expect, test } from "vitest";
-import { Ballots, type KeptBallots } from "../src/ballots.ts";
-import type { Break, Elect, Lead, Release } from "../src/messages.ts";
-
-const LEASE = 1_000;
-const EMPTY: KeptBallots = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
-const elect = (term: number, termId: string, trial = false): Elect => ({
-  kind: "ELECT",
-  election: "e",
-  trial,
-  term,
-  termId,
-  leaseDurationMs: LEASE,
-  heard: { term: 0, number: 0 },
-  hasFailed: false,
-  holdMs: 0,
-});
-const lead = (term: number, number: number, leaseDurationMs = LEASE): Lead => ({
-  kind: "LEAD",
-  election: "e",
-  term,
-  termId: `t${term}`,
-  number,
-  candidateId: "c",
-  leaseDurationMs,
-});
-const release = (term: number, number: number, holdMs = 0): Release => ({
-  kind: "RELEASE",
-  election: "e",
-  term,
-  termId: `t${term}`,
-  number,
-  leaseDurationMs: LEASE,
-  holdMs,
-});
-/** The same voter, started again from what it has kept. */
-const again = (ballots: Ballots, nowMs: number): Ballots => new Ballots(structuredClone(ballots.kept), nowMs);
+import { Ballots } from "../src/ballots.ts";
+import { again, breakOf, elect, EMPTY, lead, release } from "./one-election.ts";
 
 describe("one vote a term", () => {
   test("is for one claim, also after a start, and is repeated to that one", () => {
@@ -183,22 +149,13 @@ test("an election that is not over displaces none, and no vote is said before wh
 });
 
 describe("a BREAK", () => {
-  const order = (term: number, immediate = false): Break => ({
-    kind: "BREAK",
-    election: "e",
-    term,
-    id: "an order",
-    reason: "why not",
-    immediate,
-  });
-
   test("ends its own term alone: no LEAD of it is taken, nor heard of, also after a start, and the bar stays", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);
-    expect(ballots.break(order(3), 0).taken).toBe(false);
-    expect(ballots.break(order(5), 0).taken).toBe(false);
+    expect(ballots.break(breakOf(3), 0).taken).toBe(false);
+    expect(ballots.break(breakOf(5), 0).taken).toBe(false);
     expect(ballots.lead(lead(4, 2), "a", 100).taken).toBe(true);
-    expect(ballots.break(order(4), 200).taken).toBe(true);
+    expect(ballots.break(breakOf(4), 200).taken).toBe(true);
     for (const voter of [ballots, again(ballots, 300)]) {
       expect(voter.lead(lead(4, 3), "a", 300)).toMatchObject({ taken: false, broken: { reason: "why not" } });
       expect(voter.waitMs("e", 300)).toBeGreaterThanOrEqual(800);
@@ -211,7 +168,7 @@ describe("a BREAK", () => {
   test("ends its term also where that was dropped", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);
-    ballots.break(order(4, true), 0);
+    ballots.break(breakOf(4, true), 0);
     for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, 1);
     expect(ballots.lead(lead(4, 2), "a", 2).taken).toBe(false);
   });
@@ -220,11 +177,11 @@ describe("a BREAK", () => {
     const held = new Ballots(EMPTY, 0);
     held.lead(lead(4, 1), "a", 0);
     held.release(release(4, 1, 60_000), "a", 10);
-    held.break(order(4), 20);
+    held.break(breakOf(4), 20);
     expect([held.waitMs("e", 20), again(held, 30).waitMs("e", 30)]).toEqual([0, 0]);
     const led = new Ballots(EMPTY, 0);
     led.lead(lead(4, 1), "a", 0);
-    led.break(order(4, true), 20);
+    led.break(breakOf(4, true), 20);
     expect([led.waitMs("e", 20), again(led, 30).waitMs("e", 30)]).toEqual([0, 0]);
   });
 });

@@ -13,7 +13,16 @@ test("it takes no longer lease, and votes for no term above its clock's, but ans
   const highest = Math.floor((clock.wallMs() + 9_000) / 1_000);
   expect(forgetfulness.highestTerm).toBe(highest);
   const elect = (term: number, more: Partial<Elect> = {}): Elect => ({
-    ...{ kind: "ELECT", ...TITLE, trial: false, term, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 },
+    ...{
+      kind: "ELECT",
+      ...TITLE,
+      candidateId: "c",
+      trial: false,
+      term,
+      heard: { term: 0, number: 0 },
+      hasFailed: false,
+      holdMs: 0,
+    },
     ...more,
   });
   const lead = (term: number, leaseDurationMs = LONGEST_MS): Lead => ({

@@ -179,6 +179,7 @@ test("one that was let in with an older file has lost nothing by an answer of be
     trial: false,
     term: 9_999_999_999,
     termId: "x",
+    candidateId: "c",
     leaseDurationMs: 60_000,
   } as const;
   const vote = cluster.server("a").ask("c", { ...elect, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 }, 20_000);

@@ -7,6 +7,10 @@ const KEPT: Kept = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, electio
 
 test("what was written is read as it was", () => {
   expect(keptOf(textOf(KEPT))).toEqual(KEPT);
+  const broken = { id: "one", number: 1, reason: "why not", immediate: false };
+  const handover = { id: "another", number: 2, candidateId: "c", timeoutMs: 30_000 };
+  const ordered = { ...KEPT, elections: { e: { ...BALLOT, broken, handover } } };
+  expect(keptOf(textOf(ordered))).toEqual(ordered);
   const unvoted = { ...KEPT, elections: { e: { ...BALLOT, votedFor: null } } };
   expect(keptOf(textOf(unvoted))).toEqual(unvoted);
 });
@@ -17,7 +21,8 @@ test.for<readonly [string, object]>([
   ["a vote for what is no name", { votedFor: 1 }],
   ["no vote", { votedFor: undefined }],
   ["no lease", { leaseDurationMs: undefined }],
-  ["an order that cannot be read", { broken: "it hangs" }],
+  ["an order to break that cannot be read", { broken: "it hangs" }],
+  ["an order to hand over to nobody", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
 ])("of a file that has an election with %s nothing is believed", ([, wrong]) => {
   const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
   expect(keptOf(text)).toBeUndefined();

@@ -10,6 +10,7 @@ const TRIAL: Elect = {
   trial: true,
   term: 1,
   termId: "t",
+  candidateId: "c",
   leaseDurationMs: 1,
   heard: { term: 0, number: 0 },
   hasFailed: false,

@@ -4,14 +4,16 @@ import { packetOf, replyOf, Seal } from "../src/packet.ts";
 
 const HEADER = { cluster: "c", from: "a", to: "b", start: "s", writes: 0, seen: 0, id: 1, servers: ["a", "b"] };
 const TITLE = { election: "e", term: 1, termId: "t", leaseDurationMs: 1_000 };
-const BROKEN = { id: "i", reason: "r", immediate: false };
+const BROKEN = { id: "i", number: 1, reason: "r", immediate: false };
+const HANDOVER = { id: "i", number: 1, candidateId: "x", timeoutMs: 0.5 };
 const SIGN = { term: 1, number: 2, candidateId: "x", leaseDurationMs: 1.5, ageMs: 0, released: false, holdMs: 0 };
 
 const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ELECT: { ...TITLE, trial: true, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 50 },
+  ELECT: { ...TITLE, candidateId: "x", trial: true, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 50 },
   LEAD: { ...TITLE, number: 1, candidateId: "x" },
   RELEASE: { ...TITLE, number: 1, holdMs: 0 },
   BREAK: { ...BROKEN, election: "e", term: 1 },
+  TRANSFER: { ...HANDOVER, election: "e", term: 1 },
   READ: { election: "e" },
   TELL: {},
 };
@@ -20,17 +22,18 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   LEAD: { taken: true, term: 1 },
   RELEASE: { taken: true, term: 1 },
   BREAK: { taken: false, term: 1 },
+  TRANSFER: { taken: false, term: 1 },
   READ: {},
   TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, longestLeaseMs: 0, wallMs: 0 },
   SILENT: {},
 };
 /** What may be left out, and what it is where it is not. */
 type Optional = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-const OF_REQUESTS: Optional = { LEAD: { value: "v" } };
+const OF_REQUESTS: Optional = { LEAD: { value: "v" }, RELEASE: { handover: HANDOVER } };
 const OF_ANSWERS: Optional = {
-  LEAD: { broken: BROKEN },
+  LEAD: { broken: BROKEN, handover: HANDOVER },
   RELEASE: { broken: BROKEN },
-  VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN } },
+  VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN, handover: { ...HANDOVER, leftMs: 0.5 } } },
   READ: { sign: SIGN },
 };
 

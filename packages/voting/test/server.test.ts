@@ -405,7 +405,8 @@ async function won(cluster: Cluster, name: string): Promise<{ readonly store: Vo
 
 function electOf(election: string, term: number): Elect {
   const heard = { term: 0, number: 0 };
-  return { kind: "ELECT", election, trial: false, term, termId: "x", leaseDurationMs: 1_000, heard, hasFailed: false, holdMs: 0 };
+  const title = { election, term, termId: "x", candidateId: "c", leaseDurationMs: 1_000 };
+  return { kind: "ELECT", ...title, trial: false, heard, hasFailed: false, holdMs: 0 };
 }
 
 test("an even number of servers, and one alone, elect as well", async () => {
@@ -435,7 +436,7 @@ test("a server that finds its file to be an older one writes nothing of that any
   // Of two votes the first is on its way to the disk when others turn out to remember more.
   const term = Math.floor(cluster.clock.wallMs() / 1_000) + 10;
   const elect = (election: string): Request => ({
-    ...{ kind: "ELECT", election, trial: false, term, termId: "t", leaseDurationMs: 1_000 },
+    ...{ kind: "ELECT", election, trial: false, term, termId: "t", candidateId: "c", leaseDurationMs: 1_000 },
     ...{ heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 },
   });
   const votes = [];

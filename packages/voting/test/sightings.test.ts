@@ -14,7 +14,8 @@ const SIGN: Sign = {
   released: false,
   holdMs: 0,
 };
-const BROKEN = { id: "i", reason: "why", immediate: false };
+const BROKEN = { id: "i", number: 1, reason: "why", immediate: false };
+const HANDOVER = { id: "j", number: 2, candidateId: "y", timeoutMs: 500, leftMs: 500 };
 
 function world(...signs: Array<Sign | undefined>) {
   const clock = new VirtualClock();
@@ -58,11 +59,33 @@ test.each<[string, Partial<Sign>, object, readonly string[]]>([
   ["without a value", { value: undefined }, { holder: "x" }, ["value"]],
   ["broken", { broken: BROKEN }, { state: "ending", endingReason: "why", holder: "x" }, []],
   ["broken at once", { broken: { ...BROKEN, immediate: true } }, { state: "expired", endingReason: "why" }, []],
+  ["handed over", { handover: HANDOVER }, { state: "ending", holder: "x", bar: { kind: "lease" } }, ["endingReason"]],
+  [
+    "handed over and released",
+    { handover: HANDOVER, released: true },
+    { state: "vacant", bar: { kind: "transfer", candidateId: "y" } },
+    ["holder"],
+  ],
+  ["handed over to who never came", { handover: { ...HANDOVER, leftMs: 0 }, released: true }, { state: "vacant" }, ["bar"]],
+  [
+    "broken, and handed over since",
+    { broken: BROKEN, handover: HANDOVER, ageMs: 1_000 },
+    { state: "expired", bar: { kind: "transfer", candidateId: "y" } },
+    ["endingReason"],
+  ],
   ["broken and released", { broken: BROKEN, released: true }, { state: "vacant" }, ["endingReason"]],
 ])("a term that is %s is told as that", (_, part, expected, absent) => {
   const snapshot = world({ ...SIGN, ...part }).snapshot();
   expect(snapshot).toMatchObject(expected);
   for (const name of absent) expect(snapshot).not.toHaveProperty(name);
+});
+
+test("a hand-over runs out with the time", async () => {
+  const { clock, snapshot } = world({ ...SIGN, released: true, handover: HANDOVER });
+  await clock.advance(499);
+  expect(snapshot()).toMatchObject({ bar: { kind: "transfer", candidateId: "y" } });
+  await clock.advance(1);
+  expect(snapshot()).not.toHaveProperty("bar");
 });
 
 test("a hold runs out with the time", async () => {
@@ -79,6 +102,7 @@ describe("of two signs the later one counts, in whichever order they are heard",
     ["that it was released", { released: true, number: 5 }, { number: 6 }],
     ["of a later number", { number: 6 }, { broken: BROKEN }],
     ["that it was broken", { broken: BROKEN }, {}],
+    ["that it was handed over after that", { broken: BROKEN, handover: HANDOVER }, { broken: BROKEN }],
   ])("%s", (_, later, earlier) => {
     const [one, other] = [
       { ...SIGN, candidateId: "later", ...later },

@@ -10,6 +10,7 @@ const trial = (term = 0, number = 0, hasFailed = false): Elect => ({
   trial: true,
   term: 1,
   termId: "x",
+  candidateId: "c",
   leaseDurationMs: 1_000,
   heard: { term, number },
   hasFailed,

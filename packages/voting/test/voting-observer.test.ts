@@ -48,6 +48,20 @@ test("it breaks a term, which its leader is told", async () => {
   expect(await observer.read("e", LIMITS)).toMatchObject({ state: "ending", endingReason: "why not" });
 });
 
+test("it hands a term over, which its leader is told, and only the candidate that it names is elected after it", async () => {
+  const { stores, observer } = await observed();
+  const lease = await elected(stores[0]!);
+  const outcome = observer.transfer("e", "named", { ifTerm: lease.term, transferTimeoutMs: 60_000 });
+  const told = async (): Promise<void> =>
+    expect(await stores[0]!.renew(lease, LIMITS)).toMatchObject({ held: true, transferTo: "named" });
+  await vi.waitFor(told, eventually);
+  expect(await stores[0]!.release(lease, LIMITS)).toBe("released");
+  expect(await observer.read("e", LIMITS)).toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "named" } });
+  expect((await stores[1]!.acquire(REQUEST)).acquired).toBe(false);
+  await elected(stores[2]!, { ...REQUEST, candidateId: "named" });
+  expect(await outcome).toBe("accepted");
+});
+
 test("another secret, addresses that are missing, and one that is there twice are told in words; nobody without a server leads", async () => {
   const { servers, observer } = await observed();
   const [a, b] = Object.values(servers.addresses) as [string, string];

@@ -14,7 +14,6 @@ export function votingSubject(servers: number): Required<Pick<Subject, "requests
       unseen: "a claim is three round trips, whoever has looked",
       foreign: NO_RECORD,
       removal: NO_RECORD,
-      transfer: "not offered: who comes next is for the votes to say",
       reservation: "not offered: its end takes a clock",
       occurrences: "not offered: they are kept in a store",
     },

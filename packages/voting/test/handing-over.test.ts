@@ -1,0 +1,165 @@
+/** What a voter makes of the order to hand a term over: until its time is over, it votes for one candidate alone. */
+import { expect, test } from "vitest";
+import { Ballots } from "../src/ballots.ts";
+import { again, breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
+
+const TIMEOUT = 10_000;
+
+/** A voter of whom term 4 is led, since 0. */
+function led(): Ballots {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.lead(lead(4, 1), "a", 0);
+  return ballots;
+}
+
+/** Whether it would vote for them in the term after that. */
+function votesFor(ballots: Ballots, nowMs: number, ...candidates: readonly string[]): readonly boolean[] {
+  return candidates.map((id) => ballots.elect(elect(5, id, true, id), nowMs).granted);
+}
+
+test("nobody but the one that was named is voted for, until so long after the lease is over", () => {
+  const ballots = led();
+  expect(ballots.transfer(transfer(4, "named"), 100)).toEqual({ kind: "TRANSFER", taken: true, term: 4 });
+  expect(votesFor(ballots, LEASE - 1, "named", "other")).toEqual([false, false]);
+  expect(votesFor(ballots, LEASE, "named", "other")).toEqual([true, false]);
+  expect(ballots.waitMs("e", LEASE)).toBe(0);
+  expect(ballots.elect(elect(5, "o", false, "other"), LEASE)).toMatchObject({ granted: false, waitMs: TIMEOUT });
+  expect(votesFor(ballots, LEASE + TIMEOUT - 1, "other")).toEqual([false]);
+  expect(votesFor(ballots, LEASE + TIMEOUT, "other")).toEqual([true]);
+  expect(ballots.elect(elect(5, "n", false, "named"), LEASE)).toMatchObject({ granted: true });
+});
+
+test("the leader is told by each LEAD, which is taken all the same, and the time counts from the last one's lease", () => {
+  const ballots = led();
+  expect(ballots.lead(lead(4, 2), "a", 50)).toEqual({ kind: "LEAD", taken: true, term: 4 });
+  ballots.transfer(transfer(4, "named"), 100);
+  const { kind: _, election: __, term: ___, ...handover } = transfer(4, "named");
+  expect(ballots.lead(lead(4, 3), "a", 900)).toEqual({ kind: "LEAD", taken: true, term: 4, handover });
+  expect(votesFor(ballots, 1_899, "named")).toEqual([false]);
+  expect(votesFor(ballots, 1_900, "named")).toEqual([true]);
+  expect(votesFor(ballots, 1_900 + TIMEOUT - 1, "other")).toEqual([false]);
+  expect(votesFor(ballots, 1_900 + TIMEOUT, "other")).toEqual([true]);
+});
+
+test("where nobody leads it counts from the order, and the same order again does not count anew", () => {
+  const ballots = led();
+  ballots.release(release(4, 1), "a", 100);
+  ballots.transfer(transfer(4, "named"), 5_000);
+  expect(ballots.transfer(transfer(4, "named", 3), 9_000).taken).toBe(true);
+  expect(votesFor(ballots, 5_000 + TIMEOUT - 1, "named", "other")).toEqual([true, false]);
+  expect(votesFor(ballots, 5_000 + TIMEOUT, "other")).toEqual([true]);
+});
+
+test("another term's is refused, and a newer term, voted for or led, ends it", () => {
+  for (const [end, at] of [
+    [(ballots: Ballots) => ballots.elect(elect(5, "n", false, "named"), LEASE), LEASE],
+    [(ballots: Ballots) => ballots.lead(lead(5, 1), "b", 500), 500 + LEASE],
+  ] as const) {
+    const ballots = led();
+    for (const term of [3, 5]) expect(ballots.transfer(transfer(term, "named"), 10).taken).toBe(false);
+    ballots.transfer(transfer(4, "named"), 100);
+    end(ballots);
+    expect(ballots.transfer(transfer(4, "named"), at).taken).toBe(false);
+    expect(ballots.elect(elect(6, "o", true, "other"), at).granted).toBe(true);
+  }
+  expect(new Ballots(EMPTY, 0).transfer(transfer(0, "named"), 0).taken).toBe(false);
+});
+
+test("the latest order counts: one that it has overtaken is refused, whenever it comes", () => {
+  const ballots = led();
+  ballots.transfer(transfer(4, "first", 1), 0);
+  expect(ballots.transfer(transfer(4, "second", 2), 0).taken).toBe(true);
+  for (const voter of [ballots, again(ballots, 0)]) {
+    expect(voter.transfer(transfer(4, "first", 1), 10).taken).toBe(false);
+    expect(voter.transfer(transfer(4, "third", 2), 10).taken).toBe(false);
+    expect(votesFor(voter, LEASE, "first", "second", "third")).toEqual([false, true, false]);
+  }
+});
+
+test("a break lifts it, also for a start, and for an order that it has overtaken; a later one stands, and ends no break", () => {
+  for (const immediate of [false, true]) {
+    const ballots = led();
+    ballots.transfer(transfer(4, "named"), 10);
+    expect(ballots.break(breakOf(4, immediate, 1), 20).taken).toBe(false);
+    expect(ballots.break(breakOf(4, immediate, 2), 20).taken).toBe(true);
+    expect(ballots.transfer(transfer(4, "named"), 30).taken).toBe(false);
+    for (const voter of [ballots, again(ballots, 30)]) expect(votesFor(voter, 30 + LEASE, "other")).toEqual([true]);
+
+    expect(ballots.transfer(transfer(4, "another", 3), 40).taken).toBe(true);
+    expect(ballots.break(breakOf(4, immediate, 2), 50).taken).toBe(true);
+    for (const voter of [ballots, again(ballots, 50)]) {
+      expect(voter.lead(lead(4, 9), "a", 50)).toMatchObject({ taken: false, broken: { reason: "why not" } });
+      expect(votesFor(voter, 50 + LEASE, "another", "other")).toEqual([true, false]);
+    }
+  }
+});
+
+test("after a start it counts anew, from after the lease, and it is known that there was a leader", () => {
+  const ballots = led();
+  ballots.transfer(transfer(4, "named"), 0);
+  const restarted = again(ballots, 9_000);
+  expect(restarted.sign("e", 9_300)).toMatchObject({
+    ...{ term: 4, number: 0, candidateId: "", released: false, ageMs: 300 },
+    handover: { candidateId: "named", leftMs: LEASE + TIMEOUT - 300 },
+  });
+  expect(votesFor(restarted, 9_000 + LEASE, "named", "other")).toEqual([true, false]);
+  expect(votesFor(restarted, 9_000 + LEASE + TIMEOUT, "other")).toEqual([true]);
+  // What is late of a term before it hides it from nobody.
+  restarted.lead(lead(3, 7), "b", 9_300);
+  expect(restarted.sign("e", 9_300)?.term).toBe(4);
+  const broken = led();
+  broken.break(breakOf(4), 0);
+  expect(again(broken, 100).sign("e", 100)).toMatchObject({ term: 4, broken: { reason: "why not" } });
+  expect(again(led(), 100).sign("e", 100)).toBeUndefined();
+});
+
+test("a RELEASE bears it to who has not had it: the time counts from then, once, and not after a later order", () => {
+  const { kind: _, election: __, term: ___, ...handover } = transfer(4, "named");
+  const released = { ...release(4, 1), handover };
+  const ballots = led();
+  for (const at of [100, 5_000]) ballots.release(released, "a", at);
+  expect(votesFor(ballots, 100, "named", "other")).toEqual([true, false]);
+  expect(votesFor(ballots, 100 + TIMEOUT - 1, "other")).toEqual([false]);
+  expect(votesFor(ballots, 100 + TIMEOUT, "other")).toEqual([true]);
+  expect(votesFor(again(ballots, 200), 200 + LEASE, "named", "other")).toEqual([true, false]);
+
+  const unheard = new Ballots(EMPTY, 0);
+  unheard.release(released, "a", 100);
+  expect(votesFor(unheard, 100, "named", "other")).toEqual([true, false]);
+
+  const broken = led();
+  broken.break(breakOf(4), 50);
+  broken.release(released, "a", 100);
+  expect(votesFor(broken, 100, "other")).toEqual([true]);
+
+  const voted = led();
+  voted.elect(elect(5, "x", false, "other"), LEASE);
+  voted.release(released, "a", LEASE);
+  expect(voted.elect(elect(6, "y", true, "other"), LEASE).granted).toBe(true);
+});
+
+test("a hold keeps the named one out, too, and the time counts from its end", () => {
+  const ballots = led();
+  ballots.release(release(4, 1, 3_000), "a", 0);
+  ballots.transfer(transfer(4, "named"), 100);
+  expect(votesFor(ballots, 2_999, "named")).toEqual([false]);
+  expect(votesFor(ballots, 3_000, "named", "other")).toEqual([true, false]);
+  expect(votesFor(ballots, 3_000 + TIMEOUT - 1, "other")).toEqual([false]);
+
+  // A hold that is longer than the lease is kept, and so are the orders.
+  const asked = led();
+  asked.transfer(transfer(4, "named"), 0);
+  asked.release(release(4, 1, 3_000), "a", 0);
+  expect(votesFor(asked, 3_000, "named", "other")).toEqual([true, false]);
+});
+
+test("one that is handed over is not over yet: it is none of those that are dropped", () => {
+  const ballots = led();
+  ballots.transfer(transfer(4, "named"), 0);
+  const vote = (from: number): void => {
+    for (let index = from; index < from + 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, LEASE);
+  };
+  vote(0);
+  expect(votesFor(ballots, LEASE, "other")).toEqual([false]);
+  expect(ballots.kept.elections["e"]).toBeDefined();
+});

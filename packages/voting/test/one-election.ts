@@ -1,0 +1,55 @@
+import { Ballots, type KeptBallots } from "../src/ballots.ts";
+import type { Break, Elect, Lead, Release, Transfer } from "../src/messages.ts";
+
+export const LEASE = 1_000;
+export const EMPTY: KeptBallots = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
+export const elect = (term: number, termId: string, trial = false, candidateId = "c"): Elect => ({
+  kind: "ELECT",
+  election: "e",
+  trial,
+  term,
+  termId,
+  candidateId,
+  leaseDurationMs: LEASE,
+  heard: { term: 0, number: 0 },
+  hasFailed: false,
+  holdMs: 0,
+});
+export const lead = (term: number, number: number, leaseDurationMs = LEASE): Lead => ({
+  kind: "LEAD",
+  election: "e",
+  term,
+  termId: `t${term}`,
+  number,
+  candidateId: "c",
+  leaseDurationMs,
+});
+export const release = (term: number, number: number, holdMs = 0): Release => ({
+  kind: "RELEASE",
+  election: "e",
+  term,
+  termId: `t${term}`,
+  number,
+  leaseDurationMs: LEASE,
+  holdMs,
+});
+export const breakOf = (term: number, immediate = false, number = 1): Break => ({
+  kind: "BREAK",
+  election: "e",
+  term,
+  id: `break ${number}`,
+  number,
+  reason: "why not",
+  immediate,
+});
+export const transfer = (term: number, candidateId: string, number = 1, timeoutMs = 10_000): Transfer => ({
+  kind: "TRANSFER",
+  election: "e",
+  term,
+  id: `to ${candidateId}`,
+  number,
+  candidateId,
+  timeoutMs,
+});
+/** The same voter, started again from what it has kept. */
+export const again = (ballots: Ballots, nowMs: number): Ballots => new Ballots(structuredClone(ballots.kept), nowMs);

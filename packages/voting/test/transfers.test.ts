@@ -1,0 +1,305 @@
+/** Servers that an administrator asks to hand an election over, in virtual time. */
+import { expect, test } from "vitest";
+import type { TransferOutcome } from "@leasehold/core";
+import { sleep, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
+import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { Cluster } from "./cluster.ts";
+
+const TIMEOUT = { timeoutMs: 300 };
+const LEASE_MS = 6_000;
+const HANDOVER_MS = 30_000;
+
+type Fate = "arrives" | "is lost" | "is not answered" | "comes again";
+
+class Unreliable extends Cluster {
+  fateOf: (message: Envelope<Request>) => Fate = () => "arrives";
+
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    const fate = this.fateOf(message);
+    if (fate === "is lost") return undefined;
+    if (fate === "comes again") void sleep(this.clock, LEASE_MS / 2).then(() => super.carry(message));
+    const answer = await super.carry(message);
+    return fate === "is not answered" ? undefined : answer;
+  }
+}
+
+/** Servers of which a leads, where candidates have the names of their servers. */
+class Elected {
+  readonly cluster: Unreliable;
+  readonly #stores = new Map<string, VotingLeaseStore>();
+
+  constructor(cluster: Unreliable) {
+    this.cluster = cluster;
+  }
+
+  store(name: string): VotingLeaseStore {
+    const store = this.#stores.get(name) ?? new VotingLeaseStore(this.cluster.server(name));
+    this.#stores.set(name, store);
+    return store;
+  }
+
+  async claim(name: string): Promise<AcquireOutcome | undefined> {
+    const request = { election: "e", candidateId: name, leaseDurationMs: LEASE_MS, renewIntervalMs: 2_000, ...TIMEOUT };
+    return await this.cluster.clock.runUntil(
+      this.store(name)
+        .acquire(request)
+        .catch(() => undefined),
+    );
+  }
+
+  async wins(name: string): Promise<Lease> {
+    const outcome = await this.claim(name);
+    return outcome?.acquired ? outcome.lease : expect.fail(`${name} was not elected.`);
+  }
+
+  async loses(...names: readonly string[]): Promise<void> {
+    for (const name of names) expect((await this.claim(name))?.acquired, name).not.toBe(true);
+  }
+
+  /** What becomes of an order is looked at later. */
+  transfer(from: string, to: string, ifTerm?: number): Promise<TransferOutcome> {
+    const outcome = this.store(from).transfer("e", to, { transferTimeoutMs: HANDOVER_MS, ifTerm, ...TIMEOUT });
+    outcome.catch(() => undefined);
+    return outcome;
+  }
+
+  async renewed(name: string, lease: Lease): Promise<{ readonly held: boolean; readonly transferTo?: string | undefined }> {
+    return await this.cluster.clock.runUntil(this.store(name).renew(lease, TIMEOUT));
+  }
+
+  async release(name: string, lease: Lease): Promise<void> {
+    await this.cluster.clock.runUntil(
+      this.store(name)
+        .release(lease, TIMEOUT)
+        .catch(() => undefined),
+    );
+    await this.cluster.clock.advance(50);
+  }
+
+  /** Ends servers, and starts them again. */
+  async restart(...names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => this.cluster.server(name).close()));
+    for (const name of names) this.#stores.delete(name);
+    for (const name of names) this.cluster.startOne(name);
+    await this.cluster.clock.advance(1_000);
+  }
+}
+
+async function led(count = 3): Promise<{ elected: Elected; cluster: Unreliable; lease: Lease }> {
+  const cluster = new Unreliable(count);
+  await cluster.start();
+  const elected = new Elected(cluster);
+  return { elected, cluster, lease: await elected.wins("a") };
+}
+
+test("the leader is asked, drains while it renews, and only the one that was named leads after it", async () => {
+  const { elected, cluster, lease } = await led();
+  const outcome = elected.transfer("b", "c");
+  await cluster.clock.advance(100);
+  for (let renewal = 0; renewal < 3; renewal += 1) {
+    await cluster.clock.advance(2_000);
+    expect(await elected.renewed("a", lease)).toMatchObject({ held: true, extendedAt: expect.anything(), transferTo: "c" });
+    await elected.loses("b", "c");
+  }
+  await elected.release("a", lease);
+  await elected.loses("a", "b");
+  const next = await elected.wins("c");
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+  expect((await elected.renewed("c", next)).transferTo).toBeUndefined();
+});
+
+test("after a leader that has died the one that was named waits for its lease, and the others for the hand-over as well", async () => {
+  const { elected, cluster, lease } = await led();
+  const outcome = elected.transfer("b", "nobody", lease.term);
+  await cluster.clock.advance(100);
+  await cluster.server("a").close();
+  await cluster.clock.advance(LEASE_MS);
+  await elected.loses("b");
+  await cluster.clock.advance(HANDOVER_MS - 1_000);
+  await elected.loses("c");
+  expect(await cluster.clock.runUntil(outcome)).toBe("expired");
+  await cluster.clock.advance(1_000);
+  expect((await elected.wins("c")).term).toBeGreaterThan(lease.term);
+});
+
+test("it has not expired while any that is needed votes for nobody else, whoever has heard the last LEAD", async () => {
+  const { elected, cluster, lease } = await led();
+  cluster.away.add("b").add("c");
+  const { clock } = cluster;
+  await expect(clock.runUntil(elected.store("a").renew(lease, TIMEOUT))).rejects.toThrow(/No majority/);
+  cluster.away.clear();
+  cluster.away.add("a");
+  const outcome = elected.transfer("b", "nobody");
+  await clock.advance(1_000);
+  cluster.away.clear();
+  await clock.advance(LEASE_MS + 1_000);
+  // The LEAD that a alone has heard is later than those of the others, who alone have the order.
+  await elected.loses("a");
+  await elected.restart("c");
+  cluster.away.add("a");
+  const atMs = clock.monotonicMs();
+  expect(await clock.runUntil(outcome)).toBe("expired");
+  expect(clock.monotonicMs() - atMs).toBeGreaterThan(HANDOVER_MS);
+  await elected.wins("b");
+});
+
+test("an order that one server alone has is told to the leader, whose RELEASE tells the others", async () => {
+  const { elected, cluster, lease } = await led(5);
+  const outcome = elected.transfer("e", "b");
+  // The answers to its look come back; the order arrives nowhere else.
+  await cluster.clock.advance(1);
+  for (const name of ["a", "b", "c", "d"]) cluster.away.add(name);
+  await cluster.clock.advance(100);
+  cluster.away.clear();
+  cluster.away.add("c").add("d");
+  expect(await elected.renewed("a", lease)).toMatchObject({ held: true, transferTo: "b" });
+  cluster.away.clear();
+  cluster.away.add("e");
+  await elected.release("a", lease);
+  await elected.loses("d", "c");
+  await elected.wins("b");
+  cluster.away.clear();
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+});
+
+test("whoever has not had the order gets no majority while it is kept, and learns from a refusal that it need not ask", async () => {
+  const { elected, cluster, lease } = await led();
+  cluster.away.add("a");
+  const outcome = elected.transfer("b", "nobody");
+  await cluster.clock.advance(1_000);
+  cluster.away.clear();
+  // It has released without knowing of it.
+  await elected.release("a", lease);
+  expect(cluster.server("a").ballots.sign("e", 0)?.handover).toBeUndefined();
+  await elected.loses("a");
+  const { clock } = cluster;
+  expect(elected.store("a").nextLookMs("e", HANDOVER_MS)).toBeGreaterThan(HANDOVER_MS - 5_000);
+  const seen = await clock.runUntil(elected.store("a").read("e", TIMEOUT));
+  expect(seen?.bar).toEqual({ kind: "transfer", candidateId: "nobody" });
+  expect(await clock.runUntil(outcome)).toBe("expired");
+});
+
+test.each<[string, Fate]>([
+  ["each request is lost once", "is lost"],
+  ["each answer is lost once", "is not answered"],
+  ["each request comes twice, the second time late", "comes again"],
+])("where %s, an order is carried out once, and its outcome told", async (_, fate) => {
+  const { elected, cluster, lease } = await led();
+  const outcome = elected.transfer("b", "c");
+  const seen = new Set<string>();
+  cluster.fateOf = ({ content, to }) => {
+    const key = `${content.kind} ${to}`;
+    if (content.kind !== "TRANSFER" || seen.has(key)) return "arrives";
+    seen.add(key);
+    return fate;
+  };
+  await cluster.clock.advance(2_000);
+  expect(seen).toEqual(new Set(["TRANSFER a", "TRANSFER c"]));
+  expect(cluster.sent.filter(({ content }) => content.kind === "TRANSFER").length).toBe(fate === "is lost" ? 4 : 2);
+  expect(await elected.renewed("a", lease)).toMatchObject({ transferTo: "c" });
+  await elected.release("a", lease);
+  const next = await elected.wins("c");
+  await cluster.clock.advance(3_000);
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+  // It was for one term, whenever it comes.
+  expect((await elected.renewed("c", next)).transferTo).toBeUndefined();
+  await elected.release("c", next);
+  await elected.wins("b");
+});
+
+test("an order to a term that is over hits no successor", async () => {
+  const { elected, cluster, lease } = await led();
+  await elected.release("a", lease);
+  const next = await elected.wins("b");
+  expect(await cluster.clock.runUntil(elected.transfer("c", "a", lease.term))).toBe("lost");
+  expect((await elected.renewed("b", next)).transferTo).toBeUndefined();
+});
+
+test("of two orders the later one counts, and the earlier one is told that it is lost", async () => {
+  const { elected, cluster, lease } = await led();
+  const first = elected.transfer("a", "a");
+  await cluster.clock.advance(1_000);
+  expect(await elected.renewed("a", lease)).toMatchObject({ transferTo: "a" });
+  const second = elected.transfer("b", "c");
+  await cluster.clock.advance(1_000);
+  expect(await elected.renewed("a", lease)).toMatchObject({ transferTo: "c" });
+  await elected.release("a", lease);
+  expect(await cluster.clock.runUntil(first)).toBe("lost");
+  await elected.loses("a", "b");
+  // It has led, though not for long.
+  await elected.release("c", await elected.wins("c"));
+  expect(await cluster.clock.runUntil(second)).toBe("accepted");
+});
+
+test("all servers that are started again keep the order, and whoever asked is told what became of it", async () => {
+  const { elected, cluster, lease } = await led();
+  await elected.release("a", lease);
+  const outcome = elected.transfer("b", "c", lease.term);
+  await cluster.clock.advance(1_000);
+  await elected.restart("a", "c");
+  await cluster.clock.advance(LEASE_MS);
+  await elected.loses("a", "b");
+  await elected.wins("c");
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+
+  await elected.restart("a", "b", "c");
+  await cluster.clock.advance(LEASE_MS);
+  const again = await elected.wins("a");
+  await elected.release("a", again);
+  const late = elected.transfer("b", "nobody", again.term);
+  await cluster.clock.advance(1_000);
+  await elected.restart("a", "b", "c");
+  await cluster.clock.advance(LEASE_MS);
+  // Nobody knows more of that term than that there is an order to it: another one can still be given.
+  const second = elected.transfer("b", "c", again.term);
+  await cluster.clock.advance(1_000);
+  await elected.loses("a", "b");
+  await elected.wins("c");
+  expect(await cluster.clock.runUntil(second)).toBe("accepted");
+  await expect(cluster.clock.runUntil(late)).rejects.toThrow(/may have been carried out/);
+});
+
+test("a break of a leader's term, also of one that was asked to hand over, lifts that", async () => {
+  const { elected, cluster, lease } = await led();
+  const outcome = elected.transfer("b", "nobody");
+  await cluster.clock.advance(1_000);
+  const broken = elected.store("c").break("e", { reason: "why not", ...TIMEOUT });
+  expect(await cluster.clock.runUntil(broken)).toEqual({ broken: true, term: lease.term });
+  expect(await elected.renewed("a", lease)).toMatchObject({ held: false, reason: "broken" });
+  expect(await cluster.clock.runUntil(outcome)).toBe("lost");
+  await cluster.clock.advance(LEASE_MS);
+  await elected.wins("b");
+});
+
+test("a term that was broken can be handed over once nobody leads: only the one that was named does after it", async () => {
+  const { elected, cluster, lease } = await led();
+  await cluster.clock.runUntil(elected.store("c").break("e", { reason: "why not", ...TIMEOUT }));
+  await cluster.clock.advance(LEASE_MS);
+  const outcome = elected.transfer("b", "c", lease.term);
+  await cluster.clock.advance(1_000);
+  await elected.loses("a", "b");
+  const seen = await cluster.clock.runUntil(elected.store("b").read("e", TIMEOUT));
+  expect(seen).toMatchObject({ state: "expired", bar: { kind: "transfer", candidateId: "c" } });
+  expect(seen).not.toHaveProperty("endingReason");
+  await elected.wins("c");
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+});
+
+test("servers that keep nothing hand over as well, and forget the order when they are started again", async () => {
+  const cluster = new Unreliable();
+  cluster.others = () => ({
+    longestLeaseMs: LEASE_MS,
+    disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
+  });
+  await cluster.start();
+  await cluster.clock.advance(LEASE_MS + 1_000);
+  const elected = new Elected(cluster);
+  const lease = await elected.wins("a");
+  await elected.release("a", lease);
+  void elected.transfer("b", "c");
+  await cluster.clock.advance(1_000);
+  await elected.loses("a", "b");
+  await elected.restart("a", "b", "c");
+  await cluster.clock.advance(LEASE_MS + 1_000);
+  await elected.wins("b");
+});
