@@ -1,6 +1,8 @@
 import { SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
-import { VotersClaimants } from "./voters-claimants.ts";
+import { ELECTION, VotersClaimants } from "./voters-claimants.ts";
+import { majorityOf } from "../src/admission.ts";
+import type { Answer, Envelope, Request } from "../src/simulation.ts";
 import { FASTEST_RATE, VotersJudge, type Reign } from "./voters-judge.ts";
 import { ALL_SPLITS, cutBy, type Split } from "./voters-splits.ts";
 import { VotersWorld } from "./voters-world.ts";
@@ -29,7 +31,7 @@ export interface Played {
   readonly virtualMs: number;
   readonly terms: number;
   /** How often something was promised that has to be kept. */
-  readonly promises: VotersJudge["promises"];
+  readonly promises: VotersJudge["promises"] & { readonly handovers: number };
   readonly faults: ReadonlyMap<string, number>;
   /** Everything that happened, if it was asked for. */
   readonly history: readonly string[];
@@ -46,7 +48,7 @@ class Broken extends Error {
 }
 
 /**
- * Plays one run: servers without electors, in virtual time. They claim, renew, release and break, and are killed, wiped, rolled
+ * Plays one run: servers without electors, in virtual time. They claim, renew, release, break and hand over, and are killed, wiped, rolled
  * back, frozen, split, and given other lists; messages are lost, late, repeated and reordered. Then all is well, and somebody has to
  * lead. The seed decides everything.
  */
@@ -106,7 +108,9 @@ class RandomVoters {
       sends: (request) => {
         this.#requests += 1;
         if (request.kind === "BREAK") this.#judge.orders(request.term, request.immediate);
+        this.#judge.handover.sends(request);
       },
+      answers: (message, answer) => this.#answers(message, answer),
       weather: {
         losesRequest: sometimes(0.2),
         losesReply: sometimes(0.2),
@@ -127,7 +131,7 @@ class RandomVoters {
 
   get counted(): Omit<Played, "plan" | "violation"> {
     const [steps, requests, faults] = [this.#steps, this.#requests, this.#faults];
-    const { promises } = this.#judge;
+    const promises = { ...this.#judge.promises, handovers: this.#judge.handover.kept };
     return { steps, requests, terms: promises.terms, promises, faults, virtualMs: this.#nowMs, history: this.#history ?? [] };
   }
 
@@ -169,6 +173,13 @@ class RandomVoters {
     this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
   }
 
+  #answers(message: Envelope<Request>, answer: Answer): void {
+    const { from, content } = message;
+    const own = this.#world.host(from)?.server.ballots.kept.elections[ELECTION]?.handover?.id;
+    const ownKeeps = content.kind === "TRANSFER" && content.id === own;
+    this.#judge.handover.answers(message, answer, majorityOf(this.#names.length), ownKeeps);
+  }
+
   #doAnything(): void {
     const what = this.#random.next();
     const name = this.#random.pick(this.#names);
@@ -176,8 +187,9 @@ class RandomVoters {
     if (what < 0.3) for (const rival of this.#random.chance(0.4) ? this.#names : [name]) claimants.claim(rival);
     else if (what < 0.5) claimants.renewAll();
     else if (what < 0.57) claimants.release();
-    else if (what < 0.63) this.#breaks(name);
-    else if (what < 0.75) this.#crashes(name);
+    else if (what < 0.61) this.#breaks(name);
+    else if (what < 0.65) this.#transfers(name);
+    else if (what < 0.76) this.#crashes(name);
     else if (what < 0.8) this.#freezes(name);
     else if (what < 0.88) this.#splits(name);
     else if (what < 0.95) this.#world.cut.clear();
@@ -189,6 +201,11 @@ class RandomVoters {
   #breaks(name: string): void {
     this.#count("break");
     this.#claimants.break(name);
+  }
+
+  #transfers(name: string): void {
+    this.#count("transfer");
+    this.#claimants.transfer(name, this.#random.chance(0.3) ? "nobody" : this.#random.pick(this.#names));
   }
 
   /** A process is killed, and started again at once or later: with its disk, without, or with an older one. */
@@ -204,6 +221,7 @@ class RandomVoters {
       this.#older = name;
       world.rollBack(name, ASKS_FOR_MS);
     }
+    if (loss !== "kept" || this.#isUnkept) this.#judge.handover.forgets();
     if (loss !== "kept") this.#losesMore(name);
     if (loss === "older" || this.#random.chance(0.5)) world.start(name);
     else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);
@@ -301,6 +319,7 @@ class RandomVoters {
 
   /** Starts a server with the newest list, unless it may not have that yet. */
   #move(name: string): void {
+    this.#judge.handover.forgets();
     try {
       this.#world.start(name, this.#names);
     } catch (error) {
@@ -326,6 +345,7 @@ class RandomVoters {
     world.cut.clear();
     await this.#pass(3 * LEASE_MS);
     // Where nothing is kept, those that know something keep the others from beginning anew.
+    if (this.#isUnkept) this.#judge.handover.forgets();
     for (const name of this.#names) if (this.#isUnkept || !world.takesPart(name)) world.kill(name);
     for (let round = 0; round < 3; round += 1) {
       for (const name of this.#names) this.#comesBack(name);

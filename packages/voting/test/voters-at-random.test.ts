@@ -13,7 +13,7 @@ test(`terms rise, none leads beside another, breaks and holds are kept, and some
   }
 
   // Nothing would be broken if nothing was ever promised, or befell anybody, either.
-  for (const promise of ["terms", "renewals", "holds", "breaks"] as const) {
+  for (const promise of ["terms", "renewals", "holds", "breaks", "handovers"] as const) {
     expect(runs.reduce((sum, { promises }) => sum + promises[promise], 0)).toBeGreaterThan(10);
   }
   const faults = new Set(runs.flatMap((run) => [...run.faults.keys()]));
@@ -21,7 +21,7 @@ test(`terms rise, none leads beside another, breaks and holds are kept, and some
     expect.arrayContaining([
       ...["kept", "wiped", "older"].map((loss) => `killed, disk ${loss}`),
       ...["groups", "away", "deaf", "mute", "pairs", "links"].map((kind) => `split: ${kind}`),
-      ...["frozen", "disk full", "list changed", "break"],
+      ...["frozen", "disk full", "list changed", "break", "transfer"],
     ]),
   );
 });

@@ -4,7 +4,7 @@ import type { VotingLeaseStore } from "../src/simulation.ts";
 import type { Reign, VotersJudge } from "./voters-judge.ts";
 import type { Host, VotersWorld } from "./voters-world.ts";
 
-const ELECTION = "e";
+export const ELECTION = "e";
 /** So many times in succession a server claims, or a leader renews, and the longest wait between two claims. */
 const TRIES = 5;
 const RETRY_MS = 500;
@@ -102,16 +102,26 @@ export class VotersClaimants {
     if (!host?.clock.running) return false;
     const askedMs = this.#time.monotonicMs();
     const outcome = await host.store.renew(reign.lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
-    const extendedAt = outcome?.held === true ? outcome.extendedAt : undefined;
+    const { extendedAt, transferTo } = outcome?.held === true ? outcome : {};
+    if (transferTo !== undefined && !this.#world.isCalm && this.#random.chance(0.5)) this.#drains(reign);
     if (extendedAt) host.clock.deliver(() => this.#judge.renewed(reign, extendedAt, askedMs));
     return extendedAt !== undefined;
   }
 
+  /** It was asked to hand over, and does before long. */
+  #drains(reign: Reign): void {
+    reign.clock.setTimer(() => this.#release(reign, 0), this.#random.between(0, 1) * this.#leaseMs);
+  }
+
   /** Whoever leads releases, perhaps with a hold. */
   release(): void {
-    const { reign, host } = this.leader ?? {};
-    if (!reign || !host?.clock.running) return;
-    const holdMs = this.#random.pick([0, 0, 1, 2]) * this.#leaseMs;
+    const { reign } = this.leader ?? {};
+    if (reign) this.#release(reign, this.#random.pick([0, 0, 1, 2]) * this.#leaseMs);
+  }
+
+  #release(reign: Reign, holdMs: number): void {
+    const host = this.#holders.get(reign);
+    if (!host?.clock.running || !this.#judge.reigns.includes(reign)) return;
     this.#note(host.name, `releases term ${reign.lease.term}, with a hold of ${holdMs} ms`);
     this.#judge.gives(reign);
     const sentMs = this.#time.monotonicMs();
@@ -134,6 +144,17 @@ export class VotersClaimants {
     this.#breaking.push(host);
     const order = host.store.break(ELECTION, { reason: "why not", immediate, timeoutMs: this.#timeoutMs });
     void order.then(told, () => undefined).finally(() => this.#breaking.splice(this.#breaking.indexOf(host), 1));
+  }
+
+  /** An order to hand whatever term it finds over to this candidate. */
+  transfer(name: string, candidateId: string): void {
+    const host = this.#world.running(name);
+    if (!host) return;
+    const transferTimeoutMs = this.#random.pick([0.3, 1, 4]) * this.#leaseMs;
+    this.#note(name, `gives the order to hand over to ${candidateId}, for ${transferTimeoutMs} ms`);
+    const options = { transferTimeoutMs, timeoutMs: this.#timeoutMs };
+    const told = (outcome: string): void => this.#note(name, `has handed over to ${candidateId}: ${outcome}`);
+    void host.store.transfer(ELECTION, candidateId, options).then(told, () => undefined);
   }
 
   get #timeoutMs(): number {

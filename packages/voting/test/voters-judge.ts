@@ -1,5 +1,6 @@
 import { holderElapsedMs, SAFETY_MARGIN, type Instant, type Lease } from "@leasehold/core/provider";
 import type { ProcessClock, VirtualClock } from "@leasehold/core/testing";
+import { HandoverPromise } from "./handover-promise.ts";
 
 /** How much faster than the true time any clock of these voters runs, at most. */
 export const FASTEST_RATE = 1.05;
@@ -30,9 +31,11 @@ export class VotersJudge {
   readonly #exempt = new Set<number>();
   /** Terms of which a break was confirmed, and when. */
   readonly #broken = new Map<number, number>();
+  readonly handover: HandoverPromise;
 
   constructor(time: VirtualClock, violate: (rule: string, what: string) => void) {
     this.#time = time;
+    this.handover = new HandoverPromise(time, FASTEST_RATE);
     this.#violate = violate;
   }
 
@@ -58,6 +61,9 @@ export class VotersJudge {
     if (this.#hold && !isBefore && sentMs < this.#hold.untilMs - ROUNDING_MS) {
       this.#violate("hold-holds", `term ${term} is led during the hold of term ${this.#hold.term}`);
     }
+    const isFor = this.handover.leads(term, lease.candidateId, sentMs + ROUNDING_MS);
+    if (isFor !== undefined)
+      this.#violate("reservation-holds", `term ${term} is led by ${lease.candidateId}, and kept for ${isFor}`);
     this.promises.terms += 1;
     this.#highestTerm = Math.max(this.#highestTerm, term);
     if (!isBefore) this.#hold = undefined;
@@ -89,6 +95,7 @@ export class VotersJudge {
 
   /** A majority has the RELEASE that left at `sentMs` of the true time. */
   released({ lease: { term } }: Reign, sentMs: number, holdMs: number): void {
+    this.handover.released(term, sentMs);
     const untilMs = sentMs + holdMs / FASTEST_RATE;
     if (holdMs === 0 || term !== this.#highestTerm || this.#ordered.has(term)) return;
     this.promises.holds += 1;

@@ -60,6 +60,8 @@ export interface VotersWorldOptions {
   readonly unkeptMs: number | undefined;
   readonly note: (who: string, what: string) => void;
   readonly sends: (request: Request) => void;
+  /** A server has answered another one, whether or not that gets the answer. */
+  readonly answers: (message: Envelope<Request>, answer: Answer) => void;
 }
 
 /** Servers, each in a process with clocks of its own, their disks, and the messages between them. */
@@ -243,6 +245,7 @@ export class VotersWorld {
             void this.#receivers
               .get(to)?.(message)
               .then((answer) => {
+                if (answer) this.#options.answers(message, answer.content);
                 if (answer && canAsk()) this.#meets(to, from);
                 if (replyAfterMs === undefined || !answer || isCut(to, from)) return;
                 this.#time.setTimer(() => clock.deliver(() => answered(answer)), replyAfterMs);

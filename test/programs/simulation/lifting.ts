@@ -17,8 +17,6 @@ const KEPT_MS = 600_000;
 export async function seeLifting(world: World): Promise<void> {
   const { referee, store, orders } = world;
   const leader = referee.leader?.candidate;
-  // Nobody can lift what voters keep.
-  if (world.plan.store === "voting") return;
   // An order has to find its place between two renewals.
   if (!leader || leader.elector.timing.renewIntervalMs < ORDER_FITS_MS || !world.random.chance(HELPS)) return;
   const others = world.seated.filter((candidate) => candidate !== leader && candidate.competes);

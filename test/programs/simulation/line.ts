@@ -1,4 +1,4 @@
-import { ProcessClock, SeededRandom, type ProcessClockOptions } from "@leasehold/core/testing";
+import { ProcessClock, SeededRandom, type Network, type ProcessClockOptions } from "@leasehold/core/testing";
 import { Link } from "./network.ts";
 import type { StoreAccess } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
@@ -18,7 +18,8 @@ export class Line {
   /** What has befallen them. */
   readonly troubles: Array<{ readonly fault: string; readonly operation: string }> = [];
 
-  constructor(world: World, id: string, rates: ProcessClockOptions) {
+  /** @param isOperator whoever only gives orders may reach the service in another way. */
+  constructor(world: World, id: string, rates: ProcessClockOptions, isOperator = false) {
     const { plan, store, time } = world;
     this.id = id;
     this.clock = new ProcessClock(time, rates);
@@ -36,12 +37,14 @@ export class Line {
       },
     });
     world.links.add(this.link);
-    this.access = store.connect(this.clock, (request) => {
+    const network: Network = (request) => {
       this.requests += 1;
       if (request.operation !== "watch") this.asked += 1;
       this.lastRequestMs = this.clock.monotonicMs();
       world.requests += 1;
       return this.link.network(request);
-    });
+    };
+    const administered = isOperator ? store.administer?.(this.clock, network) : undefined;
+    this.access = administered ?? store.connect(this.clock, network);
   }
 }

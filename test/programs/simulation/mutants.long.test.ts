@@ -12,7 +12,6 @@ const FIRST: Readonly<Record<string, number>> = {
   "found-nonce-counts-from-now": 96,
   "done-is-open": 393,
   "hand-over-drops-a-hold": 719,
-  "hold-not-kept": 3_940,
   "holder-trusts-wall-clock": 519,
   "loss-while-ending-unwatched": 286,
   "no-deadline-timer": 99,

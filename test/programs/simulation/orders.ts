@@ -100,7 +100,7 @@ export class Orders {
 
   #order(what: string, markOf: (index: number) => string, toNobody = false): Order {
     const index = this.#orders.length + 1;
-    const line = new Line(this.#world, `operator${index}`, {});
+    const line = new Line(this.#world, `operator${index}`, {}, true);
     const order: Order = {
       mark: markOf(index),
       toNobody,

@@ -11,7 +11,6 @@ export interface Break extends AfterResignation {
 
 export const breaking: MishapKind<Break> = {
   share: 2,
-  fits: ({ store }) => store !== "voting",
   draw: (random, scope) => ({
     kind: "break",
     immediate: random.chance(0.2),

@@ -15,8 +15,8 @@ const LONGEST_TO_NOBODY = 10;
 
 export const transfer: MishapKind<Transfer> = {
   share: 2,
-  // The next in a queue leads, or whom the voters prefer, and no other can be named.
-  fits: ({ store }) => store !== "etcd" && store !== "voting",
+  // The next in a queue leads, and no other can be named.
+  fits: ({ store }) => store !== "etcd",
   draw: (random, scope) => {
     const { leaseMs, count } = scope;
     const toNobody = random.chance(0.15);

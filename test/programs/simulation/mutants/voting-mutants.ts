@@ -12,7 +12,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: BALLOTS,
-        find: "(term > this.#votedTo(election) && this.waitMs(election, nowMs) <= 0)",
+        find: "(term > this.#votedTo(election) && this.waitMs(election, nowMs, candidateId) <= 0)",
         replace: "term > this.#votedTo(election)",
       },
     ],
@@ -116,12 +116,12 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     name: "break-not-kept",
     bug: "a voter acknowledges LEADs of a term that was broken",
     within: 200,
-    patches: [{ file: BALLOTS, find: "broken: { id, reason, immediate } }, nowMs);", replace: "broken: undefined }, nowMs);" }],
+    patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken: undefined, handover: undefined }" }],
   },
   {
     name: "hold-not-kept",
     bug: "a voter forgets at a start that a hold keeps others out",
-    within: 2_000,
+    within: 600,
     patches: [
       {
         file: BALLOTS,
@@ -132,8 +132,36 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   },
 ];
 
+/** Bugs of hand-overs, which show among servers that vote alone. */
+const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
+  {
+    name: "votes-beside-a-hand-over",
+    bug: "a voter votes for somebody else while an election is handed over",
+    within: 100,
+    patches: [{ file: BALLOTS, find: "handover && !isNamed ?", replace: "handover && !isNamed && isNamed ?" }],
+  },
+  {
+    name: "hand-over-lasts",
+    bug: "a hand-over to somebody who never comes never ends",
+    within: 300,
+    patches: [{ file: BALLOTS, find: "orderedMs) + handover.timeoutMs", replace: "orderedMs) + 1e9 * handover.timeoutMs" }],
+  },
+];
+
+/** Hand-overs that are not lifted show once an administrator has to help electors. */
+const UNLIFTED: Mutant = {
+  name: "voters-keep-a-hand-over",
+  rule: "break never makes two leaders",
+  bug: "among servers that vote, a break does not lift a hand-over to somebody who never comes",
+  within: 50,
+  stores: ["voting"],
+  patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken }" }],
+};
+
 /** Bugs of servers that vote. What takes thousands of runs to show is left to the model and to the tests of the package. */
 export const VOTING_MUTANTS: readonly Mutant[] = [
   ...BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] as const })),
   ...OF_VOTERS.map((bug) => ({ ...bug, rule: "votes are kept", alone: "voters" as const })),
+  ...OF_TRANSFERS.map((bug) => ({ ...bug, rule: "a transfer is for one candidate", alone: "voters" as const })),
+  UNLIFTED,
 ];

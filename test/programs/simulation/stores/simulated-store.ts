@@ -152,6 +152,8 @@ export interface SimulatedStore {
   readonly view: ServiceView;
   /** The service as one more process reaches it. */
   connect(process: ProcessClock, network: Network): StoreAccess;
+  /** The service as an administrator's process reaches it, where that differs from a candidate's. */
+  administer?(process: ProcessClock, network: Network): StoreAccess;
   /**
    * Until when, by the true time, nobody else can be given the lease, as the service stands now, if every clock runs as
    * fast as it may. -Infinity: somebody else may have it at once, or has it.

@@ -1,7 +1,10 @@
-import { StoreError } from "@leasehold/core";
+import { StoreError, type LeaseStore } from "@leasehold/core";
 import { holderElapsedMs, SAFETY_MARGIN, type AcquireOutcome, type AcquireRequest, type Lease } from "@leasehold/core/provider";
 import { ProcessClock, type Network, type Passage, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
+import { HandoverPromise } from "../../../../packages/voting/test/handover-promise.ts";
 import {
+  administrationOf,
+  OBSERVER,
   Server,
   VotingLeaseStore,
   type Answer,
@@ -30,11 +33,16 @@ interface Host {
   receive?: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
 }
 
+const UNGUARDED: Omit<StoreAccess, "store"> = {
+  seal: () => Promise.resolve(),
+  write: () => Promise.reject(new Error("No votes guard a write.")),
+};
+
 /** Tells the world of every lease that is won in time. */
 class WatchedStore extends VotingLeaseStore {
-  readonly #onWin: (lease: Lease) => void;
+  readonly #onWin: (lease: Lease, elapsedMs: number) => void;
 
-  constructor(server: Server, onWin: (lease: Lease) => void) {
+  constructor(server: Server, onWin: (lease: Lease, elapsedMs: number) => void) {
     super(server);
     this.#onWin = onWin;
   }
@@ -45,7 +53,7 @@ class WatchedStore extends VotingLeaseStore {
     const { lease } = outcome;
     // One that comes after its time is given back by whoever has waited for it.
     const elapsedMs = holderElapsedMs(this.clock, lease.grantedAt);
-    if (elapsedMs < lease.leaseDurationMs * (1 - SAFETY_MARGIN)) this.#onWin(lease);
+    if (elapsedMs < lease.leaseDurationMs * (1 - SAFETY_MARGIN)) this.#onWin(lease, elapsedMs);
     return outcome;
   }
 }
@@ -83,6 +91,7 @@ export class SimulatedVoting implements SimulatedStore {
   /** The terms that somebody was told to lead, by their termIds; and the last of these. */
   readonly #terms = new Map<string, number>();
   #lastTermId = "";
+  readonly #handover: HandoverPromise;
   /** Until when this server can ask the others whatever the weather. */
   readonly #asksUntilMs = new Map<string, number>();
   readonly #groups = new Map<string, number>();
@@ -91,6 +100,7 @@ export class SimulatedVoting implements SimulatedStore {
   constructor(world: VirtualClock, random: SeededRandom, servers: number) {
     this.#world = world;
     this.#random = random;
+    this.#handover = new HandoverPromise(world, FASTEST_RATE);
     this.#names = Array.from({ length: servers }, (_, index) => String.fromCharCode(97 + index));
     for (const name of this.#names) this.#disks.set(name, { present: undefined, past: [] });
     // Some process has each of them, before long.
@@ -120,8 +130,24 @@ export class SimulatedVoting implements SimulatedStore {
     if (name === undefined) throw new Error("There are more processes than servers.");
     this.#hosts.get(name)?.clock.kill();
     const store = this.#start(name, { clock: process, network, isAlone: false });
-    const refuse = (): Promise<never> => Promise.reject(new Error("No votes guard a write."));
-    return { store, seal: () => Promise.resolve(), write: refuse };
+    return { store, ...UNGUARDED };
+  }
+
+  /** From outside: whoever gives orders has no vote. */
+  administer(clock: ProcessClock, network: Network): StoreAccess {
+    const names = this.#names;
+    const header = { cluster: "", from: OBSERVER, start: clock.randomUuid(), toStart: undefined, writes: 0, seen: 0 };
+    const host = { clock, network, isAlone: true };
+    const orders: Pick<LeaseStore, "break" | "transfer"> = administrationOf({
+      name: OBSERVER,
+      everyone: names,
+      majority: this.#majority,
+      clock,
+      ask: async (to, content, timeoutMs) => (await this.#carry(host, { ...header, to, content }, timeoutMs)).content,
+      remember: () => Promise.resolve(),
+    });
+    // It makes no other calls.
+    return { store: orders as LeaseStore, ...UNGUARDED };
   }
 
   /**
@@ -139,8 +165,7 @@ export class SimulatedVoting implements SimulatedStore {
       if (ballots.termOf(ELECTION) > term) return -Infinity;
       return nowMs + ballots.waitMs(ELECTION, host.clock.monotonicMs()) / FASTEST_RATE;
     });
-    const majority = Math.floor(untilMs.length / 2) + 1;
-    const freeMs = untilMs.toSorted((one, other) => one - other)[majority - 1] ?? -Infinity;
+    const freeMs = untilMs.toSorted((one, other) => one - other)[this.#majority - 1] ?? -Infinity;
     return freeMs <= nowMs ? -Infinity : freeMs;
   }
 
@@ -167,6 +192,7 @@ export class SimulatedVoting implements SimulatedStore {
     host?.clock.kill();
     const disk = this.#disks.get(name);
     if (!disk) return false;
+    if (loss !== "none") this.#handover.forgets();
     if (loss === "wiped") disk.present = undefined;
     if (loss === "older") {
       disk.present = this.#random.pick(disk.past.length > 0 ? disk.past : [disk.present]);
@@ -183,6 +209,10 @@ export class SimulatedVoting implements SimulatedStore {
 
   heal(): void {
     this.#splitUntilMs = -Infinity;
+  }
+
+  get #majority(): number {
+    return Math.floor(this.#names.length / 2) + 1;
   }
 
   #isUp(name: string): boolean {
@@ -210,7 +240,7 @@ export class SimulatedVoting implements SimulatedStore {
     const server = new Server({ name, names: this.#names, cluster: "simulated", clock, disk, transport });
     host.server = server;
     void server.start();
-    return new WatchedStore(server, (lease) => this.#won(lease));
+    return new WatchedStore(server, (lease, elapsedMs) => this.#won(lease, elapsedMs));
   }
 
   #diskOf(name: string, clock: ProcessClock): Disk {
@@ -238,6 +268,7 @@ export class SimulatedVoting implements SimulatedStore {
   /** Carries a message to another server, and its answer back. What that does is done whatever has become of the sender. */
   #carry(host: Host, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
     const { to, from, content } = message;
+    this.#handover.sends(content);
     const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#world.monotonicMs();
     const fair: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: 1 }] };
     const passage = asks ? fair : host.network({ operation: content.kind });
@@ -253,6 +284,7 @@ export class SimulatedVoting implements SimulatedStore {
           if (!asks && this.#isSplit(from, to)) return;
           receiver?.clock.deliver(() => {
             void receiver.receive?.(message).then((answer) => {
+              if (answer) this.#handover.answers(message, answer.content, this.#majority, false);
               if (replyAfterMs === undefined || !answer || (!asks && this.#isSplit(to, from))) return;
               this.#world.setTimer(() => host.clock.deliver(() => answered(answer)), replyAfterMs);
             });
@@ -268,11 +300,12 @@ export class SimulatedVoting implements SimulatedStore {
     return this.#world.monotonicMs() < this.#splitUntilMs && this.#groups.get(one) !== this.#groups.get(other);
   }
 
-  /** A candidate was told that it leads, and does so by its clock. */
-  #won({ election, term, termId, candidateId }: Lease): void {
+  /** A candidate was told that it leads, and does so by its clock, which has shown so much since its first LEAD. */
+  #won({ election, term, termId, candidateId }: Lease, elapsedMs: number): void {
     if (election !== ELECTION) return;
     this.#terms.set(termId, term);
     this.#lastTermId = termId;
-    this.view.granted({ term, termId, candidateId });
+    const by = this.#handover.leads(term, candidateId, this.#world.monotonicMs() - elapsedMs / FASTEST_RATE);
+    this.view.granted({ term, termId, candidateId, ...(by === undefined ? {} : { barredBy: { kind: "turn", by } }) });
   }
 }
