@@ -2,8 +2,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LeadershipEndedError, systemClock, type Leadership } from "@leasehold/core";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { LeadershipEndedError, systemClock, type Clock, type Leadership } from "@leasehold/core";
+import { signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from "vitest";
+import { GuardProcess } from "../../src/run/guard-process.ts";
 import { supervise } from "../../src/run/supervision.ts";
 import { StopSignals } from "../../src/run/stop-signals.ts";
 import type { TermOutcome } from "../../src/run/term-outcome.ts";
@@ -13,12 +15,26 @@ const LOST = new LeadershipEndedError("e", 1, "resigned", "a test.");
 
 let folder: string;
 let terms = 0;
+let dismiss: MockInstance<GuardProcess["dismiss"]>;
 beforeEach(() => {
+  dismiss = vi.spyOn(GuardProcess.prototype, "dismiss");
   folder = mkdtempSync(join(tmpdir(), "leasehold-supervision-"));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true });
+});
 
-async function termOf(leadership: Partial<Leadership>, tell: (line: string) => void = () => {}): Promise<TermOutcome> {
+interface TermParts {
+  readonly tell?: (line: string) => void;
+  readonly script?: string;
+  readonly clock?: Clock;
+}
+
+async function termOf(
+  leadership: Partial<Leadership>,
+  { tell = () => {}, script = "echo started > $0/started", clock = systemClock }: TermParts = {},
+): Promise<TermOutcome> {
   using signals = new StopSignals();
   return await supervise({
     leadership: {
@@ -33,10 +49,10 @@ async function termOf(leadership: Partial<Leadership>, tell: (line: string) => v
       ...leadership,
     } as Leadership,
     timing: TIMING,
-    program: { path: "/bin/sh", command: ["sh", "-c", "echo started > $0/started", folder], env: process.env },
+    program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env },
     lossSignal: "SIGTERM",
     signals,
-    clock: systemClock,
+    clock,
     onRenewed: () => () => {},
     resign: () => tell("resigned"),
     tell,
@@ -50,9 +66,14 @@ function started(): string {
 
 test("starts the command of a term that is valid, and ends with it", async () => {
   const said: string[] = [];
-  expect(await termOf({}, (line) => said.push(line))).toEqual({ exit: { code: 0 }, ended: undefined, overran: false });
+  expect(await termOf({}, { tell: (line) => void said.push(line) })).toEqual({
+    exit: { code: 0 },
+    ended: undefined,
+    overran: false,
+  });
   expect(started()).toBe("started\n");
   expect(said).toEqual([]);
+  expect(dismiss).toHaveBeenCalledOnce();
 });
 
 test("a term that ran out while this process was paused has ended, though the command's exit is seen before any timer", async () => {
@@ -73,4 +94,52 @@ test("starts nothing in a term that is over by the time that its guard is up, or
     expect(await termOf(leadership)).toEqual({ exit: undefined, ended: LOST, overran: false });
     expect(started()).toBe("");
   }
+  expect(dismiss).toHaveBeenCalledTimes(2);
+});
+
+test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
+  // Time passes in its waits alone, in which the guard has none to act.
+  const stepMs = 1_000;
+  const [startMs, origin] = [Date.now(), process.hrtime.bigint()];
+  let passedMs = 0;
+  vi.spyOn(Date, "now").mockImplementation(() => startMs + passedMs);
+  vi.spyOn(process.hrtime, "bigint").mockImplementation(() => origin + BigInt(passedMs) * 1_000_000n);
+  const clock: Clock = {
+    ...systemClock,
+    setTimer: (callback) => {
+      passedMs += stepMs;
+      if (passedMs > 10 * TIMING.leaseDurationMs) throw new Error("It waits for ever.");
+      return systemClock.setTimer(callback, 0);
+    },
+  };
+  const sent: Array<readonly [ms: number, signal: unknown]> = [];
+  const groups = new Set<number>();
+  vi.spyOn(process, "kill").mockImplementation((pid, signal) => {
+    groups.add(pid);
+    sent.push([passedMs, signal]);
+    return true;
+  });
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    signalAll([...groups], "SIGKILL");
+  });
+
+  const ending = new AbortController();
+  const ended = Promise.withResolvers<Error>();
+  const checkpoint = (): void => {
+    ending.abort(LOST);
+    ended.resolve(LOST);
+  };
+  const leadership = { signal: ending.signal, ended: ended.promise, checkpoint };
+  expect(await termOf(leadership, { script: "exec sleep 1000", clock })).toEqual({ exit: undefined, ended: LOST, overran: true });
+  const signals = sent.filter(([, signal]) => signal !== 0);
+  expect(signals.slice(0, 2)).toEqual([
+    [0, "SIGTERM"],
+    [0, "SIGCONT"],
+  ]);
+  const kills = signals.slice(2);
+  expect(kills).toEqual(
+    Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + count * stepMs, "SIGKILL"]),
+  );
+  expect(dismiss).not.toHaveBeenCalled();
 });
