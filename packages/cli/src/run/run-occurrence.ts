@@ -6,7 +6,7 @@ import { checkPlan } from "./plan.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
 import { StopRequest, StopSignals } from "./stop-signals.ts";
 import { runTerm } from "./term.ts";
-import { exitCodeOfStop, tellHowItWent } from "./term-outcome.ts";
+import { exitCodeOfStop, tellHowItWent, type TermOutcome } from "./term-outcome.ts";
 
 /** The first wait for an occurrence that another has claimed; it doubles from there, up to a third of the lease. */
 const FIRST_WAIT_MS = 250;
@@ -28,8 +28,10 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   using signals = new StopSignals();
   const { stopped } = signals;
   const overran = Promise.withResolvers<number>();
+  const term = Promise.withResolvers<TermOutcome>();
   const task = async (leadership: OccurrenceLeadership): Promise<number> => {
-    const outcome = await runTerm(leadership, { elector, path, signals, clock, run: options });
+    term.resolve(runTerm(leadership, { elector, path, signals, clock, run: options }));
+    const outcome = await term.promise;
     const exitCode = tellHowItWent(outcome, options);
     if (outcome.overran) {
       overran.resolve(exitCode);
@@ -45,7 +47,9 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   const endMs = clock.monotonicMs() + waitMs;
   for (let nextMs = FIRST_WAIT_MS; ; nextMs = Math.min(2 * nextMs, renewIntervalMs)) {
     const tried = attempt(elector, task, { clock, signal: stopped });
-    const outcome = await Promise.race([tried, overran.promise]).catch((error: unknown) => {
+    const outcome = await Promise.race([tried, overran.promise]).catch(async (error: unknown) => {
+      // The elector waits no longer for the command, which is still being ended.
+      if (isLeaseholdError(error, "DRAIN_TIMEOUT") && (await term.promise).overran) return await overran.promise;
       if (stopped.aborted) return exitCodeOfStop(stopped);
       throw error;
     });

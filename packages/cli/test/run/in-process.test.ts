@@ -13,6 +13,9 @@ import { RunHere } from "./run-here.ts";
 /** Says that it is up, and waits until it is signalled. */
 const WAITING = "echo up > $0/up; while :; do sleep 0.05; done";
 
+/** Of a command that nothing ends. */
+const LEASE_MS = 15_000;
+
 /** Where processes are found that have left a group. */
 const onLinux = process.platform === "linux";
 
@@ -25,6 +28,23 @@ afterEach(() => here[Symbol.dispose]());
 /** Another candidate, which leads until it is disposed of. */
 async function another(election = "e"): Promise<HeldLeadership> {
   return await new Elector({ store: here.store, election, candidateId: "another", logger: false }).campaign();
+}
+
+/** Has SIGTERM sent to a command that nothing ends; one of the machine's clocks goes on by a lease with each signal, once it is sent. */
+async function stopInVain(ended: Promise<number>, clock: "wall" | "monotonic"): Promise<number> {
+  let passedMs = 0;
+  const now = Date.now.bind(Date);
+  const hrtime = process.hrtime.bigint.bind(process.hrtime);
+  using _clock =
+    clock === "wall"
+      ? vi.spyOn(Date, "now").mockImplementation(() => now() + passedMs)
+      : vi.spyOn(process.hrtime, "bigint").mockImplementation(() => hrtime() + BigInt(passedMs) * 1_000_000n);
+  using _kill = vi.spyOn(process, "kill").mockImplementation(() => {
+    setImmediate(() => (passedMs += LEASE_MS));
+    return true;
+  });
+  here.signal("SIGTERM");
+  return await ended;
 }
 
 describe("the exit code", () => {
@@ -83,6 +103,16 @@ describe("the exit code", () => {
     await here.wrote("up");
     here.signal("SIGTERM");
     expect(await ended).toBe(137);
+  });
+
+  test("is 70 where SIGKILL does not end the command, which is not run again, and the lease is left to expire", async () => {
+    const ended = here.run(WAITING, { restart: "always", leaseDurationMs: LEASE_MS });
+    await here.wrote("up");
+    expect(await stopInVain(ended, "monotonic")).toBe(70);
+    expect(here.said.at(-1)).toBe(
+      "something that the command started is still there after SIGKILL; the lease is left to expire.",
+    );
+    expect(await here.store.read("e")).toMatchObject({ state: "held", term: 1 });
   });
 
   test.runIf(onLinux)("is that of a loss without a guard, which people are told", async () => {
@@ -286,6 +316,16 @@ describe("run --occurrence", () => {
     here.signal("SIGINT");
     expect([await first, await waiting]).toEqual([130, 130]);
   });
+
+  test.each(["wall", "monotonic"] as const)(
+    "is left to run out where SIGKILL does not end the command, by the %s clock",
+    async (clock) => {
+      const ended = here.runOnce("k", WAITING, { leaseDurationMs: LEASE_MS });
+      await here.wrote("up");
+      expect(await stopInVain(ended, clock)).toBe(70);
+      expect(await here.runOnce("k", "exit 9")).toBe(75);
+    },
+  );
 
   test("in a store that is broken is an error, and no command is started", async () => {
     const broken = here.store.occurrences("e");
