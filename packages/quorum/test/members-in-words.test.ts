@@ -1,6 +1,6 @@
 /** What is said of members that fail, or are not what they should be: which one, and why. */
 import { ConfigurationError, MemoryLeaseStore, StoreError, type Logger } from "@leasehold/core";
-import { MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import { IMPOSSIBLE_VERSION, MemoryRecordStore, type PutOutcome, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumLeaseStore } from "../src/index.ts";
@@ -123,20 +123,44 @@ test("a mistake in the use of one store tells which member that is", async () =>
   });
 });
 
-test("where members are slow, it is told what they have time for, and how to give them more", async () => {
-  const { clock, a } = world();
-  const hanging = {
-    name: "far",
-    capabilities: a.records.capabilities,
-    get: () => new Promise<never>(() => {}),
-    put: () => new Promise<never>(() => {}),
-  };
-  const store = new QuorumLeaseStore({ members: { a: a.records, b: hanging, c: { ...hanging } }, clock, logger: false });
+test.each<readonly [others: "slow" | "refuses", why: string]>([
+  ["slow", "no answer in time."],
+  ["refuses", "The role may not read."],
+])(
+  "where a member is slow and another one %s, it is told what they have time for, and how to give them more",
+  async (other, why) => {
+    const { clock, a, b } = world();
+    const hanging = {
+      name: "far",
+      capabilities: a.records.capabilities,
+      get: () => new Promise<never>(() => {}),
+      put: () => new Promise<never>(() => {}),
+    };
+    b.fails = true;
+    const c = other === "slow" ? { ...hanging } : b.records;
+    const store = new QuorumLeaseStore({ members: { a: a.records, b: hanging, c }, clock, logger: false });
 
-  await expect(clock.runUntil(store.read("e", LIMITS))).rejects.toMatchObject({
-    code: "STORE_TIMEOUT",
-    message:
-      "No majority of a, b, c answers. b: no answer in time. c: no answer in time. Each member has 250 ms for each request, a quarter of attemptTimeoutMs: raise that, or the lease, where they need longer.",
+    await expect(clock.runUntil(store.read("e", LIMITS))).rejects.toMatchObject({
+      code: other === "slow" ? "STORE_TIMEOUT" : "STORE_DENIED",
+      message: `No majority of a, b, c answers. b: no answer in time. c: ${why} Each member has 250 ms for each request, a quarter of attemptTimeoutMs: raise that, or the lease, where they need longer.`,
+    });
+  },
+);
+
+test("a store that carries out a write whose condition cannot hold is found by the check, and named", async () => {
+  const { clock, a, b } = world();
+  class Careless extends MemoryRecordStore {
+    override async put(...of: Parameters<MemoryRecordStore["put"]>): Promise<PutOutcome> {
+      return of[2].ifVersion === IMPOSSIBLE_VERSION ? { stored: true, version: "any" } : await super.put(...of);
+    }
+  }
+  const members = { a: a.records, b: b.records, c: new Careless(clock) };
+  const careless = new QuorumLeaseStore({ members, clock, logger: false });
+  await clock.runUntil(careless.acquire(REQUEST));
+
+  await expect(clock.runUntil(careless.check({ election: "e" }))).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: "c has carried out a write whose condition cannot have held.",
   });
 });
 

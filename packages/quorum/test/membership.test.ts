@@ -1,9 +1,13 @@
 /** Which stores the members are: what they are known by, how one is replaced, and what becomes of one that was emptied. */
-import { SimulatedRecordService } from "@leasehold/core/testing";
-import { IMPOSSIBLE_VERSION, type LeaseRecord } from "@leasehold/core/provider";
-import { expect, test } from "vitest";
+import { SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
+import { IMPOSSIBLE_VERSION, MemoryRecordStore, type LeaseRecord } from "@leasehold/core/provider";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Ballot } from "../src/ballot.ts";
-import { MARKER, ROSTER } from "../src/roster.ts";
+import { callLimits } from "../src/call-limits.ts";
+import { Member } from "../src/member.ts";
+import { Membership } from "../src/membership.ts";
+import { Register } from "../src/register.ts";
+import { MARKER, newestOf, ROSTER, rosterRecord } from "../src/roster.ts";
 import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, write, type Client, type Name } from "./world.ts";
 
 type Store = SimulatedRecordService;
@@ -377,6 +381,31 @@ test("who still has the old store goes by the new roster also where a member say
   expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored)).toHaveLength(1);
 });
 
+test("who learns late who the members were goes by what has been learnt since", async () => {
+  const clock = new VirtualClock();
+  const names = ["a", "b", "c"];
+  const members = names.map((name) => new Member(name, new MemoryRecordStore(clock), names, clock));
+  const membership = new Membership(members, { id: "one", lastRound: 0 }, clock);
+  const limits = callLimits(clock, new AbortController().signal, 1_000);
+  const get = vi.spyOn(Register.prototype, "get");
+  onTestFinished(() => get.mockRestore());
+  const shows = (number: number): void => {
+    const record = rosterRecord({ number, incarnations: {}, later: [], past: [] });
+    get.mockResolvedValueOnce({ proposal: { write: `${number}`, base: null, record } });
+  };
+  shows(2);
+  await membership.load(limits);
+  shows(1);
+  await expect(membership.follow(3, limits)).rejects.toMatchObject({
+    code: "STORE_UNAVAILABLE",
+    store: "quorum",
+    operation: "get",
+    election: ROSTER,
+    mayHaveBeenApplied: false,
+  });
+  expect(membership.roster.number).toBe(2);
+});
+
 test("a store that was replaced does not come back", async () => {
   const world = await World.founded();
   const old = world.open("old");
@@ -577,4 +606,11 @@ test("a new store is given the roster though it has missed it, before it is need
   await write(world, renewed, ELECTION, 8);
 
   expect(nonceOf(await world.open("next", { c }).get())).toBe("write 7");
+});
+
+test("of some rosters the newest is that of the highest number, wherever it stands", () => {
+  const [one, two] = [1, 2].map((number) => ({ number, incarnations: {}, later: [], past: [] }));
+  expect(newestOf([two!, one!])).toBe(two);
+  expect(newestOf([one!, two!])).toBe(two);
+  expect(newestOf([])).toBeUndefined();
 });

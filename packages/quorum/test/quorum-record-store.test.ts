@@ -1,6 +1,9 @@
 /** The rules of the replicated record, each by the schedule that would break it. */
+import { MemoryRecordStore, type GetOptions, type StoredRecord } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { nonceOf, versionOf, World, type Client, type Name, type Sent } from "./world.ts";
+import { QuorumRecordStore } from "../src/quorum-record-store.ts";
+import { ELECTION, nonceOf, recordOf, versionOf, World, type Client, type Name, type Sent } from "./world.ts";
 
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 
@@ -83,6 +86,20 @@ test("the rounds of one process follow each other: of two writes at once the sec
   expect(world.requests()).toEqual([...all("put"), ...all("get")]);
 });
 
+test("nor do two prepare at once, of which each would have to go above the other", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await other.get();
+  world.requests();
+
+  const outcomes = await world.clock.runUntil(Promise.all([other.startPut("mine", first), other.startPut("mine, too", first)]));
+
+  expect(outcomes).toMatchObject([{ stored: true }, { stored: false, current: { data: { nonce: "mine" } } }]);
+  const all = (operation: string) => ["a", "b", "c"].map((name) => `other ${operation} ${name}`);
+  expect(world.requests()).toEqual([...all("get"), ...all("put"), ...all("put"), ...all("get")]);
+});
+
 test("a member that was down is caught up by later writes, and carries a majority after that", async () => {
   const world = await World.founded();
   const one = world.open("one");
@@ -120,6 +137,34 @@ test("catching a member up costs the next write nothing: it needs no prepare", a
   expect(requests[1]).toEqual(puts);
 });
 
+test("what a member keeps that is caught up is read consistently", async () => {
+  const clock = new VirtualClock();
+  const reads: boolean[] = [];
+  let isDown = false;
+  class Away extends MemoryRecordStore {
+    override async get(election: string, options?: GetOptions): Promise<StoredRecord | undefined> {
+      if (election === ELECTION) reads.push(options?.consistent === true);
+      return await super.get(election);
+    }
+    override async put(...of: Parameters<MemoryRecordStore["put"]>): ReturnType<MemoryRecordStore["put"]> {
+      if (isDown) throw new Error("It is down.");
+      return await super.put(...of);
+    }
+  }
+  const members = { a: new MemoryRecordStore(clock), b: new MemoryRecordStore(clock), c: new Away(clock) };
+  const store = new QuorumRecordStore(members, clock);
+  const signal = new AbortController().signal;
+  let version: string | undefined;
+  for (const nonce of ["first", "second", "third"]) {
+    isDown = nonce === "second";
+    reads.length = 0;
+    const putting = store.put(ELECTION, recordOf(nonce), { ifVersion: version, keepsNonce: false, signal });
+    version = versionOf(await clock.runUntil(putting));
+    await clock.advance(2_000);
+  }
+  expect(reads).toEqual([true]);
+});
+
 test("with two of three down nothing is read or written, and it is said whether a write may have arrived", async () => {
   const world = await World.founded();
   const one = world.open("one");
@@ -127,7 +172,8 @@ test("with two of three down nothing is read or written, and it is said whether 
   world.down.add("b").add("c");
 
   await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
-  await expect(one.put("second", version)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  const details = { store: "quorum", operation: "round", election: ELECTION };
+  await expect(one.put("second", version)).rejects.toMatchObject({ ...details, mayHaveBeenApplied: true });
   world.down.clear();
   expect(["first", "second"]).toContain(nonceOf(await world.open("other").get()));
 });
@@ -149,6 +195,22 @@ test("a look writes nothing, whatever it finds: where members are split it is an
   expect(nonceOf(await world.open("third").get(false))).toBe("second");
 });
 
+test("a put that completes another's write is shown that at once: nothing is read again", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await other.get();
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
+  await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  world.passage = () => undefined;
+  world.requests();
+
+  expect(await other.put("mine", first)).toMatchObject({ stored: false, current: { data: { nonce: "second" } } });
+  const all = (operation: string) => ["a", "b", "c"].map((name) => `other ${operation} ${name}`);
+  expect(world.requests().slice(-9)).toEqual([...all("get"), ...all("put"), ...all("put")]);
+});
+
 test("a split is not completed where no majority answers any more: nothing is written, and it is said who is silent", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
@@ -162,7 +224,10 @@ test("a split is not completed where no majority answers any more: nothing is wr
   // It finds the split twice, a pause apart, and then b and c are silent.
   world.passage = ({ to }) => (to !== "a" && (reads += 1) > 4 ? { arrivals: [] } : undefined);
 
-  await expect(other.get()).rejects.toMatchObject({ message: expect.stringMatching(/^No majority of a, b, c answers\./) });
+  await expect(other.get()).rejects.toMatchObject({
+    message: expect.stringMatching(/^No majority of a, b, c answers\./),
+    mayHaveBeenApplied: false,
+  });
   expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
 });
 

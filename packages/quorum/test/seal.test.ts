@@ -59,6 +59,7 @@ test("a seal of a silent member fails in its time, and costs the leader no prepa
     message: expect.stringMatching(
       /^c has not shown this leadership for the whole time: (no answer in time\.|c .* did not answer)/,
     ),
+    mayHaveBeenApplied: false,
   });
   expect(world.clock.monotonicMs() - begunMs).toBeLessThan(1_500);
 
@@ -91,6 +92,12 @@ test("a seal is refused before any request where nothing can be sealed", async (
     code: "CONFIGURATION",
     message: expect.stringContaining("'d' is no member of this quorum, which is of a, b, c"),
   });
+  class Fenced extends MemoryRecordStore {
+    override readonly capabilities = { ...memory.a.capabilities, fence: "atomic" as const };
+  }
+  const mixed = new QuorumRecordStore({ ...memory, a: new Fenced(clock) }, clock);
+  expect(mixed.capabilities.fence).toBe("after-seal");
+  await expect(mixed.seal(leadership(1), "b")).rejects.toMatchObject({ code: "UNSUPPORTED" });
   const world = new World();
   const { store: fenced } = world.open("one");
   await expect(fenced.seal(leadership(1), "a", { timeoutMs: -1 })).rejects.toMatchObject({ code: "CONFIGURATION" });
