@@ -1,6 +1,7 @@
 /** Who wins where several claim at once, and when who has lost claims again. */
 import { expect, test } from "vitest";
-import { VotingLeaseStore } from "../src/simulation.ts";
+import type { Lease } from "@leasehold/core/provider";
+import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;
@@ -106,4 +107,84 @@ test("a read that nobody answers is called off at once", async () => {
   const reason = new Error("the caller's own reason");
   stopping.abort(reason);
   await expect(read).rejects.toBe(reason);
+});
+
+/** Messages of some kinds are lost. */
+class Losing extends Cluster {
+  readonly lost = new Set<string>();
+
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    const { content } = message;
+    const kind = content.kind === "ELECT" && content.trial ? "trial" : content.kind;
+    return this.lost.has(kind) ? undefined : await super.carry(message);
+  }
+}
+
+test.each<
+  [lost: string, operation: string, isApplied: boolean, call: (store: VotingLeaseStore, lease: Lease) => Promise<unknown>]
+>([
+  ["trial", "a trial", false, (store) => store.acquire({ ...request("a"), election: "f" })],
+  ["ELECT", "ELECT", false, (store) => store.acquire({ ...request("a"), election: "f" })],
+  ["LEAD", "LEAD", false, (store) => store.acquire({ ...request("a"), election: "f" })],
+  ["READ", "READ", false, (store) => store.read("f", { timeoutMs: 300 })],
+  ["ELECT", "ELECT", false, (store) => store.check({ election: "f", timeoutMs: 300 })],
+  ["LEAD", "LEAD", true, (store, lease) => store.renew(lease, { timeoutMs: 300 })],
+  ["RELEASE", "RELEASE", true, (store, lease) => store.release(lease, { timeoutMs: 300 })],
+  ["READ", "READ", false, (store) => store.break("e", { reason: "why", ifTerm: 1 })],
+])("where every %s is lost, no majority has answered %s, and that it may have been applied is %s", async (...row) => {
+  const [lost, operation, mayHaveBeenApplied, call] = row;
+  const cluster = new Losing(3);
+  await cluster.start();
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const leading = await cluster.clock.runUntil(store.acquire(request("a")));
+  if (!leading.acquired) expect.fail("It was not elected.");
+  cluster.lost.add(lost);
+  const message = expect.stringContaining(`No majority of the servers has answered ${operation} of `) as string;
+  await expect(cluster.clock.runUntil(call(store, leading.lease))).rejects.toMatchObject({ message, mayHaveBeenApplied });
+});
+
+/** Nobody but the own server grants a trial. */
+class Refusing extends Cluster {
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+    const answer = await super.carry(message);
+    return answer?.content.kind === "VOTE" ? { ...answer, content: { ...answer.content, granted: false, waitMs: 0 } } : answer;
+  }
+}
+
+/** One election more than those whose last claims are remembered, and the one that makes all of them forgotten. */
+const TOO_MANY = Array.from({ length: 1_002 }, (_, index) => `e${index}`);
+
+test.each([
+  ["a thousand and one", TOO_MANY.length - 1, [true, true]],
+  ["more", TOO_MANY.length, [false, true]],
+] as const)("that claims were refused is remembered of %s, or of the latest alone", async (_, count, remembered) => {
+  const cluster = new Refusing(3);
+  await cluster.start();
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const elections = TOO_MANY.slice(0, count);
+  await cluster.clock.runUntil(Promise.all(elections.map((election) => store.acquire({ ...request("a"), election }))));
+  const waits = [elections[0]!, elections.at(-1)!].map((election) => store.nextLookMs(election, RETRY_MS));
+  expect(waits.map((ms) => ms < RETRY_MS)).toEqual(remembered);
+});
+
+test.each([
+  ["a thousand and one", TOO_MANY.length - 1, [true, true]],
+  ["more", TOO_MANY.length, [false, true]],
+] as const)("that claims have failed is remembered of %s, or of the latest alone", async (_, count, remembered) => {
+  const cluster = new Losing(3);
+  await cluster.start();
+  const store = new VotingLeaseStore(cluster.server("a"));
+  const elections = TOO_MANY.slice(0, count);
+  const claim = (election: string): Promise<unknown> => store.acquire({ ...request("a"), election }).catch(() => undefined);
+  cluster.lost.add("trial");
+  await cluster.clock.runUntil(Promise.all(elections.map(claim)));
+  await cluster.clock.advance(1);
+  cluster.lost.clear();
+  const have: unknown[] = [];
+  for (const election of [elections[0]!, elections.at(-1)!]) {
+    await cluster.clock.runUntil(claim(election));
+    const sent = cluster.sent.findLast(({ content }) => content.kind === "ELECT" && content.election === election);
+    have.push(sent?.content.kind === "ELECT" && sent.content.hasFailed);
+  }
+  expect(have).toEqual(remembered);
 });

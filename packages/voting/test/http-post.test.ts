@@ -1,6 +1,7 @@
 /** What becomes of a packet on its way to another server and back. */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { Poster, secretsDiffer } from "../src/http-post.ts";
 
@@ -47,6 +48,50 @@ test("a packet that was answered by nonsense is not sent again", async () => {
   const { second, count } = await postTwice([OK, "nonsense\r\n\r\n", OK]);
   await expect(second).rejects.toThrow("does not answer");
   expect(count()).toBe(2);
+});
+
+/** What becomes of a packet to a server that answers so, over `scheme`, where nobody waits for longer than `ms`. */
+async function failureOf(answers: readonly string[], { scheme = "http", ms = 60_000 } = {}): Promise<unknown> {
+  const { url } = await serverThat(answers);
+  const poster = new Poster(undefined);
+  onTestFinished(() => poster.close());
+  const signal = AbortSignal.timeout(ms);
+  const to = new URL(url.origin.replace("http", scheme));
+  return await poster.post("b", to, { body: "{}", signature: "s" }, signal).catch((error: unknown) => error);
+}
+
+const answerOf = (status: number, body: string): readonly string[] => [
+  `HTTP/1.1 ${status} Any\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+];
+
+test.each<[what: string, isMistake: boolean, words: string, failure: () => Promise<unknown>]>([
+  ["no TLS", true, "does not speak TLS. Is it a server of http:", () => failureOf(["no TLS"], { scheme: "https" })],
+  ["a hang-up before any answer", true, "hangs up before it answers. Is it a server of https:", () => failureOf(["hangs up"])],
+  ["no answer", false, "does not answer in time.", () => failureOf([], { ms: 50 })],
+  ["nonsense", false, "does not answer: Parse Error", () => failureOf(["nonsense\r\n\r\n"])],
+  ["another secret", true, "b signs with another secret", () => failureOf(answerOf(401, "signature"))],
+  ["a packet too long for it", true, "have the same version", () => failureOf(answerOf(413, "oversized"))],
+  ["a packet that it does not know", true, "have the same version", () => failureOf(answerOf(400, "malformed"))],
+  ["another program", true, "is no voting server (HTTP 400)", () => failureOf(answerOf(400, "Bad Request"))],
+  ["nothing where it should be", true, "is no voting server (HTTP 404)", () => failureOf(answerOf(404, "malformed"))],
+])("of %s a person hears at once, where only a person can mend it, which is %s", async (_what, isMistake, words, failure) => {
+  expect(await failure()).toMatchObject({ name: "NoAnswer", isMistake, message: expect.stringContaining(words) });
+});
+
+test("that nobody listens, or is found, may pass", async () => {
+  const poster = new Poster(undefined);
+  onTestFinished(() => poster.close());
+  const signal = new AbortController().signal;
+  const port = await freePort();
+  for (const [origin, words] of [
+    [`http://127.0.0.1:${port}`, "nobody listens for b at"],
+    [`http://b.invalid:${port}`, `the host of b at http://b.invalid:${port} cannot be found.`],
+  ] as const) {
+    await expect(poster.post("b", new URL(origin), { body: "{}", signature: "s" }, signal)).rejects.toMatchObject({
+      isMistake: false,
+      message: expect.stringContaining(words),
+    });
+  }
 });
 
 test("a failure says what it is", () => {

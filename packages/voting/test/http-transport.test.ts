@@ -229,6 +229,29 @@ test("a server has met with its list whomever it answers, though it has sent not
   expect(metBefore).toEqual([["b"]]);
 });
 
+test("whoever is at its own address has a second to say who that is, and then this server goes on", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(NAMES);
+  const { hostname, port } = new URL(servers.addresses["a"] ?? "");
+  const silent = createServer(() => {}).listen(Number(port), hostname);
+  await once(silent, "listening");
+  onTestFinished(() => silent.closeAllConnections());
+  onTestFinished(() => void silent.close());
+  const clock = new VirtualClock();
+  let isOpen = false;
+  const opened = servers.open("a", { host: "127.0.0.2", clock }).then(() => (isOpen = true));
+  // It asks once it listens.
+  await Promise.race([once(silent, "request"), opened]);
+  await clock.advance(999);
+  expect(isOpen).toBe(false);
+  await clock.advance(1);
+  await opened;
+  await vi.waitFor(
+    () => expect(heard.join("\n")).toMatch(/does not lead to this process: a at .* does not answer in time/),
+    eventually,
+  );
+});
+
 test("one that another does not hear says so at once", async () => {
   const { heard } = await besides({ refused: "start" });
   await vi.waitFor(() => expect(heard.join("\n")).toContain("b does not hear this process"), eventually);

@@ -9,6 +9,8 @@ import { makeCertificates, opensslMissing } from "@leasehold/test-kit/backends/c
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { DROPPED_CHANNEL, type DroppedPacket, type VotingLeaseStore } from "@leasehold/voting";
+import { lockDirectory } from "../src/directory-lock.ts";
+import { StateFile } from "../src/state-file.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
 test("three servers elect one of themselves, and again after all were restarted, with a higher term", async () => {
@@ -68,6 +70,21 @@ test("a port that is taken, and a directory that is in use, are told at once, an
   await expect(servers.open("a")).rejects.toThrow("in use by another process");
   await store.close();
   await (await servers.open("a")).close();
+});
+
+test("a server that is closed lets go of its directory once nothing is written there any more", async () => {
+  const servers = await Servers.of(["a"]);
+  const store = await servers.open("a");
+  const writing = Promise.withResolvers<void>();
+  const close = vi.spyOn(StateFile.prototype, "close").mockReturnValue(writing.promise);
+  onTestFinished(() => close.mockRestore());
+  const closed = store.close();
+  await vi.waitFor(() => expect(close).toHaveBeenCalledOnce(), eventually);
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect(lockDirectory(servers.directory("a"))).rejects.toThrow("in use by another process");
+  writing.resolve();
+  await closed;
+  (await lockDirectory(servers.directory("a")))();
 });
 
 test.skipIf(await isMissing(opensslMissing()))("https: with certificates that an authority of one's own has signed", async () => {

@@ -1,10 +1,11 @@
 /** What a server keeps on its disk, and who may use that. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readdir, readFile, rm, writeFile, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { onTestFinished, expect, test, vi } from "vitest";
 import { lockDirectory } from "../src/directory-lock.ts";
 import { rosterAtStart } from "../src/roster.ts";
 import { StateFile } from "../src/state-file.ts";
@@ -75,6 +76,26 @@ test("writes that come while one is under way are one, and none resolves before 
   });
   await Promise.all(writes);
   expect(new Set(order)).toEqual(new Set(["text 99"]));
+});
+
+test("a write has ended once the file is on the disk, and then its name", async () => {
+  const directory = await folder();
+  const file = await fileIn(directory);
+  const handle = await open(directory, "r");
+  const handles = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const steps: string[] = [];
+  const spy = vi.spyOn(handles, "sync").mockImplementation(async function (this: FileHandle) {
+    const what = (await this.stat()).isDirectory() ? "name" : "file";
+    steps.push(`${what} begins, with ${(await readdir(directory)).join()}`);
+    await this.datasync();
+    await delay(20);
+    steps.push(`${what} is synced`);
+  });
+  onTestFinished(() => spy.mockRestore());
+  await file.write("one");
+  const names = process.platform === "win32" ? [] : ["name begins, with state", "name is synced"];
+  expect(steps).toEqual(["file begins, with state.new", "file is synced", ...names]);
 });
 
 test("a write that fails rejects, says so to a person, and is not the last one", async () => {

@@ -30,6 +30,13 @@ test("it reads who leads while a majority answers, and says that none does", asy
   await expect(observer.read("e", LIMITS)).rejects.toThrow(StoreError);
 });
 
+test("it says of itself what a server does, but that it has to ask", async () => {
+  const { stores, observer } = await observed();
+  const both = { expiry: "native", minLeaseMs: 100, leaseGranularityMs: 1, maxValueBytes: 4_096, fence: "none" };
+  expect(observer.capabilities).toMatchObject({ ...both, watch: "poll", maxLeaseMs: 3_600_000 });
+  expect(stores[0]!.capabilities).toMatchObject({ ...both, watch: "push", maxLeaseMs: 3_600_000 });
+});
+
 test("a leader of whom one server alone has heard is unknown to it", async () => {
   const { servers, stores, observer } = await observed();
   const { term } = await elected(stores[0]!, { ...REQUEST, leaseDurationMs: 1_000 });

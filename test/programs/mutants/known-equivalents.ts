@@ -259,6 +259,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "No round is ever held on a marker: of its record only the write is read.",
   })),
   {
+    file: "packages/quorum/src/ballot.ts",
+    from: "for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;",
+    to: "for (const ballot of ballots) if (compareBallots(ballot, found) >= 0) found = ballot;",
+    why: "Of two equal ballots either will do.",
+  },
+  {
     file: "packages/quorum/src/rounds.ts",
     from: "const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;",
     to: "const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) >= 0;",
@@ -270,4 +276,41 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "isLastLeader ? 0 : 2,",
     why: "Of two ranks only the lesser one is looked for.",
   },
+  ...["ageMs = [1, 0], leaseDurationMs = 0", "ageMs = [0, 1], leaseDurationMs = 0", "ageMs = [0, 0], leaseDurationMs = 1"].map(
+    (defaults) => ({
+      file: "packages/voting/src/voting-lease-store.ts",
+      from: "const { state, ageMs = [0, 0], leaseDurationMs = 0 } = this.#seen(election) ?? {};",
+      to: `const { state, ${defaults} } = this.#seen(election) ?? {};`,
+      why: "Where there is neither, the wait is the least that there is.",
+    }),
+  ),
+  ...[
+    ["http-transport.ts", "writes: 0,", "writes: 1,"],
+    ["http-transport.ts", "seen: 0,", "seen: 1,"],
+    ["http-transport.ts", "const { writes = 0, seen = 0 } = last ?? {};", "const { writes = 1, seen = 0 } = last ?? {};"],
+    ["http-transport.ts", "const { writes = 0, seen = 0 } = last ?? {};", "const { writes = 0, seen = 1 } = last ?? {};"],
+  ].map(([file = "", from = "", to = ""]) => ({
+    file: `packages/voting/src/${file}`,
+    from,
+    to,
+    why: "Nobody reads it in a packet that carries no message, or no answer.",
+  })),
+  ...["writes: 1, seen: 0 };", "writes: 0, seen: 1 };"].map((numbers) => ({
+    file: "packages/voting/src/voting-observer.ts",
+    from: 'const header = { cluster: "", from: OBSERVER, to: "", start: this.#start, toStart: undefined, writes: 0, seen: 0 };',
+    to: `const header = { cluster: "", from: OBSERVER, to: "", start: this.#start, toStart: undefined, ${numbers}`,
+    why: "Nobody reads it in a packet of who is no server.",
+  })),
+  {
+    file: "packages/voting/src/http-listener.ts",
+    from: 'const reason = reasons[error.code ?? ""] ?? error.message;',
+    to: "const reason = reasons[(error.code)] ?? error.message;",
+    why: "There is no reason for either.",
+  },
+  ...["if (!grantedAt) ;", 'if (false) throw new Error("A claim that was won has no grant.");'].map((to) => ({
+    file: "packages/voting/src/voting-lease-store.ts",
+    from: 'if (!grantedAt) throw new Error("A claim that was won has no grant.");',
+    to,
+    why: "A majority has acknowledged the first LEAD of a claim that was won, and that is what the grant is.",
+  })),
 ];
