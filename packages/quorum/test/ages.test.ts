@@ -115,6 +115,11 @@ test.each<[string, ReadonlyArray<StoreClock | undefined>, StoreClock | undefined
   ["one without", [EXACT, EXACT, undefined], undefined],
   ["the best majority", [{ toleranceMs: 4_000, exact: false }, EXACT, EXACT], { toleranceMs: 0, exact: false, mayStep: false }],
   [
+    "the best majority, in whatever order",
+    [{ toleranceMs: 30, exact: true }, EXACT, { toleranceMs: 20, exact: true }],
+    { toleranceMs: 20, exact: true, mayStep: false },
+  ],
+  [
     "one that may step",
     [EXACT, { toleranceMs: 4_000, exact: false }, { toleranceMs: 100, exact: false, mayStep: true }],
     { toleranceMs: 100, exact: false, mayStep: true },

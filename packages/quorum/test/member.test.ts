@@ -1,9 +1,9 @@
 /** One store of a quorum as a keeper of states: what it is sent, and what is told of its failures. */
 import { StoreError, type Logger } from "@leasehold/core";
-import { IMPOSSIBLE_VERSION, Journal, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import { IMPOSSIBLE_VERSION, Journal, MemoryRecordStore, type RecordStore, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { NOTHING, type State } from "../src/kept.ts";
+import { NOTHING, recordOf as recordOfState, type State } from "../src/kept.ts";
 import { Member } from "../src/member.ts";
 import type { Roster } from "../src/roster.ts";
 import { recordOf } from "./world.ts";
@@ -121,4 +121,18 @@ test("what a member refuses is told where it goes on, and that it answers again"
     expect.stringContaining("a (memory) fails: It may not."),
     expect.stringContaining("a (memory) answers again, after 0.0 s."),
   ]);
+});
+
+test("a member fails that keeps a record of another kind; one of another list of members does not", async () => {
+  const other = recordOfState(stateOf("one"), { ...ROSTER, incarnations: { a: "ia", d: "id", e: "ie" } });
+  for (const [data, code, told] of [
+    [{ schema: 99 }, "FOREIGN_RECORD", [expect.stringContaining("a (memory) fails: ")]],
+    [other, "CONFIGURATION", []],
+  ] as const) {
+    const { lines, member } = world(() => ({ get: () => Promise.resolve({ data, version: "v" } as StoredRecord) }));
+    for (let times = 0; times < 2; times += 1) {
+      await expect(member.get("e", true, LIMITS)).rejects.toMatchObject({ code });
+    }
+    expect(lines).toEqual(told);
+  }
 });

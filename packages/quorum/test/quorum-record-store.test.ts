@@ -178,6 +178,22 @@ test("with two of three down nothing is read or written, and it is said whether 
   expect(["first", "second"]).toContain(nonceOf(await world.open("other").get()));
 });
 
+test("a write that one member refuses, and two have lost on the way, may have been applied", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await other.get();
+  await world.clock.advance(2_000);
+  world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
+  await other.put("second", first).catch(() => undefined);
+  const error = new Error("The connection was reset.");
+  world.passage = ({ to }) => (to === "a" ? undefined : { arrivals: [], breaks: { afterMs: 1, error } });
+  world.requests();
+
+  await expect(one.put("third", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  expect(world.requests().slice(0, 3)).toEqual(["one put a", "one put b", "one put c"]);
+});
+
 test("a look writes nothing, whatever it finds: where members are split it is answered what was replaced", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];

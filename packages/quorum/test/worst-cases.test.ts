@@ -137,6 +137,8 @@ test("who has led before does not lead again by what it wrote last, where one me
   world.down.delete("c");
   world.services.b.restore(ELECTION, backup);
   one.term = 2;
+  // The one that knows answers last.
+  world.passage = ({ to }) => (to === "a" ? { arrivals: [{ afterMs: 20, replyAfterMs: 20 }] } : undefined);
 
   expect(await one.put("fork", first)).toMatchObject({ stored: false });
   expect(nonceOf(await one.get())).toBe("second");
