@@ -222,7 +222,6 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
-    checkName("election", election);
     // Nobody votes for a term of zero.
     const vain = {
       kind: "ELECT",

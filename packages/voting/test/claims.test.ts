@@ -1,6 +1,6 @@
 /** Who wins where several claim at once, and when who has lost claims again. */
 import { expect, test } from "vitest";
-import type { Lease } from "@leasehold/core/provider";
+import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
@@ -79,6 +79,20 @@ test("who is refused by servers that a RELEASE has not reached yet claims again 
   expect(stores.get("b")!.nextLookMs("e", RETRY_MS)).toBeLessThan(200);
 });
 
+test("who has learned from others alone that somebody leads claims once that lease is over", async () => {
+  const { cluster, stores } = await startedWith(3);
+  cluster.away.add("a");
+  expect(await winners(cluster, stores, ["b"])).toEqual(["b"]);
+  cluster.away.delete("a");
+  const store = stores.get("a")!;
+  expect(await cluster.clock.runUntil(store.read("e", { timeoutMs: 300 }))).toMatchObject({ state: "held", holder: "b" });
+  const waitMs = store.nextLookMs("e", RETRY_MS);
+  expect(waitMs).toBeGreaterThan(LEASE_MS - 100);
+  expect(waitMs).toBeLessThan(LEASE_MS);
+  await cluster.clock.advance(1_000);
+  expect(store.nextLookMs("e", RETRY_MS)).toBe(waitMs - 1_000);
+});
+
 test("a release is not held, where a majority answers it and one of these knows a later term", async () => {
   const { cluster, stores } = await startedWith(3);
   const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));
@@ -140,7 +154,36 @@ test.each<
   if (!leading.acquired) expect.fail("It was not elected.");
   cluster.lost.add(lost);
   const message = expect.stringContaining(`No majority of the servers has answered ${operation} of `) as string;
-  await expect(cluster.clock.runUntil(call(store, leading.lease))).rejects.toMatchObject({ message, mayHaveBeenApplied });
+  await expect(cluster.clock.runUntil(call(store, leading.lease))).rejects.toMatchObject({
+    store: "voting",
+    message,
+    mayHaveBeenApplied,
+  });
+});
+
+test("a term is claimed only above the one that it has to be above", async () => {
+  const { cluster, stores } = await startedWith(3);
+  const store = stores.get("a")!;
+  const acquire = (limits: object): Promise<AcquireOutcome> =>
+    cluster.clock.runUntil(store.acquire({ ...request("a"), ...limits }));
+  const leading = await acquire({});
+  if (!leading.acquired) expect.fail("It was not elected.");
+  const { term } = leading.lease;
+  await cluster.clock.runUntil(store.release(leading.lease, { timeoutMs: 300 }));
+  await expect(acquire({ aboveTerm: term + 1 })).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+  await cluster.clock.advance(1);
+  expect(await acquire({ aboveTerm: term })).toMatchObject({ acquired: true, lease: { term: term + 1 } });
+});
+
+test.each([
+  [300, 50],
+  [100, 25],
+])("answers to a trial are held for 50 ms, and no longer than a quarter of the time: of %d ms %d", async (timeoutMs, heldMs) => {
+  const { cluster, stores } = await startedWith(3);
+  const begunMs = cluster.clock.monotonicMs();
+  await cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), timeoutMs }));
+  // Three round trips.
+  expect(cluster.clock.monotonicMs() - begunMs).toBeCloseTo(heldMs + 3 * 2 * cluster.latencyMs, 0);
 });
 
 /** Nobody but the own server grants a trial. */

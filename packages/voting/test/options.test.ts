@@ -39,6 +39,13 @@ test.each([
   ["https without a certificate", { servers: { a: "https://127.0.0.1:1" } }, "Addresses of https: need tls"],
   ["a certificate without https", { tls: { key: "k", cert: "c" } }, "tls needs addresses of https:"],
   ["no certificate", { servers: { a: "https://127.0.0.1:1" }, tls: { key: "k", cert: "c" } }, "tls cannot be used"],
+  [
+    "a mistyped option of TLS",
+    { servers: { a: "https://127.0.0.1:1" }, tls: { key: "k", cert: "c", chain: "" } as never },
+    "tls has no option 'chain'",
+  ],
+  ["a key alone", { servers: { a: "https://127.0.0.1:1" }, tls: { key: "k" } as never }, "tls needs key and cert"],
+  ["a certificate alone", { servers: { a: "https://127.0.0.1:1" }, tls: { cert: "c" } as never }, "tls needs key and cert"],
   ["a host that is none", { host: "http://10.0.0.1" }, "host must be an address of this machine"],
   ["no host, and an address that is not loopback", { server: "b" }, "set host to 10.0.0.2, or to 0.0.0.0"],
   ["the longest lease, where votes are kept", { longestLeaseMs: 10_000 }, "goes with stateDirectory: 'none'"],

@@ -118,8 +118,22 @@ test("a disk that hangs holds nobody up for longer than an attempt", async () =>
   const acquired = new VotingLeaseStore(cluster.server("a")).acquire(REQUEST);
   await expect(cluster.clock.runUntil(acquired, 1_000)).rejects.toMatchObject({
     code: "STORE_TIMEOUT",
+    store: "voting",
     operation: "ELECT",
     mayHaveBeenApplied: true,
+  });
+});
+
+test("nor does it hold up an order to break for longer, which it may keep all the same", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { store, lease } = await won(cluster, "a");
+  cluster.hanging.add("a");
+  const broken = store.break("e", { reason: "a test", ifTerm: lease.term, timeoutMs: 300 });
+  await expect(cluster.clock.runUntil(broken, 10_000)).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    mayHaveBeenApplied: true,
+    cause: { code: "STORE_TIMEOUT", store: "voting", operation: "BREAK" },
   });
 });
 

@@ -1,7 +1,7 @@
 /** What a server keeps on its disk, and who may use that. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, open, readdir, readFile, rm, writeFile, type FileHandle } from "node:fs/promises";
+import { mkdtemp, open, readdir, readFile, rm, stat, writeFile, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -35,6 +35,12 @@ test("what was written is read after a start, with whose it is, and nothing is l
   expect(await again.load()).toEqual({ roster: { ...ROSTER, met: ["b", "c"] }, text: "two\nthree" });
   expect(await again.read()).toBe("two\nthree");
   expect(await readdir(directory)).toEqual(["state"]);
+});
+
+test.skipIf(process.platform === "win32")("nobody but its own user may read it", async () => {
+  const directory = await folder();
+  await (await fileIn(directory)).write("one");
+  expect((await stat(join(directory, "state"))).mode & 0o777).toBe(0o600);
 });
 
 test("a directory that was never used has nothing, and whose it is alone makes no file", async () => {

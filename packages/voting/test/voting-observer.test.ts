@@ -1,7 +1,14 @@
 /** What somebody sees and may do who is no server. */
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import * as consumers from "node:stream/consumers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
+import type { Request } from "../src/messages.ts";
+import type { Packet } from "../src/packet.ts";
 import { elected, eventually, REQUEST, SECRET, Servers } from "./servers.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
@@ -45,6 +52,22 @@ test("a leader of whom one server alone has heard is unknown to it", async () =>
   await servers.open("b");
   const read = (): Promise<unknown> => observer.read("e", LIMITS).catch(() => undefined);
   await expect.poll(read, { timeout: 15_000 }).toEqual({ election: "e", state: "unknown", term });
+});
+
+test("a server that has no answer takes no part", async () => {
+  const sign = (body: string): string => createHmac("sha256", SECRET).update(body).digest("hex");
+  const server = createServer((request, response) => {
+    void consumers.json(request).then((packet) => {
+      const { from, start, id } = packet as Packet<Request>;
+      const header = { cluster: "any", from: "a", to: from, start: "a1", toStart: start, writes: 0, seen: 0 };
+      const body = JSON.stringify({ ...header, id, servers: ["a"], isReply: true, contents: [null] });
+      response.setHeader("x-leasehold-signature", sign(body)).end(body);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const observer = observerOf([`http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
+  await expect(observer.read("e", LIMITS)).rejects.toThrow(/does not take part yet/);
 });
 
 test("it breaks a term, which its leader is told", async () => {

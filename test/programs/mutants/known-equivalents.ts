@@ -259,6 +259,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "No round is ever held on a marker: of its record only the write is read.",
   })),
   {
+    file: "packages/quorum/src/membership.ts",
+    from: "const { stored } = await this.#register.put(proposal, true, limits);",
+    to: "const { stored } = await this.#register.put(proposal, false, limits);",
+    why: "Nobody asks how old a roster is, and none is followed by another one without a prepare.",
+  },
+  {
     file: "packages/quorum/src/ballot.ts",
     from: "for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;",
     to: "for (const ballot of ballots) if (compareBallots(ballot, found) >= 0) found = ballot;",
@@ -313,4 +319,22 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to,
     why: "A majority has acknowledged the first LEAD of a claim that was won, and that is what the grant is.",
   })),
+  ...[
+    ["const NOTHING = { term: 0, number: 0 };", "const NOTHING = { term: 1, number: 0 };"],
+    ["const NOTHING = { term: 0, number: 0 };", "const NOTHING = { term: 0, number: 1 };"],
+    ["leaseDurationMs: 0,", "leaseDurationMs: 1,"],
+    ["hasFailed: false,", "hasFailed: true,"],
+    ["holdMs: 0,", "holdMs: 1,"],
+  ].map(([from = "", to = ""]) => ({
+    file: "packages/voting/src/voting-lease-store.ts",
+    from,
+    to,
+    why: "Nobody votes for a term of zero, whatever else is asked.",
+  })),
+  {
+    file: "packages/voting/src/reign.ts",
+    from: "const REMEMBERED = 32;",
+    to: "const REMEMBERED = 64;",
+    why: "Any number will do of more than are under way.",
+  },
 ];
