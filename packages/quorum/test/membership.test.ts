@@ -7,7 +7,7 @@ import { callLimits } from "../src/call-limits.ts";
 import { Member } from "../src/member.ts";
 import { Membership } from "../src/membership.ts";
 import { Register } from "../src/register.ts";
-import { MARKER, newestOf, ROSTER, rosterRecord } from "../src/roster.ts";
+import { areRelated, MARKER, newestOf, ROSTER, rosterRecord, type Roster } from "../src/roster.ts";
 import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, write, type Client, type Name } from "./world.ts";
 
 type Store = SimulatedRecordService;
@@ -92,6 +92,29 @@ test("a beginning that was broken off does not keep others from beginning, once 
 
   const other = world.open("other", { c: new SimulatedRecordService(world.clock) });
   expect(await other.put("mine")).toMatchObject({ stored: true });
+});
+
+test("what one member has promised who is to be one says nothing while another is silent: they are not told to have none", async () => {
+  const world = new World();
+  world.down.add("c");
+  expect(await world.open("early").get()).toBeUndefined();
+  world.down.clear();
+  const puts = new Map<string, number>();
+  // Each is given its marker in two writes; of the promises that follow one arrives.
+  world.passage = ({ to, operation }) => {
+    if (operation !== "put") return undefined;
+    puts.set(to, (puts.get(to) ?? 0) + 1);
+    return puts.get(to)! > 2 && to !== "a" ? { arrivals: [] } : undefined;
+  };
+  await world
+    .open("founder")
+    .put("any")
+    .catch(() => undefined);
+  expect(puts.get("a")).toBeGreaterThan(2);
+  world.passage = () => undefined;
+  world.down.add("c");
+
+  await expect(world.open("other").get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
 });
 
 test("two lists that share a member do not both begin, also on a new election, and while that one is silent", async () => {
@@ -613,4 +636,18 @@ test("of some rosters the newest is that of the highest number, wherever it stan
   expect(newestOf([two!, one!])).toBe(two);
   expect(newestOf([one!, two!])).toBe(two);
   expect(newestOf([])).toBeUndefined();
+});
+
+test("rosters are of one quorum if any store is, or was, in both", () => {
+  const rosterOf = (markers: readonly string[], past: readonly string[] = []): Roster => ({
+    number: 1,
+    incarnations: Object.fromEntries(markers.map((marker, at) => [`m${at}`, marker])),
+    later: [],
+    past,
+  });
+  const one = rosterOf(["a", "b", "c"], ["before"]);
+  expect(areRelated(one, rosterOf(["a", "y", "z"]))).toBe(true);
+  expect(areRelated(one, rosterOf(["x", "y", "before"]))).toBe(true);
+  expect(areRelated(one, rosterOf(["x", "y", "z"], ["w", "c"]))).toBe(true);
+  expect(areRelated(one, rosterOf(["x", "y", "z"], ["w"]))).toBe(false);
 });
