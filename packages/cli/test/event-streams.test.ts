@@ -71,3 +71,17 @@ test("everybody's stream ends with the server", () => {
   expect(streams.size).toBe(0);
   expect(clock.pendingTimers).toBe(0);
 });
+
+test("the heart stops with the server, though what a reader has not read yet keeps its stream open", () => {
+  const clock = new VirtualClock();
+  const streams = new EventStreams([], clock);
+  const reader = new Reader();
+  let hasEnded = false;
+  reader.end = () => void (hasEnded = true);
+  streams.add(reader.asResponse());
+
+  streams[Symbol.dispose]();
+
+  expect(hasEnded).toBe(true);
+  expect(clock.pendingTimers).toBe(0);
+});

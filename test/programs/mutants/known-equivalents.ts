@@ -265,6 +265,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Nobody asks how old a roster is, and none is followed by another one without a prepare.",
   },
   {
+    file: "packages/quorum/src/membership.ts",
+    from: "const ownLimits = { signal: new AbortController().signal, untilMs: nowMs + 2 * ROUND_TRIPS * memberMs, memberMs };",
+    to: "const ownLimits = { signal: new AbortController().signal, untilMs: nowMs + 3 * ROUND_TRIPS * memberMs, memberMs };",
+    why: "Any time will do that is longer than what a silent member takes of it.",
+  },
+  {
     file: "packages/quorum/src/ballot.ts",
     from: "for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;",
     to: "for (const ballot of ballots) if (compareBallots(ballot, found) >= 0) found = ballot;",
@@ -337,4 +343,19 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "const REMEMBERED = 64;",
     why: "Any number will do of more than are under way.",
   },
+  {
+    file: "packages/cli/src/table.ts",
+    from: '.map((at, index) => (row[at] ?? "").padEnd((widths[index] ?? 0) + (row[at] ?? "").length - widthOf(row[at] ?? "")))',
+    to: '.map((at, index) => (row[at] ?? "").padEnd(((widths[index])) + (row[at] ?? "").length - widthOf(row[at] ?? "")))',
+    why: "There is a width for each column; the other is for the compiler.",
+  },
+  ...[
+    "(character) => `\\\\u{${((character.codePointAt(0))).toString(16)}}`,",
+    "(character) => `\\\\u{${(character.codePointAt(0) ?? 1).toString(16)}}`,",
+  ].map((to) => ({
+    file: "packages/cli/src/text.ts",
+    from: "(character) => `\\\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,",
+    to,
+    why: "There is a character; the other is for the compiler.",
+  })),
 ];

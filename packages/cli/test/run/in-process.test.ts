@@ -170,6 +170,20 @@ describe("the command", () => {
     expect(here.said.join("\n")).not.toContain("the guard");
   });
 
+  test("is handed over, and who waits to run it again says once whom for", async () => {
+    const ended = here.run(WAITING, { restart: "on-loss" });
+    await here.wrote("up");
+    const taking = another();
+    await here.store.transfer("e", "another");
+    await using _leader = await taking;
+    await here.told(/^waiting to lead/);
+    expect(here.said.filter((line) => line.startsWith("waiting"))).toEqual([
+      "waiting to lead 'e'; 'another' leads it in term 2.",
+    ]);
+    here.signal("SIGTERM");
+    expect(await ended).toBe(143);
+  });
+
   test("is run again after its end, until somebody stops that", async () => {
     const ended = here.run(`echo $LEASEHOLD_TERM >> $0/terms; [ $LEASEHOLD_TERM -lt 2 ] || { ${WAITING}; }`, {
       restart: "always",
