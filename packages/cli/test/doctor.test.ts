@@ -1,4 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import type { StatsFs } from "node:fs";
+import fs, { mkdtemp, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigurationError, StoreError, timing } from "@leasehold/core";
@@ -182,6 +184,19 @@ test.for([
 ] as const)("what is missing at %s can be made as it says", async ([url, line]) => {
   await using store = await openStoreUrl(url, { env: {}, workingDirectory: "/" });
   expect(creationOf(url, store)?.[0]).toMatch(line);
+});
+
+test.runIf(process.platform === "linux")("a file on another machine's disk is a warning", async () => {
+  const statfs = vi.spyOn(fs, "statfs").mockResolvedValue({ type: 0x6969 } as StatsFs);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    statfs.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const command = new CapturedCommand();
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toContain("\nwarning  disk      The file is on NFS; leases need a local disk");
+  expect(statfs).toHaveBeenCalledWith("/never");
 });
 
 test("a file system of another machine is known by its number", async () => {

@@ -1,4 +1,5 @@
 /** Which stores the members are: what they are known by, how one is replaced, and what becomes of one that was emptied. */
+import { getEventListeners } from "node:events";
 import { SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { IMPOSSIBLE_VERSION, MemoryRecordStore, type LeaseRecord } from "@leasehold/core/provider";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -409,7 +410,8 @@ test("who learns late who the members were goes by what has been learnt since", 
   const names = ["a", "b", "c"];
   const members = names.map((name) => new Member(name, new MemoryRecordStore(clock), names, clock));
   const membership = new Membership(members, { id: "one", lastRound: 0 }, clock);
-  const limits = callLimits(clock, new AbortController().signal, 1_000);
+  const { signal } = new AbortController();
+  const limits = callLimits(clock, signal, 1_000);
   const get = vi.spyOn(Register.prototype, "get");
   onTestFinished(() => get.mockRestore());
   const shows = (number: number): void => {
@@ -427,6 +429,9 @@ test("who learns late who the members were goes by what has been learnt since", 
     mayHaveBeenApplied: false,
   });
   expect(membership.roster.number).toBe(2);
+  // Nothing of its questions is left.
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  expect(clock.pendingTimers).toBe(0);
 });
 
 test("a store that was replaced does not come back", async () => {

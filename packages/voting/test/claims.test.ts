@@ -93,6 +93,19 @@ test("who has learned from others alone that somebody leads claims once that lea
   expect(store.nextLookMs("e", RETRY_MS)).toBe(waitMs - 1_000);
 });
 
+test("who has won is not held back any more by what it was refused before", async () => {
+  const { cluster, stores } = await startedWith(3);
+  const [a, b] = [stores.get("a")!, stores.get("b")!];
+  const leading = await cluster.clock.runUntil(b.acquire(request("b")));
+  if (!leading.acquired) expect.fail("It was not elected.");
+  expect(await winners(cluster, stores, ["a"])).toEqual([]);
+  await cluster.clock.runUntil(b.release(leading.lease, { timeoutMs: 300 }));
+  const next = await cluster.clock.runUntil(a.acquire(request("a")));
+  if (!next.acquired) expect.fail("It was not elected.");
+  await cluster.clock.runUntil(a.release(next.lease, { timeoutMs: 300 }));
+  expect(a.nextLookMs("e", 2 * LEASE_MS)).toBe(2 * LEASE_MS);
+});
+
 test("a release is not held, where a majority answers it and one of these knows a later term", async () => {
   const { cluster, stores } = await startedWith(3);
   const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));

@@ -3,8 +3,9 @@ import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
 import { StoreError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
-import { VotingLeaseStore, type Answer, type Disk, type Envelope, type Request } from "../src/simulation.ts";
+import { Server, VotingLeaseStore, type Answer, type Disk, type Envelope, type Request } from "../src/simulation.ts";
 import { Admission } from "../src/admission.ts";
+import { keptOf } from "../src/memory-on-disk.ts";
 import type { Elect, Told, Vote } from "../src/messages.ts";
 import { Cluster, shifted } from "./cluster.ts";
 
@@ -486,4 +487,33 @@ test("a watch that has ended is called back by nobody any more", async () => {
   await watch.return(undefined);
   expect(end).toHaveBeenCalledOnce();
   expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("one that has lost its file goes on above the most of its writes that another one has said to remember, whatever comes late", async () => {
+  const { clock } = new Cluster();
+  const written: string[] = [];
+  const disk: Disk = { read: () => Promise.resolve(undefined), write: (text) => Promise.resolve(void written.push(text)) };
+  const asked = Promise.withResolvers<Envelope<Request>>();
+  const answered = Promise.withResolvers<Envelope<Answer>>();
+  let receive: (message: Envelope<Request>) => Promise<unknown> = () => Promise.resolve();
+  const transport = {
+    send: (message: Envelope<Request>) => {
+      asked.resolve(message);
+      return answered.promise;
+    },
+    listen: (receiver: typeof receive) => Promise.resolve(void (receive = receiver)),
+    close: () => Promise.resolve(),
+  };
+  const server = new Server({ name: "a", names: ["a", "b"], cluster: "tested", clock, disk, transport });
+  await server.start();
+  const { start: toStart } = await asked.promise;
+  const header = { cluster: "tested", from: "b", to: "a", start: "b1", toStart, writes: 1 };
+  await receive({ ...header, seen: 7, content: { kind: "TELL" } });
+  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, longestLeaseMs: 0, wallMs: 0 };
+  answered.resolve({ ...header, seen: 3, content: { kind: "TELL", ...before } });
+  await clock.advance(1);
+
+  expect(server.takesPart).toBe(true);
+  expect(keptOf(written.at(-1))?.writes).toBeGreaterThan(7);
+  await server.close();
 });

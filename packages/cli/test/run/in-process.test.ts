@@ -125,6 +125,12 @@ describe("the exit code", () => {
 });
 
 describe("the command", () => {
+  test("is not started where a lease leaves it no time to end", async () => {
+    for (const ran of [here.run("exit 1", { leaseDurationMs: 500 }), here.runOnce("k", "exit 1", { leaseDurationMs: 500 })])
+      await expect(ran).rejects.toThrow("a lease of 500 ms leaves a command no time to end");
+    expect(await here.store.read("e")).toBeUndefined();
+  });
+
   test("is not started where nothing can listen for what it asks, and the lease is given up", async () => {
     const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
       setImmediate(() => this.emit("error", new Error("no more file descriptors")));

@@ -143,3 +143,10 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   );
   expect(dismiss).not.toHaveBeenCalled();
 });
+
+test("who is asked to stop says by what, once", () => {
+  using signals = new StopSignals();
+  process.emit("SIGINT", "SIGINT");
+  process.emit("SIGTERM", "SIGTERM");
+  expect(signals.stopped.reason).toMatchObject({ name: "StopRequest", signal: "SIGINT", message: "SIGINT was received." });
+});
