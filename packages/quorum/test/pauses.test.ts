@@ -99,6 +99,33 @@ test("whoever meets a promise that may be of a round under way waits once before
   expect(world.clock.monotonicMs() - beganMs).toBeGreaterThan(20);
 });
 
+test("such a pause is random as well, of 20 to 100 ms", async () => {
+  const pauses: number[] = [];
+  for (let draws = 0; draws < 20; draws += 1) {
+    const world = await World.founded();
+    const [one, dying, next] = [world.open("one"), world.open("dying"), world.open("next")];
+    const first = versionOf(await one.put("first"));
+    await world.clock.advance(2_000);
+    let writes = 0;
+    const sentMs: number[] = [];
+    world.passage = ({ by, to, operation }) => {
+      if (by === "next" && to === "a" && operation === "get") sentMs.push(world.clock.monotonicMs());
+      return by === "dying" && operation === "put" && (writes += 1) > 3 ? { arrivals: [] } : undefined;
+    };
+    await dying.put("never", first).catch(() => undefined);
+    await next.get(false);
+    sentMs.length = 0;
+    for (let draw = 0; draw < draws; draw += 1) world.clock.random();
+    await next.put("second", first);
+    pauses.push(sentMs[1]! - sentMs[0]!);
+  }
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(20);
+  expect(Math.min(...pauses)).toBeLessThan(40);
+  expect(Math.max(...pauses)).toBeGreaterThan(80);
+  // And what its requests take.
+  expect(Math.max(...pauses)).toBeLessThan(105);
+});
+
 test("a seal looks again after such a pause while its member is silent", async () => {
   const world = await World.founded();
   const one = world.open("one");

@@ -1,5 +1,5 @@
 /** The rules of the replicated record, each by the schedule that would break it. */
-import { MemoryRecordStore, type GetOptions, type StoredRecord } from "@leasehold/core/provider";
+import { MemoryRecordStore, type GetOptions, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
@@ -445,6 +445,34 @@ test("a member that has promised more is not caught up, until a round goes above
 
   for (const at of [0, 1]) expect(writesTo[at]).toEqual(["put a", "put b", "get c"]);
   expect(world.services.c.record("nightly-billing")).toMatchObject({ nonce: "fifth" });
+});
+
+test("a promise is kept by who is caught up, though it is the very next one", async () => {
+  const world = await World.founded();
+  const [one, rival] = [world.open("one"), world.open("rival")];
+  let version = versionOf(await one.put("first"));
+  await rival.get();
+  world.down.add("c");
+  await world.clock.advance(2_000);
+  version = versionOf(await one.put("second", version));
+  world.down.delete("c");
+  await world.clock.advance(2_000);
+  const promisedAtC = (): unknown => {
+    const { quorum = "" } = world.services.c.record(ELECTION) as LeaseRecord;
+    return (JSON.parse(quorum) as { promised: unknown }).promised;
+  };
+  let promises = 0;
+  world.passage = (request) => {
+    if (request.by !== "rival" || !isWrite(request)) return undefined;
+    return request.to === "c" && (promises += 1) === 1 ? undefined : { arrivals: [] };
+  };
+  await rival.put("never", version).catch(() => undefined);
+  const promised = promisedAtC();
+  expect(promised).toEqual({ round: expect.any(Number), proposer: expect.any(String) });
+
+  expect(await one.put("third", version)).toMatchObject({ stored: true });
+  await world.clock.advance(2_000);
+  expect(promisedAtC()).toEqual(promised);
 });
 
 test("a put that may have been applied is not said to be refused, whatever has been written since", async () => {
