@@ -101,6 +101,8 @@ test("who has won is not held back any more by what it was refused before", asyn
   expect(await winners(cluster, stores, ["a"])).toEqual([]);
   await cluster.clock.runUntil(b.release(leading.lease, { timeoutMs: 300 }));
   const next = await cluster.clock.runUntil(a.acquire(request("a")));
+  const { term } = leading.lease;
+  expect(cluster.sent.findLast(({ content }) => content.kind === "ELECT")?.content).toMatchObject({ heard: { term, number: 1 } });
   if (!next.acquired) expect.fail("It was not elected.");
   await cluster.clock.runUntil(a.release(next.lease, { timeoutMs: 300 }));
   expect(a.nextLookMs("e", 2 * LEASE_MS)).toBe(2 * LEASE_MS);
@@ -197,6 +199,22 @@ test.each([
   await cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), timeoutMs }));
   // Three round trips.
   expect(cluster.clock.monotonicMs() - begunMs).toBeCloseTo(heldMs + 3 * 2 * cluster.latencyMs, 0);
+});
+
+test("who is refused for the sake of a broken term, of which others alone know, claims again once that is over", async () => {
+  const { cluster, stores } = await startedWith(3);
+  const [a, b] = [stores.get("a")!, stores.get("b")!];
+  cluster.away.add("a");
+  const leading = await cluster.clock.runUntil(b.acquire(request("b")));
+  if (!leading.acquired) expect.fail("It was not elected.");
+  const order = { reason: "a test", ifTerm: leading.lease.term, timeoutMs: 300 };
+  expect(await cluster.clock.runUntil(b.break("e", order))).toMatchObject({ broken: true });
+  cluster.away.clear();
+  const refused = await cluster.clock.runUntil(a.acquire(request("a")));
+  expect(refused).toMatchObject({ acquired: false, current: { state: "ending" } });
+  const waitMs = a.nextLookMs("e", 2 * LEASE_MS);
+  expect(waitMs).toBeGreaterThan(LEASE_MS / 2);
+  expect(waitMs).toBeLessThan(LEASE_MS);
 });
 
 /** Nobody but the own server grants a trial. */

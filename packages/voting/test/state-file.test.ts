@@ -104,6 +104,17 @@ test("a write has ended once the file is on the disk, and then its name", async 
   expect(steps).toEqual(["file begins, with state.new", "file is synced", ...names]);
 });
 
+test("it is closed once what came last is written, too", async () => {
+  const directory = await folder();
+  const file = await fileIn(directory);
+  const writes = [file.write("one")];
+  await new Promise((resolve) => setImmediate(resolve));
+  writes.push(file.write("two"));
+  await file.close();
+  expect(await new StateFile(directory, () => undefined).load()).toMatchObject({ text: "two" });
+  await Promise.all(writes);
+});
+
 test("a write that fails rejects, says so to a person, and is not the last one", async () => {
   const directory = await folder();
   const told: string[] = [];

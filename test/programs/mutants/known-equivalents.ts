@@ -338,6 +338,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Nobody votes for a term of zero, whatever else is asked.",
   })),
   {
+    file: "packages/voting/src/voting-lease-store.ts",
+    from: "const nextClaimMs = (this.#nextClaimMs.get(election) ?? 0) - nowMs;",
+    to: "const nextClaimMs = (this.#nextClaimMs.get(election) ?? 1) - nowMs;",
+    why: "Either is past: the origin of the clock is no moment at which anybody asks.",
+  },
+  {
     file: "packages/voting/src/reign.ts",
     from: "const REMEMBERED = 32;",
     to: "const REMEMBERED = 64;",
