@@ -271,6 +271,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Any time will do that is longer than what a silent member takes of it.",
   },
   {
+    file: "packages/quorum/src/rounds.ts",
+    from: 'if (!this.#ballot || targets.size < this.#majority) return "refused";',
+    to: 'if (!this.#ballot || targets.size < this.#majority) return "";',
+    why: "Of a write that goes on without a prepare it is only asked whether it is confirmed, or unknown.",
+  },
+  {
     file: "packages/quorum/src/ballot.ts",
     from: "for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;",
     to: "for (const ballot of ballots) if (compareBallots(ballot, found) >= 0) found = ballot;",
