@@ -46,12 +46,12 @@ async function membersWith(world: SqlWorld) {
     },
     termAtServer: async () => (await world.leaseRow(ELECTION))?.["term"],
     guardedWrite: async ({ server }: Process, lease: Lease): Promise<void> => {
-      const { connection, run } = await world.session();
-      await run("BEGIN");
+      const session = await world.session();
+      await session.run("BEGIN");
       try {
-        await server.fence(lease, connection as never);
+        await server.fence(lease, session.connection as never);
       } finally {
-        await run("ROLLBACK");
+        await session.run("ROLLBACK");
       }
     },
   };
