@@ -12,9 +12,17 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import { marshall } from "@aws-sdk/util-dynamodb";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import { openUpdateOf, stored, updateOf, writtenOver, type ItemKey, type ItemUpdate, type Stamps } from "./schema.ts";
+import {
+  keyAttributes,
+  openUpdateOf,
+  stored,
+  updateOf,
+  writtenOver,
+  type ItemKey,
+  type ItemUpdate,
+  type Stamps,
+} from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
@@ -113,7 +121,7 @@ export class DynamoDBRecordStore implements RecordStore {
   }
 
   #keyOf(election: string): Record<string, AttributeValue> {
-    return marshall(this.#place.keyOf(election));
+    return keyAttributes(this.#place.keyOf(election));
   }
 
   async #stamps(election: string, record: LeaseRecord, keepsNonce: boolean, signal: AbortSignal): Promise<Stamps> {

@@ -1,6 +1,6 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { LEASE_RECORD_FIELDS, type Interval, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
-import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
+import { convertToAttr, unmarshall } from "@aws-sdk/util-dynamodb";
 
 /** The names of a table's keys, which are strings. */
 export const PARTITION_KEY = "election";
@@ -38,6 +38,11 @@ export function leaseKey(election: string): ItemKey {
 /** Prefixed, so that no occurrence is ever taken for the lease, whatever it is called. */
 export function occurrenceKey(election: string, occurrence: string): ItemKey {
   return { [PARTITION_KEY]: election, [SORT_KEY]: `tick#${occurrence}` };
+}
+
+/** Returns the key as a request has it. */
+export function keyAttributes(key: ItemKey): Item {
+  return { [PARTITION_KEY]: { S: key[PARTITION_KEY] }, [SORT_KEY]: { S: key[SORT_KEY] } };
 }
 
 /** Returns an item as the engine takes it. One that is no lease of ours is handed over, too: the engine refuses it. */
@@ -144,7 +149,13 @@ const IS_OF_VERSION: Condition = { expression: "#version = :ifVersion", names: [
 /** The part of an update that is the same for all records with the same attributes. */
 interface Wording extends Pick<ItemUpdate, "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames"> {
   /** The attributes whose values it uses. */
-  readonly given: readonly string[];
+  readonly given: readonly Given[];
+}
+
+interface Given {
+  readonly name: string;
+  /** Its value's name in the expressions. */
+  readonly placeholder: string;
 }
 
 /** By the attributes that are set and removed, and the condition: a few, since each renewal needs the same one again. */
@@ -158,21 +169,31 @@ function itemUpdate(
   values: Readonly<Record<string, unknown>>,
 ): ItemUpdate {
   const attributes: Record<string, unknown> = {};
-  for (const field of LEASE_RECORD_FIELDS) attributes[field] = record[field];
-  Object.assign(attributes, beside);
-  const { given, ...wording } = wordingOf(attributes, condition);
-  const used: Record<string, unknown> = {};
-  for (const name of given) used[`:${name}`] = attributes[name];
-  for (const name of Object.keys(values)) used[`:${name}`] = values[name];
-  return { ...wording, ExpressionAttributeValues: marshall(used) as Item };
+  let key = condition.expression;
+  for (const field of LEASE_RECORD_FIELDS) {
+    const value = record[field];
+    attributes[field] = value;
+    // The fields are always the same ones, in this order.
+    key += value === undefined ? "-" : "+";
+  }
+  for (const [name, value] of Object.entries(beside)) {
+    attributes[name] = value;
+    key += value === undefined ? `-${name}` : `+${name}`;
+  }
+  let wording = wordings.get(key);
+  if (!wording) wordings.set(key, (wording = worded(attributes, condition)));
+  const { given, UpdateExpression, ConditionExpression, ExpressionAttributeNames } = wording;
+  const used: Item = {};
+  for (const { name, placeholder } of given) used[placeholder] = attributeOf(attributes[name]);
+  for (const name of Object.keys(values)) used[`:${name}`] = attributeOf(values[name]);
+  return { UpdateExpression, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues: used };
 }
 
-function wordingOf(attributes: Readonly<Record<string, unknown>>, condition: Condition): Wording {
-  let key = condition.expression;
-  for (const name of Object.keys(attributes)) key += attributes[name] === undefined ? `-${name}` : `+${name}`;
-  const known = wordings.get(key) ?? worded(attributes, condition);
-  wordings.set(key, known);
-  return known;
+/** As the SDK has it, which takes its time over each value, and a renewal has little else than text and numbers that are safe. */
+function attributeOf(value: unknown): AttributeValue {
+  if (typeof value === "string") return { S: value };
+  if (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return { N: String(value) };
+  return convertToAttr(value);
 }
 
 function worded(attributes: Readonly<Record<string, unknown>>, { expression, names: asked, computed }: Condition): Wording {
@@ -182,11 +203,12 @@ function worded(attributes: Readonly<Record<string, unknown>>, { expression, nam
   const expressionOf = (name: string): string => computed[name] ?? `:${name}`;
   const assigned = set.map((name) => `#${name} = ${expressionOf(name)}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
+  // DynamoDB refuses values that nothing uses.
+  const given = set.map((name) => ({ name, placeholder: `:${name}` }));
   return {
     UpdateExpression: `SET ${assigned.join(", ")}${removal}`,
     ConditionExpression: expression,
     ExpressionAttributeNames: Object.fromEntries([...names, ...asked].map((name) => [`#${name}`, name])),
-    // DynamoDB refuses values that nothing uses.
-    given: set.filter((name) => expressionOf(name).includes(`:${name}`)),
+    given: given.filter(({ name, placeholder }) => expressionOf(name).includes(placeholder)),
   };
 }
