@@ -1,3 +1,4 @@
+import type { BlobLeaseClient } from "@azure/storage-blob";
 import { ForeignRecordError, TermRegressedError } from "@leasehold/core";
 import {
   checkTerm,
@@ -41,6 +42,7 @@ class Acquisition {
   readonly #request: AcquireRequest;
   /** A new one for each attempt: no other attempt can have been granted this lease. */
   readonly #leaseId: string;
+  readonly #client: BlobLeaseClient;
   readonly #grantedAt: Instant;
   /** The termIds that were sent to the service. */
   readonly #termIds: string[] = [];
@@ -49,6 +51,7 @@ class Acquisition {
     this.#parts = parts;
     this.#request = request;
     this.#leaseId = parts.clock.randomUuid();
+    this.#client = parts.requests.lease(request.election, this.#leaseId);
     this.#grantedAt = instantOf(parts.clock);
   }
 
@@ -73,7 +76,7 @@ class Acquisition {
     const { requests, reader } = this.#parts;
     const { election, leaseDurationMs } = this.#request;
     try {
-      await requests.acquire(election, this.#leaseId, leaseDurationMs, this.#request);
+      await requests.acquire(election, this.#client, leaseDurationMs, this.#request);
       return true;
     } catch (error) {
       const failure = failureOf(error);
@@ -97,12 +100,13 @@ class Acquisition {
     // The break of a hold names no lease. A late one may have met this lease before the term was written, and would end
     // it without a word after the rest of the hold: the renewal fails then. A break that comes from now on finds another
     // ETag.
-    if (written.before.holdMs !== undefined) await requests.renew(election, this.#leaseId, this.#request);
+    if (written.before.holdMs !== undefined) await requests.renew(election, this.#client, this.#request);
     const { term, termId = "" } = written.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt: this.#grantedAt };
     holdings.add({
       lease,
       leaseId: this.#leaseId,
+      client: this.#client,
       extendedAt: this.#grantedAt,
       term: written.term,
       others: written.metadata,

@@ -1,3 +1,4 @@
+import type { BlobLeaseClient } from "@azure/storage-blob";
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import { holderElapsedMs, type Instant, type Lease } from "@leasehold/core/provider";
 import { STORE_NAME } from "./azure-blob-errors.ts";
@@ -8,6 +9,8 @@ export interface Holding {
   readonly lease: Lease;
   /** The key to the lease. It is sent to the service, and goes nowhere else. */
   readonly leaseId: string;
+  /** Renews the lease. */
+  readonly client: BlobLeaseClient;
   /** Before the last request that extended the lease was sent. */
   extendedAt: Instant;
   term: TermMetadata;

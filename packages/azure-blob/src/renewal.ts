@@ -10,7 +10,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
   const limits = shareLimits(parts.clock, given);
   const extendedAt = instantOf(parts.clock);
   try {
-    await parts.requests.renew(holding.lease.election, holding.leaseId, limits);
+    await parts.requests.renew(holding.lease.election, holding.client, limits);
     holding.extendedAt = extendedAt;
     keepGridSharp(parts, holding, given);
     return { held: true, extendedAt };

@@ -1,4 +1,4 @@
-import type { BlobClient, BlobGetPropertiesResponse, BlockBlobClient } from "@azure/storage-blob";
+import type { BlobClient, BlobGetPropertiesResponse, BlobLeaseClient, BlockBlobClient } from "@azure/storage-blob";
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import { sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
 import { failureOf, isContainerGone, isGone, STORE_NAME, toStoreError, unlessItExists } from "./azure-blob-errors.ts";
@@ -135,23 +135,24 @@ export class BlobRequests {
     }
   }
 
-  async acquire(election: string, leaseId: string, leaseDurationMs: number, limits: CallLimits): Promise<void> {
-    const client = this.#blob(election).getBlobLeaseClient(leaseId);
+  /** Returns what acquires, renews and releases this lease. The SDK takes a fifth of a renewal's time to make it. */
+  lease(election: string, leaseId: string): BlobLeaseClient {
+    return this.#blob(election).getBlobLeaseClient(leaseId);
+  }
+
+  async acquire(election: string, lease: BlobLeaseClient, leaseDurationMs: number, limits: CallLimits): Promise<void> {
     await this.#write("acquire", election, limits, async (abortSignal) =>
-      ofLease(leaseId, await client.acquireLease(leaseDurationMs / 1_000, { abortSignal })),
+      ofLease(lease, await lease.acquireLease(leaseDurationMs / 1_000, { abortSignal })),
     );
   }
 
-  async renew(election: string, leaseId: string, limits: CallLimits): Promise<void> {
-    const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#write("renew", election, limits, async (abortSignal) =>
-      ofLease(leaseId, await client.renewLease({ abortSignal })),
-    );
+  async renew(election: string, lease: BlobLeaseClient, limits: CallLimits): Promise<void> {
+    await this.#write("renew", election, limits, async (abortSignal) => ofLease(lease, await lease.renewLease({ abortSignal })));
   }
 
   async release(election: string, leaseId: string, limits: CallLimits): Promise<void> {
-    const client = this.#blob(election).getBlobLeaseClient(leaseId);
-    await this.#write("release", election, limits, (abortSignal) => client.releaseLease({ abortSignal }));
+    const lease = this.lease(election, leaseId);
+    await this.#write("release", election, limits, (abortSignal) => lease.releaseLease({ abortSignal }));
   }
 
   /**
@@ -259,7 +260,7 @@ export class BlobRequests {
   }
 }
 
-function ofLease<T extends { readonly leaseId?: string }>(leaseId: string, reply: T): T {
-  if (reply.leaseId?.toLowerCase() !== leaseId) throw new Error("the answer names no lease, or another");
+function ofLease<T extends { readonly leaseId?: string }>(lease: BlobLeaseClient, reply: T): T {
+  if (reply.leaseId?.toLowerCase() !== lease.leaseId) throw new Error("the answer names no lease, or another");
   return reply;
 }
