@@ -42,6 +42,7 @@ import { administered } from "./administration.ts";
 import { STORE_NAME } from "./azure-blob-errors.ts";
 import { BlobRecordStore } from "./blob-record-store.ts";
 import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
+import { ClockProbes } from "./clock-probes.ts";
 import { nextLookAtGridMs } from "./grid-aim.ts";
 import { Holdings } from "./holding.ts";
 import { resolvePlace, type BlobLeaseStoreOptions, type BlobPlace } from "./options.ts";
@@ -103,7 +104,8 @@ export class BlobLeaseStore implements LeaseStore {
     const holdings = new Holdings(clock);
     const reader = new BlobReader(clock, requests, holdings);
     const orphans = new Orphans(clock, requests);
-    this.#parts = { clock, serviceClock, requests, reader, holdings, orphans };
+    const probes = new ClockProbes(clock, serviceClock, reader);
+    this.#parts = { clock, serviceClock, requests, reader, holdings, orphans, probes };
     this.#administration = new Administration(administered(this.#parts));
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "@leasehold/core";
 import type { ServiceClock } from "@leasehold/core/provider";
+import type { ClockProbes } from "./clock-probes.ts";
 import type { Holdings } from "./holding.ts";
 import type { Orphans } from "./orphans.ts";
 import type { BlobReader } from "./reader.ts";
@@ -13,4 +14,5 @@ export interface StoreParts {
   readonly reader: BlobReader;
   readonly holdings: Holdings;
   readonly orphans: Orphans;
+  readonly probes: ClockProbes;
 }

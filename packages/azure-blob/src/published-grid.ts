@@ -1,5 +1,5 @@
 import type { Clock } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, shareLimits, sleep, type RequestLimits, type ServiceClock } from "@leasehold/core/provider";
+import { shareLimits, type RequestLimits, type ServiceClock } from "@leasehold/core/provider";
 import { SHARP_MS } from "./grid-aim.ts";
 import type { Holding } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
@@ -8,8 +8,6 @@ import { rewriteTerm } from "./term-rewrite.ts";
 
 /** A published grid grows old after this long: the two clocks drift apart, by 6 ms in this time at 10 millionths. */
 const GRID_AGE_MS = 600_000;
-/** The most requests that one term spends on learning the service's clock. */
-const MAX_PROBES = 8;
 
 /**
  * Returns the grid of a holder that renews at `tickMs` by the monotonic clock, or `undefined` before the service's first
@@ -39,21 +37,11 @@ export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }
   const probing = new AbortController();
   holding.probing = probing;
   const run = async (): Promise<void> => {
-    await probe(parts, holding, probing.signal);
+    await parts.probes.probe(holding.lease.election, probing.signal);
     const sharper = publishedGrid(parts, holding.lease.grantedAt.monotonicMs, grid.intervalMs);
     const half = shareLimits(parts.clock, { timeoutMs: timeoutMs / 2, signal: probing.signal });
     if (sharper) await rewriteTerm(parts, "publish", holding, { grid: sharper }, half);
   };
   // An aim that stays blunt costs standbys some time, and nobody anything else.
   void run().catch(() => undefined);
-}
-
-/** Reads the blob where the `Date` of the replies says most about the service's clock, until that is known well enough. */
-async function probe({ clock, serviceClock, reader }: StoreParts, { lease }: Holding, signal: AbortSignal): Promise<void> {
-  for (let probes = 0; probes < MAX_PROBES; probes += 1) {
-    const nowMs = clock.monotonicMs();
-    if (serviceClock.uncertaintyMs(nowMs) <= SHARP_MS) return;
-    await sleep(clock, serviceClock.sharpeningMs(nowMs + 1) - nowMs, signal);
-    await reader.read(lease.election, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, signal });
-  }
 }

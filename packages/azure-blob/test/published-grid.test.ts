@@ -1,5 +1,6 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector, type Clock } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import type { BlobWorld } from "./blob-world.ts";
@@ -123,6 +124,38 @@ describe("the grid that a leader publishes", () => {
     await world.forward(5_000);
     await expect(world.namesDuring(() => world.forward(5_000))).resolves.toEqual([]);
     await expect(world.blob.getProperties()).resolves.toMatchObject({ etag, leaseState: "available" });
+  });
+
+  test("is made sharp for all leaders of a process by one one's looks", async ({ world }) => {
+    world.dateReplies(333);
+    const store = world.store();
+    const leases: Lease[] = [];
+    for (let at = 0; at < 5; at += 1) leases.push(await win(store, { election: `${ELECTION}-${at}` }));
+
+    const sent = await world.namesDuring(async () => {
+      for (const lease of leases) await store.renew(lease, LIMITS);
+      await world.pass(12_000);
+    });
+
+    expect(sent.filter((name) => name === "head").length).toBeLessThanOrEqual(8);
+    expect(sent.filter((name) => name === "metadata")).toHaveLength(5);
+    for (const lease of leases) await store.release(lease, LIMITS);
+  });
+
+  test("is made sharp by another leader of the process where the one that looks has ended its term", async ({ world }) => {
+    world.dateReplies(333);
+    const store = world.store();
+    const first = await win(store, { election: "first" });
+    const lease = await win(store);
+    await store.renew(first, LIMITS);
+    await store.renew(lease, LIMITS);
+    await store.release(first, LIMITS);
+
+    await world.pass(12_000);
+
+    const { lo, hi } = await publishedGrid(world);
+    expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
+    await store.release(lease, LIMITS);
   });
 
   test("is not worked on any more once the lease is lost", async ({ world }) => {
