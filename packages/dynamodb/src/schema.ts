@@ -89,7 +89,8 @@ export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: bo
   const isFree = group === undefined ? NO_RESERVATION : `(${NO_RESERVATION} OR #reservation.#group = :group)`;
   const isOpen = `${VACATED} AND ${isFree}`;
   const condition = {
-    expression: mayCreate ? `${ABSENT} OR (${isOpen})` : isOpen,
+    // AND binds closer.
+    expression: mayCreate ? `${ABSENT} OR ${isOpen}` : isOpen,
     names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : []), ...(group === undefined ? [] : ["group"])],
     computed: OF_BEFORE,
   };
