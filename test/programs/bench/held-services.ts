@@ -16,8 +16,8 @@ export interface HeldService {
 
 export type HeldServiceName = "DynamoDB" | "Azure";
 
-const TABLE = "leases";
-const CONTAINER = "leases";
+const TABLE = "held";
+const CONTAINER = "held";
 const LEASE_S = 15;
 
 export const heldServices: Readonly<Record<HeldServiceName, (url: string) => HeldService>> = {

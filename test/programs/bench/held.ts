@@ -22,8 +22,7 @@ export async function heldLeases(): Promise<Result[]> {
 
 async function onService(name: HeldServiceName, start: typeof startDynalite): Promise<Result[]> {
   await using service = await start();
-  await heldServices[name](service.url).prepare();
-  const bySdk = await measured(name, service.url, "sdk");
+  const bySdk = await heldBySdk(name, service.url);
   const byElectors = await measured(name, service.url, "electors");
   return [
     ...rows(`${name}, ${LEASES} leases by the SDK alone`, bySdk),
@@ -31,6 +30,12 @@ async function onService(name: HeldServiceName, start: typeof startDynalite): Pr
     row(`${name}: CPU of a renewal`, "x the SDK alone", byElectors.cpuPerRenewal / bySdk.cpuPerRenewal, CPU_GOAL),
     row(`${name}: leaderships lost`, "electors", byElectors.lost, 0),
   ];
+}
+
+/** What as many leases cost by the SDK of a service alone, which holds none yet. */
+export async function heldBySdk(name: HeldServiceName, url: string): Promise<HeldReport> {
+  await heldServices[name](url).prepare();
+  return await measured(name, url, "sdk");
 }
 
 function rows(of: string, report: HeldReport, goals?: typeof GOALS): Result[] {

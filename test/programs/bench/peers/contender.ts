@@ -1,3 +1,4 @@
+import type { HeldServiceName } from "../held-services.ts";
 import type { ServiceName } from "./services.ts";
 
 /** A library that elects, on one service. */
@@ -7,6 +8,8 @@ export interface Contender {
   readonly service: ServiceName;
   /** The packages whose versions say what was measured. */
   readonly packages: readonly string[];
+  /** The service whose SDK it uses, which is measured without it as well. */
+  readonly sdk?: HeldServiceName;
   readonly load: () => Promise<Adapter>;
 }
 

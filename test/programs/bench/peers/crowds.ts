@@ -1,5 +1,7 @@
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
+import { heldBySdk } from "../held.ts";
+import type { HeldReport } from "../held-process.ts";
 import { contenderOf, type ContenderName } from "./contenders.ts";
 import type { CrowdLine, CrowdReport } from "./crowd-process.ts";
 import { SERVICES } from "./services.ts";
@@ -7,12 +9,20 @@ import { SERVICES } from "./services.ts";
 /** What many elections cost the process that leads them. */
 export interface Crowd extends CrowdReport {
   readonly cpuMsPerRequest: number;
+  /** As many leases by the service's SDK alone, renewed as often, right after it; absent where that is not measured. */
+  readonly bare?: HeldReport;
 }
 
 export const ELECTIONS = 1_000;
 const REPORTS_WITHIN_MS = 120_000;
 
 export async function measureCrowd(contender: ContenderName, port: number, leaseDurationMs: number): Promise<Crowd> {
+  const crowd = await measured(contender, port, leaseDurationMs);
+  const { sdk } = contenderOf(contender);
+  return sdk === undefined ? crowd : { ...crowd, bare: await heldBySdk(sdk, `http://127.0.0.1:${port}`) };
+}
+
+async function measured(contender: ContenderName, port: number, leaseDurationMs: number): Promise<Crowd> {
   const { requestsIn } = SERVICES[contenderOf(contender).service];
   let requests = 0;
   await using proxy = await startTcpFaultProxy(port, (bytes) => (requests += requestsIn(bytes)));

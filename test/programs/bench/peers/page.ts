@@ -33,6 +33,7 @@ export function pageOf(measured: Measured): string {
     "## All figures",
     "`median [worst]`; the best of each row is **bold**.",
     tableOf(columns),
+    ...(columns.some(({ report }) => report.crowd.bare) ? [wrap(BARE)] : []),
     wrap(
       `Rows with a \`×\`, of leases and of shares are ratios, and hold on other machines too; the seconds of takeovers and overlaps come from leases and intervals of polling, and hardly depend on the machine. Milliseconds, CPU and memory are this machine's, with emulators on it. What had not come to pass after ${short(AWAY_S)} s (an outage: ${2 * (LEASE_MS / 1_000)} s) is "never".`,
     ),
@@ -55,6 +56,9 @@ export function pageOf(measured: Measured): string {
 const BUSY =
   "- **The machine had more to do than it could before this run began.** Takeovers came late for that, and what a thousand elections take, and whether they find the time, cannot be relied on: run it again on an idle machine.";
 
+const BARE =
+  "`the SDK alone` holds as many leases, and renews them as often, by the same requests of the service's SDK and nothing else: in a process of its own, right after ours.";
+
 const BELIEFS = [
   "- **Leasehold**: `elector.isLeader`, a comparison with the clock. Defaults.",
   "- **dynamodb-lock-client**: a lock that has not emitted `error`, nor been released. Heartbeats three times in a lease; it asks again for ever.",
@@ -67,7 +71,8 @@ const BELIEFS = [
   .join("\n");
 
 function tableOf(columns: readonly Column[]): string {
-  const rows = ROWS.map((row) => {
+  const measured = ROWS.filter((row) => columns.some(({ report }) => row.samples(report).length > 0));
+  const rows = measured.map((row) => {
     const best = Math.min(...columns.map(({ report }) => scoreOf(row, report)));
     return [
       row.measure,
@@ -81,10 +86,10 @@ function tableOf(columns: readonly Column[]): string {
   return markdownTable(["", "unit", ...columns.map(({ title }) => title)], rows);
 }
 
-/** Less is better, and worst is what does not come to pass. */
+/** Less is better, and worst is what does not come to pass, or was not measured. */
 function scoreOf(row: Row, report: Report): number {
   const known = knownOf(row, report);
-  return known.length < row.samples(report).length ? Number.POSITIVE_INFINITY : median(known);
+  return known.length === 0 || known.length < row.samples(report).length ? Number.POSITIVE_INFINITY : median(known);
 }
 
 /** That one is better than the other, and not by noise. */

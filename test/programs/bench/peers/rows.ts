@@ -1,6 +1,7 @@
 import { short } from "../table.ts";
 import { summarize } from "../statistics.ts";
-import { ELECTIONS } from "./crowds.ts";
+import { ELECTIONS, type Crowd } from "./crowds.ts";
+import type { HeldReport } from "../held-process.ts";
 import { AWAY_LEASES, FAULT_NAMES, FAULTS, type Episode, type FaultName } from "./faults.ts";
 import { LEASE_MS, type Report } from "./measured.ts";
 
@@ -12,7 +13,7 @@ export interface Row {
   readonly isRatio?: boolean;
   /** Depends on when, between two renewals, the fault comes. */
   readonly isByChance?: boolean;
-  /** Undefined samples are of something that did not come to pass; see `never`. */
+  /** Undefined samples are of something that did not come to pass; see `never`. There are none of what was not measured. */
   readonly samples: (report: Report) => ReadonlyArray<number | undefined>;
   /** What it means that a sample is missing. */
   readonly never?: string;
@@ -26,6 +27,11 @@ const ofFault = (fault: FaultName, figure: (episode: Episode) => number | undefi
   return ({ crews }) => crews.map(({ episodes }) => figure(episodes[fault]));
 };
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
+
+/** Of those beside which the service's SDK was measured alone. */
+const besideSdk = (figure: (crowd: Crowd, bare: HeldReport) => number): Row["samples"] => {
+  return ({ crowd }) => (crowd.bare ? [figure(crowd, crowd.bare)] : []);
+};
 
 export const ROWS: readonly Row[] = [
   { measure: "acquire, a new election", unit: "× one write", isRatio: true, samples: (of) => of.acquisitions.fresh },
@@ -87,6 +93,22 @@ export const ROWS: readonly Row[] = [
   { measure: "1,000 elections: heap", unit: "KB each", samples: (of) => [of.crowd.heapPerElection / KB] },
   { measure: "1,000 elections: CPU", unit: "% of a processor", samples: (of) => [of.crowd.cpuShare * 100] },
   { measure: "1,000 elections: CPU of a request", unit: "ms", samples: (of) => [of.crowd.cpuMsPerRequest] },
+  {
+    measure: "1,000 elections: resident memory",
+    unit: "KB each beyond the SDK alone",
+    samples: besideSdk((crowd, bare) => (crowd.rssPerElection - bare.rssPerLease) / KB),
+  },
+  {
+    measure: "1,000 elections: heap",
+    unit: "KB each beyond the SDK alone",
+    samples: besideSdk((crowd, bare) => (crowd.heapPerElection - bare.heapPerLease) / KB),
+  },
+  {
+    measure: "1,000 elections: CPU of a request",
+    unit: "× the SDK alone",
+    isRatio: true,
+    samples: besideSdk((crowd, bare) => (crowd.cpuMsPerRequest * 1_000) / bare.cpuPerRenewal),
+  },
 ];
 
 /** `median [worst]`, and how often it did not come to pass. */
