@@ -156,10 +156,14 @@ export class Rounds {
       if (isRefused && this.#ballot === ballot) this.#leads = undefined;
       throw failure;
     };
+    const catchUp: CatchUp = { ballot, proposal, confirmed: confirmed.promise };
     const requests = this.#all(async (link) => {
-      const present =
-        targets.get(link.member.name) ??
-        (await this.#toCatchUp(link, { ballot, proposal, confirmed: confirmed.promise }, limits));
+      let present = targets.get(link.member.name) ?? (await this.#toCatchUp(link, catchUp, limits));
+      // Where an accept made a record, one that arrives late would have a store that was emptied since pass for what it was.
+      while (present.version === undefined) {
+        await this.#write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits).catch(onFailure);
+        present = await this.#toCatchUp(link, catchUp, limits);
+      }
       const own = await this.#write(link, state, present, redates, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
     });

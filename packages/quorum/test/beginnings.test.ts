@@ -214,3 +214,31 @@ test("a member that was restored from before a roster is given that by who start
 
   expect([rosterAt(world, "a"), rosterAt(world, "b"), rosterAt(world, "c")]).toEqual([2, 2, 2]);
 });
+
+test("a late write to a store that had no record does not have it pass for what it was, once it was emptied", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  await Promise.all([one.get(), other.get()]);
+  // The first write is accepted by a alone, and brought to c, which was silent until then, a minute late.
+  let putsToA = 0;
+  let isCut = false;
+  world.passage = ({ by, to, operation }) => {
+    if (by === "other") return to === "a" ? { arrivals: [] } : undefined;
+    const isPut = operation === "put";
+    if (isCut || (to === "c" && putsToA < 2) || (to === "b" && isPut && putsToA === 2)) return { arrivals: [] };
+    if (to === "a" && isPut) putsToA += 1;
+    isCut = to === "c" && isPut;
+    return isCut ? { arrivals: [{ afterMs: 60_000 }] } : undefined;
+  };
+  await expect(one.put("first")).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  expect(isCut).toBe(true);
+  expect(await other.put("second")).toMatchObject({ stored: true });
+
+  world.empty("c");
+  await world.clock.advance(61_000);
+  world.passage = () => undefined;
+  world.down.add("b");
+  await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  world.down.delete("b");
+  expect(nonceOf(await one.get())).toBe("second");
+});
