@@ -1,4 +1,4 @@
-import type { Check } from "./check.ts";
+import { TWO_VALID, type Check, type Model } from "./check.ts";
 
 type QuorumCheck = Omit<Check, "model">;
 
@@ -9,6 +9,7 @@ const TURNED_DOWN = "a put is told that it was not stored, and is";
 
 const NO_GETS = "NO_GETS";
 const NO_LATE = "NO_LATE";
+const NO_LOST_REPLIES = "NO_LOST_REPLIES";
 const PATIENT = "PATIENT";
 const FORGETS = "FORGETS";
 const FIRST_ROUND = "LAST_BALLOT=5";
@@ -103,11 +104,125 @@ const WRONG: readonly QuorumCheck[] = [
   },
 ];
 
-export const QUORUM_RIGHT: readonly Check[] = ofQuorum(RIGHT);
-/** These take minutes where the machine is busy. */
-export const QUORUM_LONG: readonly Check[] = ofQuorum(LONG);
-export const QUORUM_WRONG: readonly Check[] = ofQuorum(WRONG);
+const TWO_LISTS = "two lists of members replace the same one";
+const FEW = ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=5"];
+const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
 
-function ofQuorum(some: readonly QuorumCheck[]): readonly Check[] {
-  return some.map((check) => ({ ...check, model: "quorum" }));
+/** Who the members are. */
+const MEMBERS: readonly QuorumCheck[] = [
+  {
+    name: "members: one store is emptied, and others are silent",
+    macros: [...FEW, "WIPES=1", NO_LATE, "LOST_REPLIES"],
+    shows: [...TAKEN_IN, "a store is emptied", "a put without a prepare"],
+  },
+  {
+    name: "members: one store is replaced, and a process has the former one",
+    macros: ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=6", "REPLACED"],
+    shows: [...TAKEN_IN, "a write arrives late", "a put without a prepare"],
+  },
+  {
+    name: "members: so, and the election is new",
+    macros: ["LAST_BALLOT=4", "LAST_ROSTER_BALLOT=5", "REPLACED", "NEW_ELECTION", NO_LATE],
+    shows: TAKEN_IN,
+  },
+  {
+    name: "members: one store is emptied, and gets late what was sent before",
+    macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=4", "NEW_ELECTION", "WIPES=1"],
+    shows: ["a store is emptied", "a write arrives late", "a store is to be taken in"],
+  },
+  {
+    name: "members: a quorum begins, of two processes with different stores",
+    macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE],
+    shows: ["another list of members is taken over"],
+  },
+];
+
+const MEMBERS_LONG: readonly QuorumCheck[] = [
+  {
+    name: "members: one store is emptied twice",
+    macros: ["LAST_BALLOT=5", "LAST_ROSTER_BALLOT=6", "WIPES=2", NO_LATE],
+    shows: TAKEN_IN,
+  },
+];
+
+const MEMBERS_WRONG: readonly QuorumCheck[] = [
+  { name: "what a new store lacks was never there", macros: [...FEW, "REPLACED", NO_LATE, "EMPTY_COUNTS"], violates: FORK },
+  { name: "a newer list of members is ignored", macros: [...FEW, "REPLACED", NO_LATE, "FOLLOWS_NOBODY"], violates: FORK },
+  {
+    name: "an empty store confirms that it is taken in",
+    macros: ["PUTS_A=0", "PUTS_B=0", "LAST_BALLOT=4", "LAST_ROSTER_BALLOT=7", "WIPES=2", NO_LATE, "EMPTY_CONFIRMS"],
+    violates: TWO_LISTS,
+  },
+  {
+    name: "a majority begins a quorum",
+    macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE, "FOUNDED_BY_MAJORITY"],
+    violates: TWO_LISTS,
+  },
+  {
+    name: "a marker is written where there is none, and once more later",
+    macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=5", "NEW_ELECTION", "WIPES=1", NO_LATE, "MARKS_NOTHING"],
+    violates: FORK,
+  },
+  {
+    name: "an accept makes a record, and arrives late",
+    macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=4", "NEW_ELECTION", "WIPES=1", "CREATES_BY_ACCEPT"],
+    violates: FORK,
+    tells: true,
+  },
+];
+
+/** How old a nonce is by the members' clocks. */
+const AGES: readonly QuorumCheck[] = [
+  {
+    name: "ages: renewals, orders and a takeover, one clock is wrong",
+    macros: [NO_LOST_REPLIES],
+    shows: ["a lease that is confirmed too late", "a split is completed", "a takeover", "a write found by reading", "an order"],
+  },
+];
+
+const AGES_LONG: readonly QuorumCheck[] = [
+  {
+    name: "ages: renewals and a takeover, by more rounds",
+    macros: [NO_LOST_REPLIES, "NO_ORDERS", "LAST_BALLOT=11"],
+    shows: ["a takeover", "a split is completed"],
+  },
+  { name: "ages: orders, too, and replies are lost", macros: [], shows: ["a write that is sent again"] },
+];
+
+const AGES_WRONG: readonly QuorumCheck[] = [
+  { name: "members' clocks differ by 100 to 89", macros: ["SLOW=89"], violates: TWO_VALID },
+  { name: "what one member shows counts", macros: ["ONE_SHOWS"], violates: TWO_VALID },
+  { name: "the age of whatever nonce a member keeps", macros: [NO_LOST_REPLIES, "OF_ANY_NONCE"], violates: TWO_VALID },
+  {
+    name: "a member keeps the date of the nonce that was chosen",
+    macros: [NO_LOST_REPLIES, "NO_ORDERS", "LAST_BALLOT=11", "KEEPS_BY_WHAT_IS_CHOSEN"],
+    violates: TWO_VALID,
+  },
+  { name: "a renewal counts from the reply", macros: [NO_LOST_REPLIES, "COUNT_FROM_REPLY"], violates: TWO_VALID },
+  {
+    name: "what is sent again keeps its date, and counts from then",
+    macros: ["KEEPS_WHAT_IS_SENT_AGAIN"],
+    violates: TWO_VALID,
+  },
+];
+
+export const QUORUM_RIGHT: readonly Check[] = [
+  ...of("quorum/quorum", RIGHT),
+  ...of("quorum/members", MEMBERS),
+  ...of("quorum/ages", AGES),
+];
+/** These take minutes where the machine is busy. */
+export const QUORUM_LONG: readonly Check[] = [
+  ...of("quorum/quorum", LONG),
+  ...of("quorum/members", MEMBERS_LONG),
+  ...of("quorum/ages", AGES_LONG),
+];
+export const QUORUM_WRONG: readonly Check[] = [
+  ...of("quorum/quorum", WRONG),
+  ...of("quorum/members", MEMBERS_WRONG),
+  ...of("quorum/ages", AGES_WRONG),
+];
+
+function of(model: Model, some: readonly QuorumCheck[]): readonly Check[] {
+  return some.map((check) => ({ ...check, model }));
 }

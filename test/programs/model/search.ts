@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Check } from "./check.ts";
 import type { Programs } from "./programs.ts";
@@ -34,11 +34,11 @@ export interface Found {
 export async function search(check: Check, programs: Programs, folder: string): Promise<Found> {
   const startMs = performance.now();
   await mkdir(folder);
-  const model = join(import.meta.dirname, check.model ?? "");
-  for (const file of await readdir(model)) {
-    if (file.endsWith(".pml")) await cp(join(model, file), join(folder, file));
+  const model = join(import.meta.dirname, `${check.model ?? "lease"}.pml`);
+  for (const file of await readdir(dirname(model))) {
+    if (file.endsWith(".pml")) await cp(join(dirname(model), file), join(folder, file));
   }
-  await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", `${check.model ?? "lease"}.pml`], folder);
+  await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", basename(model)], folder);
   const exhaustive = check.violates === undefined;
   const options = ["-DSAFETY", "-DNOREDUCE", "-DBFS", "-DCOLLAPSE", `-DMEMLIM=${MEMORY_LIMIT_MB}`];
   await run(programs.gcc, ["-w", exhaustive ? "-O2" : "-O0", ...options, "-o", "pan", "pan.c"], folder);

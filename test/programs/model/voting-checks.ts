@@ -13,7 +13,13 @@ const MET_WITH_IMMEDIATE = [...MET_WITH_BREAK, "a bar that is freed under a lead
 const MET_UNKEPT = [...MET, "a start beside others that know", "a start of all"];
 const MET_WITH_LISTS = [...MET, "a list of one server", "a term that only others of the list before knew"];
 
-const model = "voting";
+const model = "voting/voting";
+const servers = "voting/servers";
+
+const MET_FEWER = ["a leader whom no majority answers in time", "a second leader"];
+const TAKES_PART_AGAIN = [...MET_FEWER, "a lost disk", "a return after a lost disk"];
+const ROLLED_BACK = [...MET_FEWER, "a file that was rolled back", "a file that is found to be an older one"];
+const MORE_SERVERS = [...MET_FEWER, "a new server", "a term that only others of the list before knew"];
 
 /** Voting as it is, in parts that are small enough for every day. */
 export const VOTING_RIGHT: readonly Check[] = [
@@ -29,12 +35,23 @@ export const VOTING_RIGHT: readonly Check[] = [
   },
   { model, name: "servers that keep nothing", macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "UNKEPT"], shows: MET_UNKEPT },
   { model, name: "votes, lists and restarts", macros: ["ONE_LEAD", "NO_RELEASE", "LISTS"], shows: MET_WITH_LISTS },
+  { model: servers, name: "five servers: one loses its disk", macros: ["LOSSES=1", "RESTARTS=1"], shows: TAKES_PART_AGAIN },
+  { model: servers, name: "five servers: a file is rolled back", macros: ["ROLLBACKS=1"], shows: ROLLED_BACK },
+  {
+    model: servers,
+    name: "four servers: one loses its disk",
+    macros: ["SERVERS=4", "CLAIMS=3", "LOSSES=1", "RESTARTS=1"],
+    shows: TAKES_PART_AGAIN,
+  },
+  { model: servers, name: "three servers become four", macros: ["SERVERS=4", "LISTS"], shows: MORE_SERVERS },
 ];
 
 /** These take minutes. */
 export const VOTING_LONG: readonly Check[] = [
   { model, name: "votes, LEADs, releases and restarts", macros: ["ALIKE"], shows: MET_WITH_RELEASE },
   { model, name: "votes, releases, restarts and lost disks", macros: ["ALIKE", "ONE_LEAD", "WIPES"], shows: MET_WITH_LOSS },
+  { model: servers, name: "five servers: two lose their disks", macros: ["LOSSES=2", "LOST_AT_ONCE=2"], shows: TAKES_PART_AGAIN },
+  { model: servers, name: "three servers become four, then five", macros: ["LISTS"], shows: MORE_SERVERS },
 ];
 
 const WITHOUT_RESTARTS = ["NO_RELEASE", "NO_RESTART"];
@@ -105,8 +122,27 @@ const BROKEN: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = 
   { rule: "LISTS_WITHOUT_TELLING", name: "a new list without the others' terms", macros: WITH_LISTS, violates: OLD_TERM },
 ];
 
-export const VOTING_WRONG: readonly Check[] = BROKEN.map(({ rule, macros, ...check }) => ({
-  ...check,
-  model,
-  macros: [...macros, rule],
-}));
+/** The same with four or five servers. */
+const BROKEN_WITH_FIVE: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = [
+  { rule: "FLOOR_OF_TOO_FEW", name: "N − majority of five give the floor", macros: ["LOSSES=1"], violates: OLD_TERM },
+  { rule: "HEEDS_AT_ONCE", name: "a floor while a claim may count votes", macros: ["LOSSES=1"], violates: OLD_TERM },
+  { rule: "NO_WAIT_AFTER_LOSS", name: "one of five does not wait", macros: ["LOSSES=1"], violates: TWO_VALID },
+  { rule: "TRUSTS_ITS_FILE", name: "an older file is trusted", macros: ["ROLLBACKS=1", "NO_TIME"], violates: TWO_VALID },
+  {
+    rule: "VOTES_NOT_REMEMBERED",
+    name: "who has a vote forgets that at a start",
+    macros: ["ROLLBACKS=1", "RESTARTS=1", "NO_TIME"],
+    violates: OLD_TERM,
+  },
+  {
+    rule: "BEGINS_AT_ONCE",
+    name: "two new servers vote at once",
+    macros: ["LISTS", "LISTS_BY_TWO"],
+    violates: TWO_VALID,
+  },
+];
+
+export const VOTING_WRONG: readonly Check[] = [
+  ...BROKEN.map(({ rule, macros, ...check }) => ({ ...check, model, macros: [...macros, rule] }) as const),
+  ...BROKEN_WITH_FIVE.map(({ rule, macros, ...check }) => ({ ...check, model: servers, macros: [...macros, rule] }) as const),
+];

@@ -1,0 +1,141 @@
+/* Whose answers count: `Membership` in the code. */
+
+c_code {
+  static int isIn(int me, int i) {
+    struct Process *p = &now.process[me];
+    return p->roster != 0 && p->shown[i] == now.rosters[p->roster].marker[i];
+  }
+
+  static void lookAt(int me, int i) {
+    struct Process *p = &now.process[me];
+    struct Store *store = &now.store[storeOf(me, i)];
+    p->shown[i] = store->marker == 0 ? NO_MARKER : store->marker;
+    p->rosters[i] = store->kept[ROSTER].write;
+  }
+
+  /* What has accepted nothing says nothing, of a store that has come in place of another, unless all answer. */
+  static int countingInElection(int me, int all) {
+    struct Roster *roster = &now.rosters[now.process[me].roster];
+    int i, members = 0, counting = 0;
+    for (i = 0; i < MEMBERS; i++) if (all >> i & 1 && isIn(me, i)) members |= 1 << i;
+    for (i = 0; i < MEMBERS; i++) if (members >> i & 1) {
+      struct Kept *kept = keptAt(me, ELECTION, i);
+  #ifdef EMPTY_COUNTS
+      int isEmptyOne = 1;
+  #else
+      int isEmptyOne = members == 7 || !(roster->later >> i & 1);
+  #endif
+  #ifdef WHOEVER_WROTE_IT
+      int isKnowing = 1;
+  #else
+      int isKnowing = kept->marker == roster->marker[i];
+  #endif
+      if (kept->accepted != 0 ? isKnowing : isEmptyOne) counting |= 1 << i;
+    }
+    return counting;
+  }
+
+  /* Of the roster itself: those whom the newest names that anybody shows. */
+  static int countingInRoster(int me, int all, int ballot) {
+    struct Process *p = &now.process[me];
+    int i, counting = 0, newest = 0, hasAccepted = 0, hasPromised = 0, top = acceptedOf(me, ROSTER, topOf(me, ROSTER, all));
+    for (i = 0; i < MEMBERS; i++) if (all >> i & 1) {
+      struct Kept *kept = keptAt(me, ROSTER, i);
+      hasAccepted |= kept->accepted;
+      hasPromised |= kept->promised;
+      if (kept->write != 0 && (newest == 0 || now.rosters[kept->write].number > now.rosters[newest].number)) newest = kept->write;
+    }
+  #ifdef FOUNDED_BY_MAJORITY
+    if (hasAccepted == 0) return all;
+  #endif
+    if (all == 7 && hasAccepted == 0) return all;
+    if (newest == 0) return hasPromised == 0 ? all : 0;
+    for (i = 0; i < MEMBERS; i++) if (all >> i & 1) {
+      struct Kept *kept = keptAt(me, ROSTER, i);
+      int hasPromisedIt = kept->promised != 0 && (kept->promised == top || kept->promised == ballot);
+  #ifdef EMPTY_CONFIRMS
+      counting |= 1 << i;
+  #else
+      if (p->shown[i] == now.rosters[newest].marker[i] && (kept->accepted != 0 || all == 7 || hasPromisedIt)) counting |= 1 << i;
+  #endif
+    }
+    return counting;
+  }
+
+  static int countingOf(int me, int record, int all, int ballot) {
+    return record == ROSTER ? countingInRoster(me, all, ballot) : countingInElection(me, all);
+  }
+
+  static int mayTakeBack(int me, int record, int i, int proposed) {
+    return record == ELECTION ? isIn(me, i) : now.process[me].shown[i] == now.rosters[proposed].marker[i];
+  }
+
+  static void take(int me, int roster) {
+    struct Process *p = &now.process[me];
+    int i;
+    if (p->roster != 0 && now.rosters[roster].number <= now.rosters[p->roster].number) return;
+    TELL("goes by the list of members %d", roster);
+    if (now.rosters[roster].number > 1) MET("another list of members is taken over")
+    p->roster = roster;
+    p->mayFound = p->follows = 0;
+    for (i = 0; i < MEMBERS; i++)
+      if (p->shown[i] > NO_MARKER && now.rosters[roster].past >> p->shown[i] & 1) p->shown[i] = UNKNOWN;
+  }
+
+  /* A store that no roster has had may be taken in. */
+  static int isNewAt(int me, int i, int roster) {
+    struct Process *p = &now.process[me];
+    int other;
+    if (p->shown[i] <= NO_MARKER) return 0;
+    for (other = 0; other < MEMBERS; other++) if (now.rosters[roster].marker[other] == p->shown[i]) return 0;
+    return !(now.rosters[roster].past >> p->shown[i] & 1);
+  }
+
+  static int lacks(int me, int i) {
+    struct Process *p = &now.process[me];
+    return isIn(me, i) && now.rosters[p->rosters[i]].number < now.rosters[p->roster].number;
+  }
+
+  static int isToHeal(int me) {
+    struct Process *p = &now.process[me];
+    int i;
+    for (i = 0; i < MEMBERS; i++) if (p->roster != 0 && (p->shown[i] == NO_MARKER || isNewAt(me, i, p->roster) || lacks(me, i))) return 1;
+    return 0;
+  }
+
+  /* Makes the roster that this process proposes in place of another one, if there is anything to be changed. */
+  static int newRoster(int me, int top) {
+    struct Process *p = &now.process[me];
+    int i, changed = MEMBERS;
+    struct Roster *next;
+    if (now.lastRoster >= LAST_ROSTER) return 0;
+    if (top == 0) {
+      for (i = 0; i < MEMBERS; i++) if (!p->mayFound || p->shown[i] <= NO_MARKER) return 0;
+    } else {
+      for (i = 0; i < MEMBERS; i++) if (isNewAt(me, i, top)) changed = i;
+      if (changed == MEMBERS) return 0;
+    }
+    next = &now.rosters[now.lastRoster + 1];
+    *next = now.rosters[top];
+    next->number++;
+    next->base = top;
+    if (top == 0) for (i = 0; i < MEMBERS; i++) next->marker[i] = p->shown[i];
+    else {
+      next->past |= 1 << next->marker[changed];
+      next->marker[changed] = p->shown[changed];
+      next->later |= 1 << changed;
+      MET("a store is to be taken in")
+    }
+    return 1;
+  }
+
+  static int mayMark(int me, int i) {
+    struct Process *p = &now.process[me];
+    return now.lastMarker + 1 < MARKERS && now.store[storeOf(me, i)].marker == 0 && (p->shown[i] == NO_MARKER) && (p->roster != 0 || p->mayFound);
+  }
+
+  static void mark(int me, int i) {
+    TELL("gives member %d the marker %d", names[i], now.lastMarker + 1);
+    now.store[storeOf(me, i)].marker = now.process[me].shown[i] = ++now.lastMarker;
+  }
+}

@@ -1,0 +1,175 @@
+/* What befalls stores and processes, how a run begins, and what is let go. */
+
+c_code {
+  /* By symmetry it is the last member's. */
+  static void wipe(void) {
+    int me = 12; /* M, in the account of a run */
+    TELL("member 3 is emptied");
+    MET("a store is emptied")
+    now.wipesLeft--;
+    memset(&now.store[2], 0, sizeof(struct Store));
+  }
+
+  #ifdef MARKS_NOTHING
+  static void markAgain(void) {
+    int me = 12; /* M, in the account of a run */
+    TELL("member 3 is given the marker %d once more, by a duplicate", now.firstMarker);
+    now.store[2].marker = now.firstMarker;
+    now.firstMarker = 0;
+  }
+  #endif
+
+  static int mayRestart(int me) { return now.restartsLeft > 0 && me == 1; }
+
+  static void restart(int me) {
+    struct Process *p = &now.process[me];
+    TELL("is started again, and knows nothing");
+    now.restartsLeft--;
+    closeRound(me, ROSTER);
+    closeRound(me, ELECTION);
+    p->on[ROSTER].pending = p->on[ELECTION].pending = 0;
+    p->roster = 0;
+    p->mayFound = p->follows = 0;
+    memset(p->shown, 0, sizeof(p->shown));
+    memset(p->rosters, 0, sizeof(p->rosters));
+  }
+
+  /* What nobody will look at any more is let go, so that there are fewer states. */
+  static void letGo(void) {
+    int me, record, i;
+    for (me = 0; me < PROCESSES; me++) {
+      struct Process *p = &now.process[me];
+      for (record = 0; record < RECORDS; record++) {
+        struct Round *round = &p->on[record];
+        for (i = 0; i < MEMBERS; i++) {
+          struct Link *to = &round->to[i];
+          if (to->state != SENT && (to->state != TAKEN || record == ROSTER)) memset(&to->own, 0, sizeof(to->own));
+        }
+      }
+      /* What has been written since does not go away, unless the store is emptied. */
+      if (p->isLate && p->lateBefore.exists && !wouldBeTakenLate(p)) forgetLate(p);
+    }
+  }
+
+  #ifndef FOUNDING
+  #define SWAP(type, one, other) { type kept = one; one = other; other = kept; }
+
+  /* The first two members are alike: of two states that differ in which is which one will do. */
+  static void sortMembers(void) {
+    int me, record, i, difference = memcmp(now.store[0].kept, now.store[1].kept, sizeof(now.store[0].kept));
+    const int first = NO_MARKER + 1, second = NO_MARKER + 2;
+    for (record = 0; record < RECORDS; record++) {
+      /* By which roster it was written says which marker it has. */
+      struct Kept one = now.store[0].kept[record], other = now.store[1].kept[record];
+      one.marker = other.marker = 0;
+      if (record == 0) difference = 0;
+      if (difference == 0) difference = memcmp(&one, &other, sizeof(one));
+    }
+    for (me = 0; me < PROCESSES && difference == 0; me++) {
+      struct Process *p = &now.process[me];
+      difference = (p->shown[0] == UNKNOWN) - (p->shown[1] == UNKNOWN);
+      if (difference == 0) difference = p->rosters[0] - p->rosters[1];
+      if (difference == 0 && p->isLate) difference = (p->lateStore == 0) - (p->lateStore == 1);
+      for (record = 0; record < RECORDS && difference == 0; record++) {
+        struct Link one = p->on[record].to[0], other = p->on[record].to[1];
+        one.own.marker = other.own.marker = 0;
+        difference = memcmp(&one, &other, sizeof(one));
+      }
+    }
+    if (difference >= 0) return;
+    SWAP(struct Store, now.store[0], now.store[1])
+    for (me = 0; me < PROCESSES; me++) {
+      struct Process *p = &now.process[me];
+      SWAP(int, p->shown[0], p->shown[1])
+      SWAP(int, p->rosters[0], p->rosters[1])
+      for (record = 0; record < RECORDS; record++) SWAP(struct Link, p->on[record].to[0], p->on[record].to[1])
+      if (p->isLate && p->lateStore < 2) p->lateStore = 1 - p->lateStore;
+    }
+    SWAP(int, names[0], names[1])
+    for (i = 0; i < 2; i++) {
+      #define RENAME(marker_) if (marker_ == first + 1 - i) marker_ = first + i;
+      RENAME(now.store[i].marker)
+      for (record = 0; record < RECORDS; record++) RENAME(now.store[i].kept[record].marker)
+      for (me = 0; me < PROCESSES; me++) {
+        struct Process *p = &now.process[me];
+        RENAME(p->shown[i])
+        for (record = 0; record < RECORDS; record++) RENAME(p->on[record].to[i].own.marker)
+        if (p->isLate && p->lateStore == i) { RENAME(p->lateBefore.marker) RENAME(p->late.marker) }
+      }
+    }
+  }
+  #else
+  static void sortMembers(void) {}
+  #endif
+
+  static void afterwards(void) {
+    int me, roster;
+    letGo();
+    /* A roster that was made and not proposed is none. */
+    for (roster = now.lastRoster + 1; roster < ROSTERS; roster++) memset(&now.rosters[roster], 0, sizeof(struct Roster));
+    claim();
+    sortMembers();
+    for (me = 0; me < PROCESSES; me++) {
+      int nth, can = mayBegin(me, ROSTER) | mayBegin(me, ELECTION) << 1;
+      for (nth = 0; nth < RECORDS * MEMBERS; nth++)
+        can |= isSent(me, nth / MEMBERS, nth % MEMBERS) << 2 + nth | mayCatchUp(me, nth / MEMBERS, nth % MEMBERS) << 8 + nth |
+          mayCatchUpLate(me, nth / MEMBERS, nth % MEMBERS) << 14 + nth;
+      can |= mayGoOn(me) << 20 | mayArriveLate(me) << 21;
+      for (nth = 0; nth < MEMBERS; nth++) can |= mayMark(me, nth) << 22 + nth;
+      now.can[me] = can | mayRestart(me) << 25;
+    }
+    now.canBefall = now.wipesLeft > 0;
+  #ifdef MARKS_NOTHING
+    now.canBefall |= (now.firstMarker != 0 && now.store[2].marker == 0) << 1;
+  #endif
+  }
+
+  static void begin(void) {
+    int me, i;
+    now.wipesLeft = WIPES;
+  #ifdef RESTARTS
+    now.restartsLeft = RESTARTS;
+  #endif
+    now.process[0].puts = PUTS_A;
+    now.process[1].puts = PUTS_B;
+    now.lastMarker = NO_MARKER;
+  #ifndef FOUNDING
+    now.rosters[1].number = 1;
+    now.lastRoster = 1;
+    now.told[ROSTER] = 2;
+    for (i = 0; i < MEMBERS; i++) {
+      struct Kept roster = { 1, FORWARD(2), 2, 1, 0, 0 };
+      now.store[i].marker = now.rosters[1].marker[i] = ++now.lastMarker;
+      now.store[i].kept[ROSTER] = roster;
+  #ifndef NEW_ELECTION
+      struct Kept kept = { 1, FORWARD(2), 2, 1, 1, now.store[i].marker };
+      now.store[i].kept[ELECTION] = kept;
+      now.lastWrite = 1;
+      now.told[ELECTION] = 2;
+      now.process[0].on[ELECTION].to[i].state = TAKEN;
+      now.process[0].on[ELECTION].to[i].own = kept;
+  #endif
+      for (me = 0; me < PROCESSES; me++) {
+  #ifdef REPLACED
+        /* B is started with the new store. */
+        if (me == 1) continue;
+  #endif
+        now.process[me].roster = 1;
+        now.process[me].shown[i] = now.store[i].marker;
+        now.process[me].rosters[i] = 1;
+      }
+    }
+  #endif
+  #if !defined(FOUNDING) && !defined(NEW_ELECTION)
+    /* A leads. */
+    struct Round *round = &now.process[0].on[ELECTION];
+    round->isOpen = round->isConfirmed = round->leads = 1;
+    round->ballot = 2;
+    round->proposed = round->roster = 1;
+  #endif
+  #ifdef MARKS_NOTHING
+    now.firstMarker = now.rosters[1].marker[2];
+  #endif
+    afterwards();
+  }
+}
