@@ -127,6 +127,7 @@ const BROKEN_WITH_FIVE: ReadonlyArray<Omit<Check, "model"> & { readonly rule: st
   { rule: "FLOOR_OF_TOO_FEW", name: "N − majority of five give the floor", macros: ["LOSSES=1"], violates: OLD_TERM },
   { rule: "HEEDS_AT_ONCE", name: "a floor while a claim may count votes", macros: ["LOSSES=1"], violates: OLD_TERM },
   { rule: "NO_WAIT_AFTER_LOSS", name: "one of five does not wait", macros: ["LOSSES=1"], violates: TWO_VALID },
+  { rule: "FORGETFUL_ACKNOWLEDGES", name: "one of five acknowledges without a disk", macros: ["LOSSES=1"], violates: TWO_VALID },
   { rule: "TRUSTS_ITS_FILE", name: "an older file is trusted", macros: ["ROLLBACKS=1", "NO_TIME"], violates: TWO_VALID },
   {
     rule: "VOTES_NOT_REMEMBERED",

@@ -16,9 +16,7 @@ c_code {
 
   /* The last member's clock is wrong: it shows that any nonce is as old as can be. */
   static int shownAge(int i) {
-  #ifndef ALL_CLOCKS_RIGHT
     if (i == 2) return LEASE;
-  #endif
     return now.member[i].age;
   }
 
@@ -160,9 +158,7 @@ c_code {
     struct Process *p = &now.process[me];
     int i, refused = 0;
     for (i = 0; i < MEMBERS; i++) refused += p->to[i].state == REFUSED;
-  #ifndef BOTH_DO_ALL
     if (me != 0) return 0;
-  #endif
     return p->isOpen && p->isConfirmed && p->redates && p->leads && refused == 0 && now.lastWrite < LAST_WRITE;
   }
 
@@ -228,11 +224,7 @@ c_code {
     }
     for (me = 0; me < PROCESSES; me++) {
       struct Process *p = &now.process[me];
-  #ifdef BOTH_DO_ALL
-      int can = 1 << REPAIR | p->leads << RENEWAL | !p->leads << TAKEOVER | 1 << ORDER;
-  #else
       int can = 1 << REPAIR | (me == 0 ? p->leads << RENEWAL : !p->leads << TAKEOVER | 1 << ORDER);
-  #endif
   #ifdef NO_ORDERS
       can &= ~(1 << ORDER);
   #endif

@@ -25,11 +25,7 @@ c_code {
   #else
       int isEmptyOne = members == 7 || !(roster->later >> i & 1);
   #endif
-  #ifdef WHOEVER_WROTE_IT
-      int isKnowing = 1;
-  #else
       int isKnowing = kept->marker == roster->marker[i];
-  #endif
       if (kept->accepted != 0 ? isKnowing : isEmptyOne) counting |= 1 << i;
     }
     return counting;

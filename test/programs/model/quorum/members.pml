@@ -162,10 +162,8 @@ end:
 #ifdef FOUNDING
   :: ROUND(ROSTER, 7, 6) :: ROUND(ROSTER, 7, 5) :: ROUND(ROSTER, 7, 3)
 #endif
-#ifndef OTHERS_ANSWER
   :: ROUND(ROSTER, 6, 6) :: ROUND(ROSTER, 5, 5)
   :: ROUND(ELECTION, 7, 6) :: ROUND(ELECTION, 7, 5) :: ROUND(ELECTION, 6, 6) :: ROUND(ELECTION, 5, 5)
-#endif
   :: SENT_TO(0, 1) :: SENT_TO(1, 1) :: SENT_TO(2, 1) :: SENT_TO(3, 1) :: SENT_TO(4, 1) :: SENT_TO(5, 1)
 #ifdef LOST_REPLIES
   :: SENT_TO(0, 0) :: SENT_TO(1, 0) :: SENT_TO(2, 0) :: SENT_TO(3, 0) :: SENT_TO(4, 0) :: SENT_TO(5, 0)

@@ -100,9 +100,6 @@ c_code {
     if (IS_OUT(me) || takesPart(me)) return 0;
     /* It asks them all, and they answer. */
     if (v->unsure) return lost() == 1;
-  #ifdef LISTS_WITHOUT_TELLING
-    if (!v->forgot) return 1;
-  #endif
   #ifdef NO_WAIT_AFTER_LOSS
     return v->floor != 0;
   #else
@@ -137,10 +134,8 @@ c_code {
     int nth;
     if (v->isOut) return 1;
     if (v->list + LIST_STEP > 2 || v->moved || v->forgot) return 0;
-  #ifndef LISTS_WITHOUT_MEETING
     /* It has met all of its list with that. */
     for (nth = 0; nth < sizeOf(v->list); nth++) if (now.voter[nth].isOut || now.voter[nth].list < v->list) return 0;
-  #endif
     return 1;
   }
   #endif
