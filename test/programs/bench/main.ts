@@ -34,6 +34,8 @@ const { values, positionals } = readArguments();
 if (values.help) print(help());
 else {
   for (const section of chosen(positionals)) await show(section, values.json);
+  // All is written. Node's own cleanup has been seen to spin for ever after this, with clients of other libraries closed.
+  process.exit();
 }
 
 /** Measures one section. One that fails says so, and does not keep the others from being measured. */
