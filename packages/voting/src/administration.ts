@@ -27,7 +27,8 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
     isCarriedOut: ({ id }) =>
       signs.filter(({ broken, handover }) => broken?.id === id || handover?.id === id).length >= server.majority,
     carryOut: async (order) => {
-      const number = Math.max(...signs.map(lastOrderOf)) + 1;
+      // By the clock it is, as a rule, also later than one that only servers have which have not answered.
+      const number = Math.max(...signs.map(lastOrderOf), Math.floor(clock.wallMs())) + 1;
       return await carryOut(server, requestOf(election, snapshot.term, number, order), limits);
     },
   };

@@ -155,7 +155,8 @@ export class Ballots {
   /** Ends a term, which it must know: of another one nothing is kept. Whatever else bars candidates is lifted. */
   break({ election, term, id, number, reason, immediate }: Break, nowMs: number): Acknowledgement {
     const ballot = this.#ballotOf(election, term);
-    const verdict = ballot && verdictOn({ id, number }, ballot);
+    const broken = { id, number, reason, immediate };
+    const verdict = ballot && verdictOn(broken, ballot);
     const taken = verdict === "new" || verdict === "known";
     const answer = { kind: "BREAK", taken, term: this.termOf(election) } as const;
     if (!ballot || verdict !== "new") return answer;
@@ -164,7 +165,6 @@ export class Ballots {
     if (immediate) memory.barredUntilMs = nowMs;
     const isFree = immediate || memory.barredUntilMs <= nowMs;
     const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
-    const broken = { id, number, reason, immediate };
     this.#keep(election, { ...ballot, leaseDurationMs, broken, handover: undefined }, nowMs);
     return answer;
   }

@@ -65,7 +65,10 @@ export interface Transfer extends Handover {
 /** By what an administrator's order to a term is told from others. */
 export interface OrderNumber {
   readonly id: string;
-  /** Above that of every order to this term that its administrator has found: a voter takes none that is not the latest. */
+  /**
+   * Above that of every order to this term that its administrator has found, and the wall clock's milliseconds: a voter takes none
+   * that is not the latest.
+   */
   readonly number: number;
 }
 

@@ -1,5 +1,6 @@
 import { instantOf, type Instant } from "@leasehold/core/provider";
 import type { Acknowledgement, Answer, Broken, Handover, Lead } from "./messages.ts";
+import { isOrderedLater } from "./orders.ts";
 import { poll, pollToKeep, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
@@ -58,6 +59,11 @@ export class Reign {
     return this.#isEnough(new Set([...this.#lost, ...this.#broken.keys()]).size) ? [...this.#broken.values()][0] : undefined;
   }
 
+  /** Some server has told of a break that came after the order to hand over. */
+  get #isLifted(): boolean {
+    return [...this.#broken.values()].some((broken) => isOrderedLater({ broken }, { handover: this.handover }));
+  }
+
   #isEnough(against: number): boolean {
     return this.#server.everyone.length - against < this.#server.majority;
   }
@@ -95,7 +101,7 @@ export class Reign {
   async release(holdMs: number, timeoutMs: number): Promise<PollResult<Acknowledgement>> {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;
-    const handover = this.handover && { handover: this.handover };
+    const handover = this.#isLifted ? undefined : this.handover && { handover: this.handover };
     const number = this.#number;
     const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number, holdMs, ...handover } as const;
     // Without a hold, what is forgotten bars somebody for too long at most.

@@ -1,21 +1,27 @@
 import type { Clock, LeaseSnapshot } from "@leasehold/core";
 import { barOf } from "@leasehold/core/provider";
 import type { Sign } from "./messages.ts";
-import { lastOrderOf } from "./orders.ts";
+import { isOrderedLater } from "./orders.ts";
 
 /** More elections than these are let go, the ones longest unheard of first. */
 const MOST_ELECTIONS = 10_000;
 
-interface Sighting {
+interface Heard {
   readonly sign: Sign;
   /** By the monotonic clock; the sign was heard before. */
   readonly atMs: number;
 }
 
+/** Of one term: the last order to it may be known to others than its last LEAD. */
+interface Sighting {
+  readonly latest: Heard;
+  readonly ordered: Heard;
+}
+
 /** What this process has heard of leaders, whoever told it: the latest of each election. */
 export class Sightings {
   readonly #clock: Clock;
-  readonly #latest = new Map<string, Sighting>();
+  readonly #sightings = new Map<string, Sighting>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,25 +29,30 @@ export class Sightings {
 
   see(election: string, sign: Sign | undefined): void {
     if (!sign) return;
-    const known = this.#latest.get(election)?.sign;
-    if (known && !isLater(sign, known)) return;
-    this.#latest.delete(election);
-    this.#latest.set(election, { sign, atMs: this.#clock.monotonicMs() });
-    if (this.#latest.size > MOST_ELECTIONS) this.#latest.delete(this.#latest.keys().next().value ?? "");
+    const known = this.#sightings.get(election);
+    const { latest, ordered } = known ?? {};
+    const heard = { sign, atMs: this.#clock.monotonicMs() };
+    const isLatest = !latest || isLater(sign, latest.sign);
+    const isOrdered = !ordered || isOrderHeard(sign, ordered.sign, isLatest);
+    if (!isLatest && !isOrdered) return;
+    this.#sightings.delete(election);
+    this.#sightings.set(election, { latest: isLatest ? heard : latest, ordered: isOrdered ? heard : ordered });
+    if (this.#sightings.size > MOST_ELECTIONS) this.#sightings.delete(this.#sightings.keys().next().value ?? "");
   }
 
   /** `undefined` where no leader was ever heard. */
   snapshot(election: string): LeaseSnapshot | undefined {
-    const sighting = this.#latest.get(election);
+    const sighting = this.#sightings.get(election);
     if (!sighting) return undefined;
-    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken, handover } = sighting.sign;
-    const sinceMs = this.#clock.monotonicMs() - sighting.atMs;
+    const { latest, ordered } = sighting;
+    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken } = latest.sign;
+    const { handover } = ordered.sign;
+    const nowMs = this.#clock.monotonicMs();
+    const sinceMs = nowMs - latest.atMs;
     const isOver = ageMs + sinceMs >= leaseDurationMs || broken?.immediate === true;
     const state = released ? "vacant" : isOver ? "expired" : broken || handover ? "ending" : "held";
-    const transferTo = handover && handover.leftMs > sinceMs ? handover.candidateId : undefined;
+    const transferTo = handover && handover.leftMs > nowMs - ordered.atMs ? handover.candidateId : undefined;
     const bar = barOf({ state, holdMs: Math.max(holdMs - sinceMs, 0), transferTo });
-    // Who is asked for after it may come, though it was broken before.
-    const isLast = (broken?.number ?? 0) > (handover?.number ?? 0);
     const isNobodys = released || candidateId === "";
     return {
       election,
@@ -50,7 +61,8 @@ export class Sightings {
       ...(isNobodys ? {} : { holder: candidateId, ageMs: [ageMs + sinceMs, Infinity] as const, leaseDurationMs }),
       ...(value === undefined || isNobodys ? {} : { value }),
       ...(bar === undefined ? {} : { bar }),
-      ...(broken && isLast && !released ? { endingReason: broken.reason } : {}),
+      // Who is asked for after it may come, though it was broken before.
+      ...(broken && !handover && !released ? { endingReason: broken.reason } : {}),
     };
   }
 }
@@ -59,5 +71,11 @@ function isLater(one: Sign, other: Sign): boolean {
   if (one.term !== other.term) return one.term > other.term;
   if (one.released !== other.released) return one.released;
   if (one.number !== other.number) return one.number > other.number;
-  return lastOrderOf(one) > lastOrderOf(other);
+  return isOrderedLater(one, other);
+}
+
+/** Whether a sign tells of the last order; of the same one the latest LEAD tells for how long it has to last. */
+function isOrderHeard(sign: Sign, ordered: Sign, isLatest: boolean): boolean {
+  if (sign.term !== ordered.term) return sign.term > ordered.term;
+  return isOrderedLater(sign, ordered) || (isLatest && !isOrderedLater(ordered, sign));
 }

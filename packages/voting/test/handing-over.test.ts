@@ -79,19 +79,55 @@ test("the latest order counts: one that it has overtaken is refused, whenever it
 test("a break lifts it, also for a start, and for an order that it has overtaken; a later one stands, and ends no break", () => {
   for (const immediate of [false, true]) {
     const ballots = led();
-    ballots.transfer(transfer(4, "named"), 10);
+    ballots.transfer(transfer(4, "named", 2), 10);
     expect(ballots.break(breakOf(4, immediate, 1), 20).taken).toBe(false);
-    expect(ballots.break(breakOf(4, immediate, 2), 20).taken).toBe(true);
-    expect(ballots.transfer(transfer(4, "named"), 30).taken).toBe(false);
+    expect(ballots.break(breakOf(4, immediate, 3), 20).taken).toBe(true);
+    expect(ballots.transfer(transfer(4, "named", 2), 30).taken).toBe(false);
     for (const voter of [ballots, again(ballots, 30)]) expect(votesFor(voter, 30 + LEASE, "other")).toEqual([true]);
 
-    expect(ballots.transfer(transfer(4, "another", 3), 40).taken).toBe(true);
-    expect(ballots.break(breakOf(4, immediate, 2), 50).taken).toBe(true);
+    expect(ballots.transfer(transfer(4, "another", 4), 40).taken).toBe(true);
+    expect(ballots.break(breakOf(4, immediate, 3), 50).taken).toBe(true);
     for (const voter of [ballots, again(ballots, 50)]) {
       expect(voter.lead(lead(4, 9), "a", 50)).toMatchObject({ taken: false, broken: { reason: "why not" } });
       expect(votesFor(voter, 50 + LEASE, "another", "other")).toEqual([true, false]);
     }
   }
+});
+
+test("a break that has come before it, and is given anew after it, lifts it", () => {
+  const ballots = led();
+  ballots.break(breakOf(4), 10);
+  ballots.transfer(transfer(4, "named", 2), 20);
+  expect(ballots.break({ ...breakOf(4), number: 3 }, 30).taken).toBe(true);
+  for (const voter of [ballots, again(ballots, 40)]) expect(votesFor(voter, 40 + LEASE, "other")).toEqual([true]);
+});
+
+test("of orders that have the same number a break counts, first one that is immediate; of two hand-overs the first to come", () => {
+  const handOver = (ballots: Ballots): unknown => ballots.transfer(transfer(4, "named"), 10);
+  const breakIt = (ballots: Ballots): unknown => ballots.break(breakOf(4), 10);
+  for (const orders of [
+    [handOver, breakIt],
+    [breakIt, handOver],
+  ]) {
+    const ballots = led();
+    for (const order of orders) order(ballots);
+    expect(ballots.sign("e", 10)).toMatchObject({ broken: { immediate: false } });
+    expect(ballots.sign("e", 10)).not.toHaveProperty("handover");
+    expect(votesFor(ballots, LEASE - 1, "other")).toEqual([false]);
+    expect(votesFor(ballots, LEASE, "other")).toEqual([true]);
+  }
+  const breakAtOnce = (ballots: Ballots): unknown => ballots.break({ ...breakOf(4, true), id: "at once" }, 10);
+  for (const orders of [
+    [breakIt, breakAtOnce],
+    [breakAtOnce, breakIt],
+  ]) {
+    const ballots = led();
+    for (const order of orders) order(ballots);
+    expect(votesFor(ballots, 10, "other")).toEqual([true]);
+  }
+  const ballots = led();
+  handOver(ballots);
+  expect(ballots.transfer(transfer(4, "other"), 10).taken).toBe(false);
 });
 
 test("after a start it counts anew, from after the lease, and it is known that there was a leader", () => {

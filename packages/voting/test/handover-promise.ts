@@ -3,7 +3,7 @@ import type { Transfer } from "../src/messages.ts";
 import type { Answer, Envelope, Request } from "../src/simulation.ts";
 
 /** An order to hand over, as it was sent for the first time. */
-interface Asked extends Pick<Transfer, "id" | "term" | "candidateId" | "timeoutMs"> {
+interface Asked extends Pick<Transfer, "id" | "number" | "term" | "candidateId" | "timeoutMs"> {
   readonly sentMs: number;
   /** Who has said that it keeps it. */
   readonly keepers: Set<string>;
@@ -23,6 +23,8 @@ export class HandoverPromise {
   #untilMs: number | undefined;
   /** Orders of which nothing is judged any more, though they may be given again. */
   readonly #void = new Set<string>();
+  /** The highest number of an order to each term. */
+  readonly #numbers = new Map<number, number>();
   /** RELEASE bears it. */
   #isPassedOn = false;
 
@@ -38,13 +40,21 @@ export class HandoverPromise {
     if (request.kind === "TRANSFER" && request.id !== asked?.id) {
       // Which of the two counts only the voters know, until a majority has this one.
       this.forgets();
+      // An order that was given before it, and has no lower number, may still arrive.
+      if ((this.#numbers.get(request.term) ?? 0) >= request.number) this.#void.add(request.id);
       // Who has had it before counts from then.
       if (!this.#void.has(request.id)) this.#asked = { ...request, sentMs: this.#time.monotonicMs(), keepers: new Set() };
+    }
+    if (request.kind === "BREAK" || request.kind === "TRANSFER") {
+      this.#numbers.set(request.term, Math.max(this.#numbers.get(request.term) ?? 0, request.number));
     }
     if (request.kind === "BREAK" && request.term === asked?.term) this.forgets();
     // A vote for the one that was named ends it, whether or not that one comes to lead.
     if (request.kind === "ELECT" && request.candidateId === asked?.candidateId) this.forgets();
-    if (request.kind === "RELEASE" && request.handover?.id === asked?.id) this.#isPassedOn = asked !== undefined;
+    const borne = request.kind === "RELEASE" ? request.handover : undefined;
+    if (borne && borne.id === asked?.id) this.#isPassedOn = true;
+    // One that its administrator's own server alone had, whose clock was ahead.
+    else if (borne && asked && borne.number > asked.number) this.forgets();
   }
 
   /**

@@ -121,6 +121,53 @@ describe("of two signs the later one counts, in whichever order they are heard",
   });
 });
 
+describe("of orders to one term the last one counts, whoever has heard the latest LEAD", () => {
+  const LATER = { ...SIGN, number: 6, ageMs: 1_000 };
+  const EARLIER = { ...SIGN, ageMs: 1_000 };
+  const BROKEN_SINCE = { ...BROKEN, number: 3 };
+
+  test("a break lifts a hand-over", () => {
+    for (const number of [2, 3]) {
+      const signs = [
+        { ...LATER, handover: HANDOVER },
+        { ...EARLIER, broken: { ...BROKEN_SINCE, number } },
+      ];
+      for (const heard of [signs, signs.toReversed(), [...signs, ...signs]]) {
+        expect(world(...heard).snapshot()).toMatchObject({ state: "expired", ageMs: [1_000, Infinity] });
+        expect(world(...heard).snapshot()).not.toHaveProperty("bar");
+      }
+    }
+  });
+
+  test("a hand-over has to last for as long as the latest LEAD among those with that order tells", async () => {
+    const again = { ...HANDOVER, id: "k", number: 3, candidateId: "z" };
+    const signs = [
+      { ...LATER, handover: HANDOVER },
+      { ...EARLIER, handover: again },
+    ];
+    for (const heard of [signs, signs.toReversed()]) {
+      const { clock, sightings, snapshot } = world(...heard);
+      expect(snapshot()).toMatchObject({ bar: { kind: "transfer", candidateId: "z" } });
+      await clock.advance(400);
+      sightings.see("e", { ...LATER, number: 7, handover: again });
+      await clock.advance(400);
+      expect(snapshot()).toMatchObject({ bar: { kind: "transfer", candidateId: "z" } });
+      await clock.advance(100);
+      expect(snapshot()).not.toHaveProperty("bar");
+    }
+  });
+
+  test("a newer term ends it", () => {
+    const newer = { ...SIGN, term: 4, number: 1, ageMs: 1_000 };
+    for (const heard of [
+      [newer, { ...LATER, handover: HANDOVER }],
+      [{ ...LATER, handover: HANDOVER }, newer],
+    ]) {
+      expect(world(...heard).snapshot()).not.toHaveProperty("bar");
+    }
+  });
+});
+
 test("ten thousand elections are remembered, those that were heard of last", () => {
   const { sightings } = world();
   for (let at = 0; at < 10_000; at += 1) sightings.see(`e${at}`, SIGN);

@@ -285,6 +285,49 @@ test("a term that was broken can be handed over once nobody leads: only the one 
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
+test("a leader that was told of a break since bears on no order that this has lifted", async () => {
+  const { elected, cluster, lease } = await led();
+  cluster.fateOf = ({ to, content }) => (to === "c" && content.kind === "TRANSFER" ? "is lost" : "arrives");
+  void elected.transfer("b", "nobody");
+  await cluster.clock.advance(1_000);
+  expect(await elected.renewed("a", lease)).toMatchObject({ transferTo: "nobody" });
+  cluster.fateOf = ({ to, content }) => (to === "c" && content.kind === "BREAK" ? "is lost" : "arrives");
+  await cluster.clock.runUntil(elected.store("b").break("e", { reason: "why not", ...TIMEOUT }));
+  expect(await elected.renewed("a", lease)).toMatchObject({ held: false, reason: "broken" });
+  await elected.release("a", lease);
+  await cluster.server("b").close();
+  await elected.wins("c");
+});
+
+test("a break that is given at the same time lifts it on every server, whichever each has heard first", async () => {
+  const { elected, cluster, lease } = await led();
+  // The order reaches b alone before the break, which nobody who gives it knows of.
+  let isFirst = true;
+  cluster.fateOf = ({ content }) => (content.kind === "TRANSFER" && isFirst ? "is lost" : "arrives");
+  void elected.transfer("b", "nobody");
+  const broken = elected.store("c").break("e", { reason: "why not", ...TIMEOUT });
+  expect(await cluster.clock.runUntil(broken)).toEqual({ broken: true, term: lease.term });
+  isFirst = false;
+  await cluster.clock.advance(100);
+  await cluster.server("a").close();
+  await cluster.clock.advance(LEASE_MS);
+  await elected.wins("c");
+});
+
+test("an order that one server alone has is overtaken there by a later one, though nobody who gives that knows of it", async () => {
+  const { elected, cluster, lease } = await led();
+  cluster.fateOf = ({ content }) => (content.kind === "TRANSFER" ? "is lost" : "arrives");
+  void elected.transfer("b", "nobody");
+  await cluster.clock.advance(10);
+  cluster.fateOf = ({ to, content }) => (to === "b" && content.kind === "READ" ? "is lost" : "arrives");
+  const outcome = elected.transfer("c", "b");
+  await cluster.clock.advance(100);
+  await elected.release("a", lease);
+  await elected.wins("b");
+  cluster.fateOf = () => "arrives";
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+});
+
 test("servers that keep nothing hand over as well, and forget the order when they are started again", async () => {
   const cluster = new Unreliable();
   cluster.others = () => ({
