@@ -26,6 +26,7 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
     lastHolder: signs.find(({ candidateId }) => candidateId !== "")?.candidateId,
     isCarriedOut: ({ id }) =>
       signs.filter(({ broken, handover }) => broken?.id === id || handover?.id === id).length >= server.majority,
+    isClaiming: (candidateId) => signs.some(({ votedFor }) => votedFor === candidateId),
     carryOut: async (order) => {
       // By the clock it is, as a rule, also later than one that only servers have which have not answered.
       const number = Math.max(...signs.map(lastOrderOf), Math.floor(clock.wallMs())) + 1;

@@ -1,3 +1,4 @@
+import { LONGEST_CLAIM_MS } from "./admission.ts";
 import type { Acknowledgement, Break, Elect, Handover, Lead, Release, Sign, Transfer, Vote } from "./messages.ts";
 import { lastOrderOf, verdictOn, type Ordered } from "./orders.ts";
 
@@ -27,6 +28,8 @@ interface Memory {
   holdUntilMs: number;
   /** Since when it has the order to hand over. */
   orderedMs: number;
+  /** Whom it has voted for last, and when. */
+  vote?: { readonly term: number; readonly candidateId: string; readonly atMs: number };
   /** What `version` became when it last changed something that has to be kept. */
   version: number;
   lead?:
@@ -104,7 +107,10 @@ export class Ballots {
     const present = this.termOf(election);
     const isRepeated = !trial && term === present && this.#ballots.get(election)?.votedFor === termId;
     const granted = isRepeated || (term > this.#votedTo(election) && this.waitMs(election, nowMs, candidateId) <= 0);
-    if (granted && !trial && !isRepeated) this.#keep(election, { term, votedFor: termId, leaseDurationMs }, nowMs);
+    if (granted && !trial && !isRepeated) {
+      this.#memory(election).vote = { term, candidateId, atMs: nowMs };
+      this.#keep(election, { term, votedFor: termId, leaseDurationMs }, nowMs);
+    }
     return this.vote(request, granted, nowMs);
   }
 
@@ -207,7 +213,18 @@ export class Ballots {
     const { broken, handover } = this.#ballotOf(election, term) ?? {};
     const left = handover && { ...handover, leftMs: this.waitMs(election, nowMs, "") };
     const sign = { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
-    return { ...sign, ...(broken ? { broken } : {}), ...(left ? { handover: left } : {}) };
+    const votedFor = this.#votedForAfter(term, memory, nowMs);
+    return {
+      ...sign,
+      ...(broken ? { broken } : {}),
+      ...(left ? { handover: left } : {}),
+      ...(votedFor === undefined ? {} : { votedFor }),
+    };
+  }
+
+  /** The candidate that may come to lead by its vote: no claim takes longer. */
+  #votedForAfter(term: number, { vote }: Memory, nowMs: number): string | undefined {
+    return vote && vote.term > term && nowMs < vote.atMs + LONGEST_CLAIM_MS ? vote.candidateId : undefined;
   }
 
   /** Where there is an order to a term, it was led, though all of it was heard before a start, or by others. */

@@ -61,6 +61,7 @@ const SIGN: ShapeOf<Sign> = {
   holdMs: isNumber,
   broken: optional(isBroken),
   handover: optional(isHandoverLeft),
+  votedFor: optional(isText),
 };
 
 const isHeard: Check = (value) => isRecordOf(value, HEARD);

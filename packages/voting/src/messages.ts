@@ -166,6 +166,8 @@ export interface Sign {
   readonly holdMs: number;
   readonly broken?: Broken | undefined;
   readonly handover?: HandoverLeft | undefined;
+  /** The candidate that it has voted for since, and that may still come to lead by that. */
+  readonly votedFor?: string | undefined;
 }
 
 /** The order to hand a term over, and for how long nobody else is voted for. */

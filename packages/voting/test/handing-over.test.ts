@@ -130,6 +130,18 @@ test("of orders that have the same number a break counts, first one that is imme
   expect(ballots.transfer(transfer(4, "other"), 10).taken).toBe(false);
 });
 
+test("whom it has voted for since is told for as long as a claim may take, unless a leader of that term was heard", () => {
+  const ballots = led();
+  ballots.transfer(transfer(4, "named"), 0);
+  ballots.elect(elect(5, "n", true, "named"), LEASE);
+  expect(ballots.sign("e", LEASE)).not.toHaveProperty("votedFor");
+  ballots.elect(elect(5, "n", false, "named"), LEASE);
+  expect(ballots.sign("e", LEASE + 9_999)).toMatchObject({ term: 4, votedFor: "named" });
+  expect(ballots.sign("e", LEASE + 10_000)).not.toHaveProperty("votedFor");
+  ballots.lead({ ...lead(5, 1), termId: "n" }, "c", LEASE + 50);
+  expect(ballots.sign("e", LEASE + 60)).not.toHaveProperty("votedFor");
+});
+
 test("after a start it counts anew, from after the lease, and it is known that there was a leader", () => {
   const ballots = led();
   ballots.transfer(transfer(4, "named"), 0);

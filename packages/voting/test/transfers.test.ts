@@ -285,6 +285,33 @@ test("a term that was broken can be handed over once nobody leads: only the one 
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
+test("whoever asked is told that the one that was named leads, whenever it looks while that is elected", async () => {
+  for (let offsetMs = 0; offsetMs < 500; offsetMs += 50) {
+    const { elected, cluster, lease } = await led();
+    cluster.latencyMs = 50;
+    const outcome = elected.transfer("b", "c");
+    await cluster.clock.advance(1_000 + offsetMs);
+    await elected.release("a", lease);
+    await cluster.clock.advance(100);
+    await elected.wins("c");
+    expect(await cluster.clock.runUntil(outcome), `${offsetMs}`).toBe("accepted");
+  }
+});
+
+test("it has expired where the one that was named has the votes and dies, once no claim can be under way", async () => {
+  const { elected, cluster, lease } = await led();
+  const outcome = elected.transfer("b", "c");
+  await cluster.clock.advance(1_000);
+  await elected.release("a", lease);
+  cluster.fateOf = ({ from, content }) => (from === "c" && /LEAD|RELEASE/.test(content.kind) ? "is lost" : "arrives");
+  await elected.loses("c");
+  await cluster.server("c").close();
+  const atMs = cluster.clock.monotonicMs();
+  expect(await cluster.clock.runUntil(outcome)).toBe("expired");
+  expect(cluster.clock.monotonicMs() - atMs).toBeLessThan(11_000);
+  await elected.wins("b");
+});
+
 test("a leader that was told of a break since bears on no order that this has lifted", async () => {
   const { elected, cluster, lease } = await led();
   cluster.fateOf = ({ to, content }) => (to === "c" && content.kind === "TRANSFER" ? "is lost" : "arrives");

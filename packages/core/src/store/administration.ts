@@ -34,6 +34,8 @@ export interface Standing {
   readonly lastHolder: string | undefined;
   /** Reports whether that very order stands there already: no other has its id. */
   isCarriedOut(order: Order): boolean;
+  /** Reports whether a candidate may be about to lead, where an acquisition is more than one step. */
+  isClaiming?(candidateId: string): boolean;
   /**
    * Writes the order, on the condition that nobody has written since this look; returns whether that was so. What bars an
    * acquisition is over with a break, but for the rest of the lease of a holder that may still believe in itself.
@@ -151,6 +153,8 @@ export class Administration {
       const { bar, endingReason } = standing.snapshot;
       if (bar?.kind === "done") return "lost";
       if (endingReason !== undefined || (bar?.kind === "transfer" && bar.candidateId !== candidateId)) return "lost";
+      // What has kept the others out may end before anybody is known to lead.
+      if (standing.isClaiming?.(candidateId)) continue;
       if (bar === undefined || bar.kind === "reservation") return "expired";
     }
   }
