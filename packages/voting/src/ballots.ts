@@ -196,7 +196,9 @@ export class Ballots {
       if (handover) this.#handOver(election, term, handover, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
-      const { candidateId = "", heardMs = nowMs } = heard ?? {};
+      // Of a claim that has come to no LEAD here, its vote tells whose it was.
+      const { vote } = this.#memory(election);
+      const { candidateId, heardMs } = heard ?? { candidateId: vote?.term === term ? vote.candidateId : "", heardMs: nowMs };
       const released = true;
       this.#memory(election).lead = { term, termId, number, candidateId, leaseDurationMs, released, heardMs, server: from };
     }

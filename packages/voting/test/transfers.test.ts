@@ -298,6 +298,20 @@ test("whoever asked is told that the one that was named leads, whenever it looks
   }
 });
 
+test("it is not lost where the one that was named is elected, and leads only once it has claimed again", async () => {
+  const { elected, cluster, lease } = await led();
+  const outcome = elected.transfer("b", "c");
+  await cluster.clock.advance(1_000);
+  await elected.release("a", lease);
+  cluster.fateOf = ({ from, content }) => (from === "c" && content.kind === "LEAD" ? "is lost" : "arrives");
+  // Its RELEASE tells the others of a term of which they have heard no LEAD.
+  await elected.loses("c");
+  cluster.fateOf = () => "arrives";
+  await cluster.clock.advance(1_000);
+  await elected.wins("c");
+  expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
+});
+
 test("it has expired where the one that was named has the votes and dies, once no claim can be under way", async () => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "c");
