@@ -19,6 +19,7 @@ import {
 } from "@leasehold/core/testing";
 import { StoreError } from "@leasehold/core";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
+import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { compareBallots, type Ballot } from "../src/ballot.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
@@ -76,28 +77,8 @@ export interface Counts {
 }
 
 /** What one run came to. */
-export interface Played {
-  readonly plan: { readonly seed: number; readonly store: string };
-  readonly violation: Violation | undefined;
-  /** What was asked of the quorum, or befell it. */
-  readonly steps: number;
-  readonly requests: number;
-  readonly virtualMs: number;
-  readonly terms: number;
-  readonly faults: ReadonlyMap<string, number>;
+export interface Played extends RandomRun {
   readonly counts: Counts;
-  /** Everything that happened, if it was asked for. */
-  readonly history: readonly string[];
-}
-
-/** One rule was broken, by its name in the simulation: it ends the run. */
-class Violation extends Error {
-  readonly invariant: string;
-
-  constructor(invariant: string, what: string) {
-    super(`${invariant}: ${what}`);
-    this.invariant = invariant;
-  }
 }
 
 /**
@@ -106,13 +87,7 @@ class Violation extends Error {
  */
 export async function playQuorum(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
   const quorum = new RandomQuorum(seed, options.history === true);
-  let violation: Violation | undefined;
-  try {
-    await quorum.play();
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    violation = error;
-  }
+  const violation = await violationIn(() => quorum.play());
   return { plan: { seed, store: "quorum" }, violation, ...quorum.counted };
 }
 
@@ -228,7 +203,7 @@ class RandomQuorum {
   readonly #ending = new Map<string, number>();
   readonly #lastTerms = new Map<string, number>();
   readonly #brokenTerms = new Map<string, number>();
-  #violation: Violation | undefined;
+  #violation: Broken | undefined;
 
   constructor(seed: number, keepsHistory: boolean) {
     this.#history = keepsHistory ? [] : undefined;
@@ -251,7 +226,7 @@ class RandomQuorum {
     return { steps, requests, virtualMs, terms: counts.terms, faults: this.#befallen, counts, history: this.#history ?? [] };
   }
 
-  /** Has many things happen, and then lets somebody lead. @throws {Violation} */
+  /** Has many things happen, and then lets somebody lead. @throws {Broken} */
   async play(): Promise<void> {
     const random = this.#random;
     const orders = random.pick(ORDERS);
@@ -301,7 +276,7 @@ class RandomQuorum {
 
   #violate(invariant: string, what: string): void {
     this.#note(`VIOLATED ${what}`);
-    this.#violation ??= new Violation(invariant, what);
+    this.#violation ??= new Broken(invariant, what);
   }
 
   #note(what: string): void {

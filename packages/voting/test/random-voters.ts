@@ -1,5 +1,6 @@
 import { SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
+import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { ELECTION, VotersClaimants } from "./voters-claimants.ts";
 import { majorityOf } from "../src/admission.ts";
 import type { Answer, Envelope, Request } from "../src/simulation.ts";
@@ -22,29 +23,9 @@ const FEWEST_SERVERS = 3;
 const MOST_SERVERS = 7;
 
 /** What one run came to. */
-export interface Played {
-  readonly plan: { readonly seed: number; readonly store: string };
-  readonly violation: Broken | undefined;
-  /** What was done to the servers, or asked of them. */
-  readonly steps: number;
-  readonly requests: number;
-  readonly virtualMs: number;
-  readonly terms: number;
+export interface Played extends RandomRun {
   /** How often something was promised that has to be kept. */
   readonly promises: VotersJudge["promises"] & { readonly handovers: number };
-  readonly faults: ReadonlyMap<string, number>;
-  /** Everything that happened, if it was asked for. */
-  readonly history: readonly string[];
-}
-
-/** One rule was broken, by its name in the simulation: it ends the run. */
-class Broken extends Error {
-  readonly invariant: string;
-
-  constructor(invariant: string, what: string) {
-    super(`${invariant}: ${what}`);
-    this.invariant = invariant;
-  }
 }
 
 /**
@@ -54,13 +35,7 @@ class Broken extends Error {
  */
 export async function playVoters(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
   const voters = new RandomVoters(seed, options.history === true);
-  let violation: Broken | undefined;
-  try {
-    await voters.play();
-  } catch (error) {
-    if (!(error instanceof Broken)) throw error;
-    violation = error;
-  }
+  const violation = await violationIn(() => voters.play());
   voters.end();
   return { plan: { seed, store: "voters" }, violation, ...voters.counted };
 }
