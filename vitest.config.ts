@@ -12,7 +12,7 @@ const resolve = { conditions: ["@leasehold/source", "node"] };
 const LONG = "*.long.test.ts";
 
 /** Those of them that judge by the clock. */
-const TIMED: readonly string[] = ["demo", "chaos"].map((program) => `test/programs/${program}/${LONG}`);
+const TIMED: readonly string[] = ["programs/demo", "programs/chaos", "suites/processes"].map((folder) => `test/${folder}/${LONG}`);
 
 /**
  * How many tests of one file go on at a time, of those that are concurrent because they wait for leases in real time. A file
@@ -80,11 +80,11 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The long programs that judge by the clock, on all stores with real servers: after everything else, and no more of them at a time
+ * The long tests that judge by the clock, on all stores with real servers: after everything else, and no more of them at a time
  * than there are processors. Beside what computes, a leader may be kept from renewing, and the story is another one.
  */
 function timedProject(): TestProjectInlineConfiguration {
-  const project = testProject("timed", "test/programs", true);
+  const project = testProject("timed", "test", true);
   return {
     ...project,
     test: {
