@@ -242,7 +242,6 @@ export class Membership implements Admission {
     this.#roster = roster;
     // A store that has shown what is past may have been emptied since, and be the member again: it is asked when it answers.
     for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.forget(name);
-    this.#strangers.tell(this.#roster);
   }
 
   /**

@@ -69,8 +69,9 @@ export class Register {
     return await this.#inTurn(limits, async () => {
       let sent = false;
       let hasWaited = false;
-      if (rounds.leads?.write === proposal.base && goesOn(rounds.leads.record, proposal.record)) {
-        const accepted = await rounds.acceptNext(dated(proposal, rounds.leads), redates, limits);
+      const { leads } = rounds;
+      if (leads?.write === proposal.base && goesOn(leads.record, proposal.record)) {
+        const accepted = await rounds.acceptNext(dated(proposal, leads), redates, limits);
         if (accepted === "confirmed") return { stored: true };
         sent = accepted === "unknown";
       }

@@ -1,4 +1,5 @@
 import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { holderElapsedMs, instantOf, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
 import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { ageOf, topOf, type Chosen } from "./chosen.ts";
@@ -67,8 +68,8 @@ export class Rounds {
   seen: string | undefined;
   /** The ballot of the last round. */
   #ballot: Ballot | undefined;
-  /** What that round has had chosen, where it has a nonce of its own: who holds a lease has written it. */
-  #leads: Proposal | undefined;
+  /** What that round has had chosen, and when it was sent, where it has a nonce of its own: who holds a lease has written it. */
+  #leads: { readonly proposal: Proposal; readonly sentAt: Instant } | undefined;
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
     this.#election = election;
@@ -79,9 +80,15 @@ export class Rounds {
     this.#admission = admission;
   }
 
-  /** What may be replaced without a prepare: the last round has had it chosen, and has promised the next ballot. */
+  /**
+   * What may be replaced without a prepare: the last round has had it chosen, and has promised the next ballot. Once its lease has
+   * run out somebody else may have led, whom one member has missed and another one has forgotten.
+   */
   get leads(): Proposal | undefined {
-    return this.#leads;
+    if (!this.#leads) return undefined;
+    const { proposal, sentAt } = this.#leads;
+    const isValid = holderElapsedMs(this.#clock, sentAt) < proposal.record.leaseDurationMs * (1 - SAFETY_MARGIN);
+    return isValid ? proposal : undefined;
   }
 
   async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, Kept>) => boolean): Promise<Reading> {
@@ -147,6 +154,7 @@ export class Rounds {
    */
   async accept({ ballot, kept: targets }: Prepared, proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
     this.#begin(ballot);
+    const sentAt = instantOf(this.#clock);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
     const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
     const confirmed = Promise.withResolvers<boolean>();
@@ -173,7 +181,7 @@ export class Rounds {
     if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
     // A repair may be another's write, and an order goes with no lease.
-    if (isConfirmed && redates) this.#leads = proposal;
+    if (isConfirmed && redates) this.#leads = { proposal, sentAt };
     else if (failures.size === requests.size && [...failures.values()].every(isRefusal)) return "refused";
     return isConfirmed ? "confirmed" : "unknown";
   }

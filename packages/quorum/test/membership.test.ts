@@ -241,8 +241,8 @@ test("nor does one at its roster", async () => {
   await other.put("next", version);
   await world.clock.advance(2_000);
 
-  // Were b's roster taken for the former one, it would be brought there.
-  expect(world.requests().filter((request) => request.endsWith("b"))).toEqual(["other put b"]);
+  // It reads, prepares and writes, its lease being over. Were b's roster taken for the former one, it would be brought there, too.
+  expect(world.requests().filter((request) => request.endsWith("b"))).toEqual(["other get b", "other put b", "other put b"]);
 });
 
 test("a late duplicate of what a store was given its marker by does not have it pass for untouched, once it was emptied", async () => {
@@ -432,6 +432,19 @@ test("who learns late who the members were goes by what has been learnt since", 
   // Nothing of its questions is left.
   expect(getEventListeners(signal, "abort")).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
+});
+
+test("who is given a store that was replaced says so once, with the very look that tells who the members are", async () => {
+  const world = await World.founded();
+  const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
+  await write(world, renewed, ELECTION, 4);
+  const old = world.open("old");
+  const told = [expect.stringMatching(/^The quorum's member c .* is not counted: .*another one has taken its place/)];
+
+  await old.get();
+  expect(world.warnings).toEqual(told);
+  await old.get();
+  expect(world.warnings).toEqual(told);
 });
 
 test("a store that was replaced does not come back", async () => {

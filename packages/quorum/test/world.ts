@@ -1,4 +1,4 @@
-import type { LeaseRecord, PutOutcome, StoredRecord } from "@leasehold/core/provider";
+import { Journal, type LeaseRecord, type PutOutcome, type StoredRecord } from "@leasehold/core/provider";
 import {
   ProcessClock,
   promptNetwork,
@@ -13,12 +13,13 @@ import { MARKER, ROSTER } from "../src/roster.ts";
 
 export const ELECTION = "nightly-billing";
 export const OTHER_ELECTION = "another";
+export const LEASE_MS = 15_000;
 export const NAMES = ["a", "b", "c"] as const;
 export type Name = (typeof NAMES)[number];
 
 /** A record whose nonce says which write it is. */
 export function recordOf(nonce: string, term = 1): LeaseRecord {
-  return { schema: 1, term, termId: "t", candidateId: "x", nonce, leaseDurationMs: 15_000, renewIntervalMs: 5_000 };
+  return { schema: 1, term, termId: "t", candidateId: "x", nonce, leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000 };
 }
 
 /** A request of one process to one member. */
@@ -35,6 +36,8 @@ export class World {
   readonly clock: VirtualClock = new VirtualClock();
   readonly services: Readonly<Record<Name, SimulatedRecordService>>;
   readonly sent: Sent[] = [];
+  /** What the processes have said of members. */
+  readonly warnings: string[] = [];
   /** What becomes of a request; `undefined`: it is carried at once. */
   passage: (request: Sent) => Passage | undefined = () => undefined;
   readonly down: Set<string> = new Set();
@@ -67,7 +70,9 @@ export class World {
     const members = Object.fromEntries(
       names.map((name) => [name, (services[name] as SimulatedRecordService).connect(process, networkTo(name))]),
     );
-    return new Client(this, new QuorumRecordStore(members, process), process);
+    const warn = (message: string): void => void this.warnings.push(message);
+    const journal = Journal.to({ debug() {}, info() {}, warn, error() {} });
+    return new Client(this, new QuorumRecordStore(members, process, journal), process);
   }
 
   /** Everything that a member keeps, to be restored. */

@@ -4,6 +4,7 @@ import {
   Journal,
   MemoryRecordStore,
   RecordLeaseStore,
+  SAFETY_MARGIN,
   type LeaseRecord,
   type PutOptions,
   type PutOutcome,
@@ -14,9 +15,9 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import type { Ballot } from "../src/ballot.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
-import { ELECTION, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Sent } from "./world.ts";
+import { ELECTION, LEASE_MS, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Sent } from "./world.ts";
 
-const TIMES = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+const TIMES = { leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 const signal = new AbortController().signal;
 
@@ -142,6 +143,22 @@ test("who has led before does not lead again by what it wrote last, where one me
 
   expect(await one.put("fork", first)).toMatchObject({ stored: false });
   expect(nonceOf(await one.get())).toBe("second");
+});
+
+test("who has led before does not end its term over a later one, which one member has missed and another has forgotten", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(LEASE_MS * (1 - SAFETY_MARGIN) + 100);
+  const backup = world.services.b.backUp(ELECTION);
+  world.down.add("c");
+  other.term = 2;
+  await other.put("second", first);
+  world.down.delete("c");
+  world.services.b.restore(ELECTION, backup);
+  world.passage = ({ to }) => (to === "a" ? { arrivals: [{ afterMs: 20, replyAfterMs: 20 }] } : undefined);
+
+  expect(await one.put("release", first)).toMatchObject({ stored: false, current: { data: { nonce: "second" } } });
 });
 
 /** Leaves a leader, and an order to it that a and b have accepted, c has missed, and b has forgotten since: it keeps again what the leader wrote. */
