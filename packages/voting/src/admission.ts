@@ -1,6 +1,7 @@
 import type { Ballot, KeptBallots } from "./ballots.ts";
 import type { Forgetfulness } from "./forgetfulness.ts";
 import type { Told } from "./messages.ts";
+import { togetherOf, type Ordered } from "./orders.ts";
 
 /**
  * By then no claim that was under way at a server's loss counts votes any more: each stops a tenth before, by its own clock.
@@ -152,10 +153,11 @@ export class Admission {
     const news = [...names].filter((name) => highest(name) > (ballots.get(name)?.term ?? own.floor));
     // A lease may stand, of which this one knows nothing.
     for (const name of news) ballots.set(name, { term: highest(name), votedFor: null, leaseDurationMs: longestMs });
+    const isOrdered = takeOrders(ballots, told);
     const floor = Math.max(own.floor, ...told.map((each) => each.floor));
     const clockFloor = Math.max(own.clockFloor, ...told.map((each) => each.clockFloor));
     const isFresh = own.isFresh && told.every((each) => each.isFresh);
-    const isSame = news.length === 0 && floor === own.floor && clockFloor === own.clockFloor;
+    const isSame = news.length === 0 && !isOrdered && floor === own.floor && clockFloor === own.clockFloor;
     return isSame ? undefined : { floor, clockFloor, isFresh, elections: Object.fromEntries(ballots) };
   }
 
@@ -183,6 +185,7 @@ export class Admission {
     const floor = Math.max(0, ...told.map((each) => each.floor).filter(isPossible));
     const byClock = isFirstStart || this.#forgetfulness ? Math.floor(wallMs / 1_000) : 0;
     const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor).filter(isPossible));
+    takeOrders(ballots, told);
     const elections = Object.fromEntries(ballots);
     const toldTo = (election: string): number => Math.max(0, ...termsOf(told, election).filter(isPossible));
     return {
@@ -197,6 +200,22 @@ function termsOf(told: readonly Told[], election: string): readonly number[] {
   return told.flatMap(({ terms, floor, clockFloor }) => {
     return [termIn(terms, election) ?? floor, floor, clockFloor];
   });
+}
+
+/**
+ * Takes in what others have told of orders to the same terms: what a majority has kept is known to one of them, or to this server
+ * itself. Returns whether there was any news.
+ */
+function takeOrders(ballots: Map<string, Ballot>, told: readonly Told[]): boolean {
+  let isNews = false;
+  for (const [name, ballot] of ballots) {
+    const others = told.filter(({ terms, orders }) => termIn(terms, name) === ballot.term && Object.hasOwn(orders, name));
+    const { broken, handover } = togetherOf([ballot, ...others.map(({ orders }) => orders[name] as Ordered)]);
+    if (broken?.id === ballot.broken?.id && handover?.id === ballot.handover?.id) continue;
+    ballots.set(name, { ...ballot, broken, handover });
+    isNews = true;
+  }
+  return isNews;
 }
 
 function termIn(terms: Told["terms"], election: string): number | undefined {

@@ -78,6 +78,15 @@ export class Ballots {
     return { floor: this.#floor, clockFloor: this.#clockFloor, isFresh: this.#isFresh, elections };
   }
 
+  /** The orders to the present terms that bar somebody still. */
+  ordersAt(nowMs: number): Readonly<Record<string, Ordered>> {
+    const ordered = [...this.#ballots].map(([election, { broken, handover }]) => {
+      const isOver = this.waitMs(election, nowMs, "") <= 0;
+      return [election, { ...(broken ? { broken } : {}), ...(handover && !isOver ? { handover } : {}) }] as const;
+    });
+    return Object.fromEntries(ordered.filter(([, orders]) => lastOrderOf(orders) > 0));
+  }
+
   get longestLeaseMs(): number {
     return Math.max(0, ...[...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs));
   }

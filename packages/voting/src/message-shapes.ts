@@ -18,6 +18,7 @@ import type {
   Transfer,
   Vote,
 } from "./messages.ts";
+import type { Ordered } from "./orders.ts";
 
 type Check = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Check>>;
@@ -50,6 +51,8 @@ const HANDOVER_LEFT: ShapeOf<HandoverLeft> = { ...HANDOVER, leftMs: isNumber };
 export const isHandover: Check = (value) => isRecordOf(value, HANDOVER);
 const isHandoverLeft: Check = (value) => isRecordOf(value, HANDOVER_LEFT);
 
+const ORDERED: ShapeOf<Ordered> = { broken: optional(isBroken), handover: optional(isHandover) };
+
 const SIGN: ShapeOf<Sign> = {
   term: isCount,
   number: isCount,
@@ -66,7 +69,11 @@ const SIGN: ShapeOf<Sign> = {
 
 const isHeard: Check = (value) => isRecordOf(value, HEARD);
 const isSign: Check = (value) => isRecordOf(value, SIGN);
-const areTerms: Check = (value) => typeof value === "object" && value !== null && Object.values(value).every(isCount);
+const isOrdered: Check = (value) => isRecordOf(value, ORDERED);
+const recordOf =
+  (check: Check): Check =>
+  (value) =>
+    typeof value === "object" && value !== null && Object.values(value).every(check);
 
 const TITLE = { election: isText, term: isCount, termId: isText, leaseDurationMs: isNumber };
 const ELECT: ShapeOf<Elect> = {
@@ -98,7 +105,8 @@ const TOLD: ShapeOf<Told> = {
   isFresh: isFlag,
   floor: isCount,
   clockFloor: isCount,
-  terms: areTerms,
+  terms: recordOf(isCount),
+  orders: recordOf(isOrdered),
   longestLeaseMs: isNumber,
   wallMs: isNumber,
 };

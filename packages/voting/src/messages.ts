@@ -1,3 +1,5 @@
+import type { Ordered } from "./orders.ts";
+
 /** A claim: may this candidate have this term? A `trial` is the pre-vote, which changes nothing anywhere. */
 export interface Elect {
   readonly kind: "ELECT";
@@ -139,6 +141,8 @@ export interface Told {
   readonly clockFloor: number;
   /** The term of each election that it keeps; every other one's is at most the floor. */
   readonly terms: Readonly<Record<string, number>>;
+  /** The orders to those terms, where there were any. */
+  readonly orders: Readonly<Record<string, Ordered>>;
   /** The longest lease that it knows of. */
   readonly longestLeaseMs: number;
   /** What its wall clock shows. */

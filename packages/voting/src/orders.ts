@@ -8,6 +8,17 @@ export interface Ordered {
   readonly handover?: Handover | undefined;
 }
 
+/** What servers keep of the orders to one term comes to this, as if one had heard all of them: what a majority keeps is in it. */
+export function togetherOf(all: readonly Ordered[]): Ordered {
+  let together: Ordered = {};
+  for (const { broken, handover } of all) {
+    if (handover && isLater(handover, together.handover)) together = { ...together, handover };
+    if (broken && isLater(broken, together.broken)) together = { ...together, broken };
+  }
+  const { broken, handover } = together;
+  return broken && handover && isLater(broken, handover) ? { broken } : together;
+}
+
 /** The number of the last order to a term; 0 where there was none. */
 export function lastOrderOf(ordered: Ordered): number {
   return lastOf(ordered)?.number ?? 0;

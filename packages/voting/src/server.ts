@@ -254,8 +254,9 @@ export class Server {
     const { longestLeaseMs, kept } = this.#ballots;
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
+    const orders = this.#ballots.ordersAt(this.clock.monotonicMs());
     const { forgot } = this.#admission;
-    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, longestLeaseMs, wallMs: this.clock.wallMs() };
+    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs, wallMs: this.clock.wallMs() };
   }
 
   /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent for good. */

@@ -1,7 +1,7 @@
 /** When a server that was started may take part, and with what, by what others tell it. */
 import { describe, expect, test } from "vitest";
 import { Admission, LONGEST_CLAIM_MS, majorityOf } from "../src/admission.ts";
-import type { Told } from "../src/messages.ts";
+import type { Broken, Handover, Told } from "../src/messages.ts";
 
 const TOLD: Told = {
   kind: "TELL",
@@ -10,9 +10,12 @@ const TOLD: Told = {
   floor: 0,
   clockFloor: 0,
   terms: {},
+  orders: {},
   longestLeaseMs: 0,
   wallMs: 0,
 };
+const BROKEN: Broken = { id: "a break", number: 3, reason: "any", immediate: false };
+const HANDOVER: Handover = { id: "a hand-over", number: 4, candidateId: "x", timeoutMs: 1_000 };
 const start = (servers: number, forgot = true): Admission => new Admission({ servers, startMs: 1_000, forgot });
 
 test.each([
@@ -67,6 +70,25 @@ describe("one whose file is from another list", () => {
     expect(admission.movedOn(OWN)).toMatchObject({ floor: 9, elections: { e: { term: 9, votedFor: null } } });
   });
 
+  test("takes in orders to the terms that it knows, and to those that are news", () => {
+    const admission = moved(5);
+    admission.hears(
+      "b",
+      { ...TOLD, terms: { e: 7, f: 9 }, orders: { e: { broken: BROKEN }, f: { handover: HANDOVER } } },
+      0,
+      1_000,
+    );
+    expect(admission.movedOn(OWN)?.elections).toEqual({
+      e: { ...OWN.elections.e, broken: BROKEN },
+      f: { term: 9, votedFor: null, leaseDurationMs: 0, handover: HANDOVER },
+    });
+    const known = {
+      ...OWN,
+      elections: { e: { ...OWN.elections.e, broken: BROKEN }, f: { ...OWN.elections.e, term: 9, handover: HANDOVER } },
+    };
+    expect(admission.movedOn(known)).toBeUndefined();
+  });
+
   test("goes on with what it has where nobody knows more, as one does whose list is the same", () => {
     const admission = moved(2);
     admission.hears("b", { ...TOLD, floor: 4, clockFloor: 1, terms: { e: 7, f: 3 } }, 0, 1_000);
@@ -117,6 +139,46 @@ describe("one that has lost its file", () => {
       writes: 8,
       toldTo: undefined,
     });
+  });
+
+  test("begins with the orders to the term that it begins with, as if it had heard all of them, and with no other", () => {
+    const begins = (...orders: ReadonlyArray<Told["orders"][string]>): unknown => {
+      const admission = start(3);
+      for (const [at, name] of ["b", "c"].entries())
+        admission.hears(
+          name,
+          { ...TOLD, terms: { e: 4, f: 2 + at }, orders: { e: orders[at] ?? {}, f: orders[at] ?? {} } },
+          0,
+          1_000,
+        );
+      const { e, f } = admission.beginning(1_000, 0)?.ballots.elections ?? {};
+      return [
+        [e?.broken, e?.handover],
+        [f?.broken, f?.handover],
+      ];
+    };
+    expect(begins({ broken: BROKEN })).toEqual([
+      [BROKEN, undefined],
+      [undefined, undefined],
+    ]);
+    expect(begins({}, { handover: HANDOVER })).toEqual([
+      [undefined, HANDOVER],
+      [undefined, HANDOVER],
+    ]);
+    // What came later stands, and a break lifts what came before it.
+    expect(begins({ broken: BROKEN }, { handover: HANDOVER })).toEqual([
+      [BROKEN, HANDOVER],
+      [undefined, HANDOVER],
+    ]);
+    const later = { ...BROKEN, number: 5 };
+    expect(begins({ broken: BROKEN, handover: HANDOVER }, { broken: later })).toEqual([
+      [later, undefined],
+      [later, undefined],
+    ]);
+    expect(begins({ broken: later }, { broken: BROKEN, handover: HANDOVER })).toEqual([
+      [later, undefined],
+      [BROKEN, HANDOVER],
+    ]);
   });
 
   test("needs all others but a minority, and what they say once no claim counts its vote any more", () => {

@@ -25,6 +25,8 @@ export class HandoverPromise {
   readonly #void = new Set<string>();
   /** The highest number of an order to each term. */
   readonly #numbers = new Map<number, number>();
+  /** The highest term that each candidate has asked votes for. */
+  readonly #claimed = new Map<string, number>();
   /** RELEASE bears it. */
   #isPassedOn = false;
 
@@ -42,6 +44,8 @@ export class HandoverPromise {
       this.forgets();
       // An order that was given before it, and has no lower number, may still arrive.
       if ((this.#numbers.get(request.term) ?? 0) >= request.number) this.#void.add(request.id);
+      // So may a claim of the one that is named.
+      if ((this.#claimed.get(request.candidateId) ?? 0) > request.term) this.#void.add(request.id);
       // Who has had it before counts from then.
       if (!this.#void.has(request.id)) this.#asked = { ...request, sentMs: this.#time.monotonicMs(), keepers: new Set() };
     }
@@ -50,7 +54,10 @@ export class HandoverPromise {
     }
     if (request.kind === "BREAK" && request.term === asked?.term) this.forgets();
     // A vote for the one that was named ends it, whether or not that one comes to lead.
-    if (request.kind === "ELECT" && request.candidateId === asked?.candidateId) this.forgets();
+    if (request.kind === "ELECT" && !request.trial) {
+      this.#claimed.set(request.candidateId, Math.max(this.#claimed.get(request.candidateId) ?? 0, request.term));
+      if (request.candidateId === asked?.candidateId) this.forgets();
+    }
     const borne = request.kind === "RELEASE" ? request.handover : undefined;
     if (borne && borne.id === asked?.id) this.#isPassedOn = true;
     // One that its administrator's own server alone had, whose clock was ahead.
@@ -77,7 +84,12 @@ export class HandoverPromise {
     if (asked?.term === term && this.#isPassedOn && this.#untilMs !== undefined) this.#untilMs = this.#endSince(asked, sentMs);
   }
 
-  /** Some server may have lost what it was told, or there are others. */
+  /** A server that has said that it keeps it has lost its file before a majority had it. */
+  loses(server: string): void {
+    if (this.#untilMs === undefined) this.#asked?.keepers.delete(server);
+  }
+
+  /** Nothing more is promised: all servers may have lost what they were told, or there are others. */
   forgets(): void {
     if (this.#asked) this.#void.add(this.#asked.id);
     this.#asked = undefined;

@@ -1,12 +1,13 @@
-/** What a server has said that it keeps, a hold or an order to break, is kept though its next start finds an older file. */
+/** What a majority of servers keeps, a hold or an order, is kept though one of them finds an older file when it is started, or none. */
 import { expect, test } from "vitest";
-import type { Lease } from "@leasehold/core/provider";
+import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const TIMEOUT = { timeoutMs: 300 };
 const LEASE_MS = 6_000;
 const HOLD_MS = 20_000;
+const HANDOVER_MS = 30_000;
 
 /** Three servers, of which a leads, and c is away. */
 async function led(): Promise<{ cluster: Cluster; store: (name: string) => VotingLeaseStore; lease: Lease }> {
@@ -67,3 +68,37 @@ for (const victim of ["a", "b"]) {
     expect(outcome?.acquired).not.toBe(true);
   });
 }
+
+test("an order to break at once ends the term, though one that had not heard of it had lost its file, and then one that had", async () => {
+  const { cluster, store, lease } = await led();
+  await cluster.server("c").close();
+  const order = { reason: "tested", immediate: true, ...TIMEOUT };
+  expect(await cluster.clock.runUntil(store("b").break("e", order))).toMatchObject({ broken: true });
+  for (const name of ["c", "b"]) await rollBack(cluster, name, undefined);
+  expect(["a", "b", "c"].map((name) => cluster.server(name).takesPart)).toEqual([true, true, true]);
+
+  const renewed = cluster.clock.runUntil(store("a").renew(lease, TIMEOUT));
+  await expect(renewed).resolves.toMatchObject({ held: false });
+});
+
+test("an order to hand over keeps out all but whom it names, though one of two that have it has lost its file", async () => {
+  const { cluster, store, lease } = await led();
+  await cluster.clock.runUntil(store("a").release(lease, TIMEOUT));
+  cluster.away.add("c");
+  const transfer = store("b").transfer("e", "c", { transferTimeoutMs: HANDOVER_MS, ...TIMEOUT });
+  transfer.catch(() => undefined);
+  await cluster.clock.advance(1_000);
+  cluster.away.clear();
+  await rollBack(cluster, "b", undefined);
+  // Until the lease is over that c knows of.
+  await cluster.clock.advance(LEASE_MS);
+  expect(cluster.server("b").takesPart).toBe(true);
+  const claim = (store: VotingLeaseStore, candidateId: string): Promise<AcquireOutcome | undefined> => {
+    const request = { election: "e", candidateId, leaseDurationMs: LEASE_MS, renewIntervalMs: 2_000, ...TIMEOUT };
+    return cluster.clock.runUntil(store.acquire(request).catch(() => undefined));
+  };
+
+  const restarted = new VotingLeaseStore(cluster.server("b"));
+  expect((await claim(restarted, "b"))?.acquired).not.toBe(true);
+  expect(await claim(store("c"), "c")).toMatchObject({ acquired: true });
+});

@@ -24,7 +24,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   BREAK: { taken: false, term: 1 },
   TRANSFER: { taken: false, term: 1 },
   READ: {},
-  TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, longestLeaseMs: 0, wallMs: 0 },
+  TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, orders: {}, longestLeaseMs: 0, wallMs: 0 },
   SILENT: {},
 };
 /** What may be left out, and what it is where it is not. */
@@ -101,6 +101,15 @@ test("counts are whole and not below nothing, and times may be parts of millisec
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: { e: -1 } })).toBeUndefined();
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: null })).toBeUndefined();
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: {} })).toBeDefined();
+});
+
+test("orders that are told are orders, each with all of its fields", () => {
+  const tells = (orders: unknown): unknown => reply({ kind: "TELL", ...ANSWERS["TELL"], orders });
+  for (const orders of [{}, { e: {} }, { e: { broken: BROKEN } }, { e: { broken: BROKEN, handover: HANDOVER } }])
+    expect(tells(orders)).toBeDefined();
+  const { reason: _, ...short } = BROKEN;
+  for (const orders of [null, { e: null }, { e: { broken: short } }, { e: { handover: BROKEN } }])
+    expect(tells(orders)).toBeUndefined();
 });
 
 test("a request is no reply and a reply no request, and what cannot be read is neither", () => {

@@ -232,6 +232,7 @@ const told = (how: "full" | "fresh" | "forgot"): Told => ({
   floor: 5,
   clockFloor: 0,
   terms: { e: 7 },
+  orders: {},
   longestLeaseMs: 100,
   wallMs: 0,
 });
@@ -509,7 +510,7 @@ test("one that has lost its file goes on above the most of its writes that anoth
   const { start: toStart } = await asked.promise;
   const header = { cluster: "tested", from: "b", to: "a", start: "b1", toStart, writes: 1 };
   await receive({ ...header, seen: 7, content: { kind: "TELL" } });
-  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, longestLeaseMs: 0, wallMs: 0 };
+  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, orders: {}, longestLeaseMs: 0, wallMs: 0 };
   answered.resolve({ ...header, seen: 3, content: { kind: "TELL", ...before } });
   await clock.advance(1);
 
