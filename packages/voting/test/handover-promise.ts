@@ -84,12 +84,7 @@ export class HandoverPromise {
     if (asked?.term === term && this.#isPassedOn && this.#untilMs !== undefined) this.#untilMs = this.#endSince(asked, sentMs);
   }
 
-  /** A server that has said that it keeps it has lost its file before a majority had it. */
-  loses(server: string): void {
-    if (this.#untilMs === undefined) this.#asked?.keepers.delete(server);
-  }
-
-  /** Nothing more is promised: all servers may have lost what they were told, or there are others. */
+  /** Some server may have lost what it was told, and a claim that came to nothing have hidden it from it; or there are others. */
   forgets(): void {
     if (this.#asked) this.#void.add(this.#asked.id);
     this.#asked = undefined;

@@ -196,9 +196,7 @@ class RandomVoters {
       this.#older = name;
       world.rollBack(name, ASKS_FOR_MS);
     }
-    // Of those that keep nothing several are started at once.
-    if (this.#isUnkept) this.#judge.handover.forgets();
-    if (loss !== "kept") this.#judge.handover.loses(name);
+    if (loss !== "kept" || this.#isUnkept) this.#judge.handover.forgets();
     if (loss !== "kept") this.#losesMore(name);
     if (loss === "older" || this.#random.chance(0.5)) world.start(name);
     else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);

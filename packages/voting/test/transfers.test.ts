@@ -369,7 +369,7 @@ test("an order that one server alone has is overtaken there by a later one, thou
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
-test("servers that keep nothing hand over as well, and forget the order when they are started again", async () => {
+test("servers that keep nothing hand over as well, and forget the order when all of them are started again", async () => {
   const cluster = new Unreliable();
   cluster.others = () => ({
     longestLeaseMs: LEASE_MS,
