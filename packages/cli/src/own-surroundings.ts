@@ -31,7 +31,6 @@ async function ask(question: string): Promise<boolean> {
   try {
     return (await lines.question(question, { signal: ended.signal })).trim().toLowerCase() === "yes";
   } catch {
-    process.stderr.write("\n");
     return false;
   } finally {
     lines.close();

@@ -1,3 +1,5 @@
+import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Surroundings } from "../src/surroundings.ts";
 
@@ -47,4 +49,32 @@ test.each([
   }
   expect(ownSurroundings().ask !== undefined).toBe(hears && reads);
   expect(ownSurroundings().stderr.isTerminal).toBe(reads);
+});
+
+test.each([
+  ["yes\n", true],
+  [" YES \n", true],
+  ["y\n", false],
+  ["\n", false],
+  // Ctrl-D, and Ctrl-C.
+  ["\u0004", false],
+  ["\u0003", false],
+])("whoever is asked, and types %j, has answered %s, on a line of its own", async (typed, expected) => {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true });
+  const written: string[] = [];
+  const stderr = Object.assign(new PassThrough(), { isTTY: true });
+  stderr.on("data", (text: Buffer) => void written.push(text.toString()));
+  for (const [name, value] of [
+    ["stdin", terminal],
+    ["stderr", stderr],
+  ] as const) {
+    const before = Object.getOwnPropertyDescriptor(process, name) as PropertyDescriptor;
+    Object.defineProperty(process, name, { value, configurable: true });
+    onTestFinished(() => void Object.defineProperty(process, name, before));
+  }
+  const answer = ownSurroundings().ask?.("Sure? ");
+  terminal.write(typed);
+
+  await expect(answer).resolves.toBe(expected);
+  expect(stripVTControlCharacters(written.join(""))).toMatch(/^Sure\? .*\r?\n$/);
 });

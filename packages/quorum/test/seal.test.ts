@@ -50,6 +50,14 @@ test("a leadership that is over seals nothing", async () => {
   await expect(seal(world, world.open("early"), 3, "a")).rejects.toMatchObject({ code: "FENCED" });
 });
 
+test("a leadership that is over seals nothing by reads that lag, either", async () => {
+  const { world } = await succeeded();
+  world.passage = ({ operation }) =>
+    operation === "get" ? { arrivals: [{ afterMs: 1, replyAfterMs: 1 }], lags: true } : undefined;
+
+  await expect(seal(world, world.open("late"), 1, "c")).rejects.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
+});
+
 test("a seal of a silent member fails in its time, and costs the leader no prepare", async () => {
   const { world, two } = await succeeded();
   world.down.add("c");

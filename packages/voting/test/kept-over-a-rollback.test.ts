@@ -93,9 +93,9 @@ test("an order to hand over keeps out all but whom it names, though one of two t
   // Until the lease is over that c knows of.
   await cluster.clock.advance(LEASE_MS);
   expect(cluster.server("b").takesPart).toBe(true);
-  const claim = (store: VotingLeaseStore, candidateId: string): Promise<AcquireOutcome | undefined> => {
+  const claim = (by: VotingLeaseStore, candidateId: string): Promise<AcquireOutcome | undefined> => {
     const request = { election: "e", candidateId, leaseDurationMs: LEASE_MS, renewIntervalMs: 2_000, ...TIMEOUT };
-    return cluster.clock.runUntil(store.acquire(request).catch(() => undefined));
+    return cluster.clock.runUntil(by.acquire(request).catch(() => undefined));
   };
 
   const restarted = new VotingLeaseStore(cluster.server("b"));

@@ -277,6 +277,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Of a write that goes on without a prepare it is only asked whether it is confirmed, or unknown.",
   },
   {
+    file: "packages/quorum/src/member.ts",
+    from: "return (await this.#put(election, recordOf(nothing, roster), { ifVersion, keepsNonce: false }, limits)) === undefined;",
+    to: "return (await this.#put(election, recordOf(nothing, roster), { ifVersion, keepsNonce: true }, limits)) === undefined;",
+    why: "It is a write that must fail.",
+  },
+  {
     file: "packages/quorum/src/ballot.ts",
     from: "for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;",
     to: "for (const ballot of ballots) if (compareBallots(ballot, found) >= 0) found = ballot;",

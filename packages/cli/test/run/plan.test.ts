@@ -24,6 +24,14 @@ describe("the instants of a term", () => {
     },
   );
 
+  test("the guard asks a second after the wrapper at the most, and after a quarter of the time that a short lease leaves", () => {
+    const laterMs = (ms: number): number => {
+      const { renewDeadlineMs, validForMs } = lease(ms);
+      return untilMs(planOf(lease(ms), NOW, validForMs).termAt, NOW) - renewDeadlineMs;
+    };
+    expect([3_000, 15_000, 60_000].map(laterMs)).toEqual([112.5, 800, 1_000]);
+  });
+
   test("a kill takes a quarter of a second, or 2% of the lease", () => {
     expect([1_500, 12_500, 60_000].map(killMarginMs)).toEqual([250, 250, 1_200]);
   });
