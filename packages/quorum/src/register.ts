@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { sleep, type LeaseRecord } from "@leasehold/core/provider";
+import { instantOf, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { topOf, type Chosen } from "./chosen.ts";
@@ -69,9 +69,11 @@ export class Register {
     return await this.#inTurn(limits, async () => {
       let sent = false;
       let hasWaited = false;
+      // However often it is sent: others count from when they have found it.
+      const datedAt = redates ? instantOf(this.#clock) : undefined;
       const { leads } = rounds;
       if (leads?.write === proposal.base && goesOn(leads.record, proposal.record)) {
-        const accepted = await rounds.acceptNext(dated(proposal, leads), redates, limits);
+        const accepted = await rounds.acceptNext(dated(proposal, leads), datedAt, limits);
         if (accepted === "confirmed") return { stored: true };
         sent = accepted === "unknown";
       }
@@ -90,7 +92,7 @@ export class Register {
           const found = topOf(prepared.kept)?.proposal;
           const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
           const value = isOurs ? dated(proposal, found) : found;
-          const accepted = value && (await rounds.accept(prepared, value, isOurs && redates, limits));
+          const accepted = value && (await rounds.accept(prepared, value, isOurs ? datedAt : undefined, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };
           sent ||= isOurs && accepted !== "refused";
           if (value && accepted === "confirmed") return this.#judge(proposal, value, sent);
@@ -145,7 +147,7 @@ export class Register {
     const prepared = await rounds.prepare(reading, limits);
     const top = prepared && topOf(prepared.kept)?.proposal;
     if (!prepared || !top) return undefined;
-    const accepted = await rounds.accept(prepared, top, false, limits);
+    const accepted = await rounds.accept(prepared, top, undefined, limits);
     return accepted === "confirmed" ? top : undefined;
   }
 

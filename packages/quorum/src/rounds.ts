@@ -1,5 +1,5 @@
 import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { holderElapsedMs, instantOf, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
+import { holderElapsedMs, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
 import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { ageOf, topOf, type Chosen } from "./chosen.ts";
@@ -68,8 +68,8 @@ export class Rounds {
   seen: string | undefined;
   /** The ballot of the last round. */
   #ballot: Ballot | undefined;
-  /** What that round has had chosen, and when it was sent, where it has a nonce of its own: who holds a lease has written it. */
-  #leads: { readonly proposal: Proposal; readonly sentAt: Instant } | undefined;
+  /** What that round has had chosen, where it has a nonce of its own, and from before that was sent: who holds a lease has written it. */
+  #leads: { readonly proposal: Proposal; readonly datedAt: Instant } | undefined;
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
     this.#election = election;
@@ -86,8 +86,8 @@ export class Rounds {
    */
   get leads(): Proposal | undefined {
     if (!this.#leads) return undefined;
-    const { proposal, sentAt } = this.#leads;
-    const isValid = holderElapsedMs(this.#clock, sentAt) < proposal.record.leaseDurationMs * (1 - SAFETY_MARGIN);
+    const { proposal, datedAt } = this.#leads;
+    const isValid = holderElapsedMs(this.#clock, datedAt) < proposal.record.leaseDurationMs * (1 - SAFETY_MARGIN);
     return isValid ? proposal : undefined;
   }
 
@@ -140,10 +140,10 @@ export class Rounds {
   }
 
   /** Has a proposal accepted without a prepare, under the ballot that the last accept has promised. */
-  async acceptNext(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
+  async acceptNext(proposal: Proposal, datedAt: Instant | undefined, limits: CallLimits): Promise<Accepted> {
     const targets = this.#counting(new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : []))));
     if (!this.#ballot || targets.size < this.#majority) return "refused";
-    return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, redates, limits);
+    return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, datedAt, limits);
   }
 
   /**
@@ -151,10 +151,15 @@ export class Rounds {
    * caught up meanwhile, and afterwards. One that refuses has something newer: another one that has accepted may have had
    * that, too, and forgotten it. So a refusal that comes first voids the majority, and one that comes later has the next
    * write read all.
+   * @param datedAt before the first send of the proposal's nonce; undefined where it is of what this replaces, or of a repair.
    */
-  async accept({ ballot, kept: targets }: Prepared, proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Accepted> {
+  async accept(
+    { ballot, kept: targets }: Prepared,
+    proposal: Proposal,
+    datedAt: Instant | undefined,
+    limits: CallLimits,
+  ): Promise<Accepted> {
     this.#begin(ballot);
-    const sentAt = instantOf(this.#clock);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
     const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
     const confirmed = Promise.withResolvers<boolean>();
@@ -172,7 +177,7 @@ export class Rounds {
         await this.#write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits).catch(onFailure);
         present = await this.#toCatchUp(link, catchUp, limits);
       }
-      const own = await this.#write(link, state, present, redates, limits).catch(onFailure);
+      const own = await this.#write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
     });
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
@@ -181,7 +186,7 @@ export class Rounds {
     if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
     // A repair may be another's write, and an order goes with no lease.
-    if (isConfirmed && redates) this.#leads = { proposal, sentAt };
+    if (isConfirmed && datedAt) this.#leads = { proposal, datedAt };
     else if (failures.size === requests.size && [...failures.values()].every(isRefusal)) return "refused";
     return isConfirmed ? "confirmed" : "unknown";
   }
