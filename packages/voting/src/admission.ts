@@ -175,12 +175,11 @@ export class Admission {
     // What only a wrong clock has given bars nobody, until its own allows it: by another clock it may have voted for that.
     const isPossible = (term: number): boolean => this.#forgetfulness?.isPossible(term, told) ?? true;
     const ballots = new Map<string, Ballot>();
-    for (const { terms } of told) {
-      for (const [name, term] of Object.entries(terms)) {
-        // Every lease that it may have acknowledged is over by now.
-        const isNews = isPossible(term) && term > (ballots.get(name)?.term ?? -1);
-        if (isNews) ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
-      }
+    for (const name of new Set(told.flatMap(({ terms }) => Object.keys(terms)))) {
+      // One that keeps it no more has known terms up to its floor.
+      const possible = told.map(({ terms, floor }) => termIn(terms, name) ?? floor).filter(isPossible);
+      // Every lease that it may have acknowledged is over by now.
+      if (possible.length > 0) ballots.set(name, { term: Math.max(...possible), votedFor: null, leaseDurationMs: 0 });
     }
     const floor = Math.max(0, ...told.map((each) => each.floor).filter(isPossible));
     const byClock = isFirstStart || this.#forgetfulness ? Math.floor(wallMs / 1_000) : 0;

@@ -78,13 +78,10 @@ export class Ballots {
     return { floor: this.#floor, clockFloor: this.#clockFloor, isFresh: this.#isFresh, elections };
   }
 
-  /** The orders to the present terms that bar somebody still. */
-  ordersAt(nowMs: number): Readonly<Record<string, Ordered>> {
-    const ordered = [...this.#ballots].map(([election, { broken, handover }]) => {
-      const isOver = this.waitMs(election, nowMs, "") <= 0;
-      return [election, { ...(broken ? { broken } : {}), ...(handover && !isOver ? { handover } : {}) }] as const;
-    });
-    return Object.fromEntries(ordered.filter(([, orders]) => lastOrderOf(orders) > 0));
+  /** The orders to the present terms, also those that bar nobody any more: they have overtaken others. */
+  get orders(): Readonly<Record<string, Ordered>> {
+    const ordered = [...this.#ballots].filter(([, ballot]) => lastOrderOf(ballot) > 0);
+    return Object.fromEntries(ordered.map(([election, { broken, handover }]) => [election, { broken, handover }]));
   }
 
   get longestLeaseMs(): number {

@@ -8,7 +8,10 @@ export interface Ordered {
   readonly handover?: Handover | undefined;
 }
 
-/** What servers keep of the orders to one term comes to this, as if one had heard all of them: what a majority keeps is in it. */
+/**
+ * The last break of a term and the last hand-over since that any of several servers keeps. What a majority keeps is in it; a break
+ * that a majority has refused may be as well, where one of the others has taken it.
+ */
 export function togetherOf(all: readonly Ordered[]): Ordered {
   let together: Ordered = {};
   for (const { broken, handover } of all) {

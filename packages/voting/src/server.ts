@@ -251,10 +251,9 @@ export class Server {
   }
 
   #told(): Told {
-    const { longestLeaseMs, kept } = this.#ballots;
+    const { longestLeaseMs, kept, orders } = this.#ballots;
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
-    const orders = this.#ballots.ordersAt(this.clock.monotonicMs());
     const { forgot } = this.#admission;
     return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs, wallMs: this.clock.wallMs() };
   }

@@ -89,6 +89,12 @@ describe("one whose file is from another list", () => {
     expect(admission.movedOn(known)).toBeUndefined();
   });
 
+  test("takes in an order where that is all the news", () => {
+    const admission = moved(2);
+    admission.hears("b", { ...TOLD, terms: { e: 7 }, orders: { e: { broken: BROKEN } } }, 0, 1_000);
+    expect(admission.movedOn(OWN)).toEqual({ ...OWN, elections: { e: { ...OWN.elections.e, broken: BROKEN } } });
+  });
+
   test("goes on with what it has where nobody knows more, as one does whose list is the same", () => {
     const admission = moved(2);
     admission.hears("b", { ...TOLD, floor: 4, clockFloor: 1, terms: { e: 7, f: 3 } }, 0, 1_000);
@@ -134,7 +140,7 @@ describe("one that has lost its file", () => {
         floor: 3,
         clockFloor: 9,
         isFresh: false,
-        elections: { e: { term: 4, votedFor: null, leaseDurationMs: 0 }, f: { term: 1, votedFor: null, leaseDurationMs: 0 } },
+        elections: { e: { term: 4, votedFor: null, leaseDurationMs: 0 }, f: { term: 3, votedFor: null, leaseDurationMs: 0 } },
       },
       writes: 8,
       toldTo: undefined,
@@ -179,6 +185,13 @@ describe("one that has lost its file", () => {
       [later, undefined],
       [BROKEN, HANDOVER],
     ]);
+  });
+
+  test("takes an election that one has dropped for as late as its floor, whatever another one says that has missed that", () => {
+    const admission = start(3);
+    admission.hears("b", { ...TOLD, floor: 7 }, 0, 1_000);
+    admission.hears("c", { ...TOLD, terms: { e: 4 }, orders: { e: { broken: BROKEN } } }, 0, 1_000);
+    expect(admission.beginning(1_000, 0)?.ballots.elections["e"]).toEqual({ term: 7, votedFor: null, leaseDurationMs: 0 });
   });
 
   test("needs all others but a minority, and what they say once no claim counts its vote any more", () => {

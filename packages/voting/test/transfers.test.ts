@@ -387,3 +387,28 @@ test("servers that keep nothing hand over as well, and forget the order when all
   await cluster.clock.advance(LEASE_MS + 1_000);
   await elected.wins("b");
 });
+
+test("one that was overtaken does not come back where a server loses its file: who overtook it is told, though that is over", async () => {
+  const { elected, cluster, lease } = await led();
+  const order = (at: string, candidateId: string, number: number, timeoutMs: number): Promise<Answer> => {
+    const request = {
+      kind: "TRANSFER",
+      election: "e",
+      term: lease.term,
+      id: candidateId,
+      number,
+      candidateId,
+      timeoutMs,
+    } as const;
+    return cluster.clock.runUntil(cluster.server(at).ask(at, request, 300));
+  };
+  await order("b", "nobody", 1, 600_000);
+  for (const name of ["a", "c"]) await order(name, "nobody else", 2, 1_000);
+  await cluster.clock.advance(LEASE_MS + 2_000);
+  cluster.disks.delete("a");
+  await elected.restart("a");
+  // Its time counts anew, from when the longest lease is over.
+  await cluster.clock.advance(LEASE_MS + 2_000);
+
+  await elected.wins("c");
+});
