@@ -1,4 +1,4 @@
-import { Journal, type LeaseRecord, type PutOutcome, type StoredRecord } from "@leasehold/core/provider";
+import { IMPOSSIBLE_VERSION, Journal, type LeaseRecord, type PutOutcome, type StoredRecord } from "@leasehold/core/provider";
 import {
   ProcessClock,
   promptNetwork,
@@ -116,6 +116,14 @@ export class Client {
 
   startGet(consistent = true, election: string = ELECTION): Promise<StoredRecord | undefined> {
     return this.store.get(election, { consistent, signal: new AbortController().signal, timeoutMs: 1_000 });
+  }
+
+  /** Reads, and sends a write that must fail, as the engine's check does. */
+  async check(): Promise<PutOutcome> {
+    await this.get().catch(() => undefined);
+    const { signal } = new AbortController();
+    const limits = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false, signal, timeoutMs: 1_000 };
+    return await this.#world.clock.runUntil(this.store.put(ELECTION, recordOf("probe"), limits));
   }
 
   async put(nonce: string, ifVersion?: string, election: string = ELECTION): Promise<PutOutcome> {

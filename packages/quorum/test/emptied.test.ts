@@ -1,0 +1,234 @@
+/** What becomes of a store that was emptied, and what it says until it is taken in again. */
+import { SimulatedRecordService } from "@leasehold/core/testing";
+import type { LeaseRecord } from "@leasehold/core/provider";
+import { expect, test } from "vitest";
+import { MARKER, ROSTER } from "../src/roster.ts";
+import { ELECTION, nonceOf, OTHER_ELECTION, World, write, type Name } from "./world.ts";
+
+/** Leaves c emptied, a and c having accepted a record that b has missed; a promise of before that is still on its way to c for three seconds. */
+async function emptiedBeforeAPromise(world: World): Promise<void> {
+  const [one, slow] = [world.open("one"), world.open("slow")];
+  world.passage = ({ by, to, operation }) => {
+    if (by !== "slow" || operation !== "put") return undefined;
+    return { arrivals: to === "c" ? [{ afterMs: 3_000 }] : [] };
+  };
+  const late = slow.startPut("late").catch(() => undefined);
+  await world.clock.advance(20);
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await world.clock.runUntil(late);
+}
+
+test("a store that was emptied is taken in again, and then any other one may be down, for new processes too", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.empty("c");
+  await write(world, one, ELECTION, 4);
+  for (const away of ["a", "b"] as const) {
+    world.down.add(away);
+    const other = world.open(`without ${away}`);
+    expect(nonceOf(await other.get())).toBe("write 3");
+    world.down.delete(away);
+  }
+  world.down.add("a");
+  await write(world, world.open("last"), ELECTION, 1);
+});
+
+test("that a store taken in again has no record says nothing: others may have it", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  // All but b know of the election.
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await write(world, other, OTHER_ELECTION, 4);
+  world.down.add("a");
+
+  const third = world.open("third");
+  await expect(third.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(third.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  world.down.delete("a");
+  expect(nonceOf(await third.get())).toBe("first");
+});
+
+test("nor does that of one which was emptied and nobody has noticed it", async () => {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open("other")];
+  await other.get();
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  world.down.add("a");
+
+  await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+});
+
+test("nor does a promise that arrives at a store after it was emptied, to who has known the store before", async () => {
+  const world = await World.founded();
+  const other = world.open("other");
+  await other.get();
+  await emptiedBeforeAPromise(world);
+  await world.clock.advance(4_000);
+  expect(world.services.c.record(ELECTION)).toMatchObject({ termId: null });
+  world.down.add("a");
+
+  await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+});
+
+test("a look at a store's marker that began before it was emptied, and ends later than one that began since, says nothing", async () => {
+  const world = await World.founded();
+  const other = world.open("other");
+  await other.get();
+  // All but b know of the election.
+  world.down.add("b");
+  await world.open("one").put("first");
+  world.down.delete("b");
+  const signal = new AbortController().signal;
+  let getsOfC = 0;
+  // Its second request is for the roster, and its third one for the marker.
+  world.passage = ({ to }) =>
+    to === "c" && (getsOfC += 1) === 3 ? { arrivals: [{ afterMs: 1, replyAfterMs: 300 }] } : undefined;
+  const slow = other.store.get("a third one", { consistent: true, signal, timeoutMs: 4_000 });
+  await world.clock.advance(10);
+  world.empty("c");
+  world.passage = ({ to }) => (to === "b" ? { arrivals: [{ afterMs: 1, replyAfterMs: 400 }] } : undefined);
+  world.down.add("a");
+  const fork = other.startPut("fork", undefined, 4_000);
+
+  await expect(world.clock.runUntil(fork)).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  await expect(slow).resolves.toBeUndefined();
+});
+
+test("nor does one at its roster", async () => {
+  const world = await World.founded();
+  const other = world.open("other");
+  await write(world, other, ELECTION, 2);
+  const signal = new AbortController().signal;
+  let getsOfB = 0;
+  world.passage = ({ by, to }) =>
+    by === "other" && to === "b" && (getsOfB += 1) === 2 ? { arrivals: [{ afterMs: 1, replyAfterMs: 30_000 }] } : undefined;
+  const slow = other.store.get("a third one", { consistent: true, signal, timeoutMs: 200_000 });
+  await world.clock.advance(10);
+  await write(world, world.open("renewed", { c: new SimulatedRecordService(world.clock) }), OTHER_ELECTION, 4);
+  await other.get(true, "a fourth one");
+  await world.clock.runUntil(slow);
+  const version = (await other.get())?.version;
+  world.requests();
+  await other.put("next", version);
+  await world.clock.advance(2_000);
+
+  // It reads, prepares and writes, its lease being over. Were b's roster taken for the former one, it would be brought there, too.
+  expect(world.requests().filter((request) => request.endsWith("b"))).toEqual(["other get b", "other put b", "other put b"]);
+});
+
+test("a late duplicate of what a store was given its marker by does not have it pass for untouched, once it was emptied", async () => {
+  const world = new World();
+  // Each write to c that the beginning takes comes again, in order, after a minute.
+  world.passage = ({ to, operation }) =>
+    to === "c" && operation === "put" ? { arrivals: [{ afterMs: 1, replyAfterMs: 1 }, { afterMs: 60_000 }] } : undefined;
+  const [one, other] = [world.open("one"), world.open("other")];
+  await one.put("any", undefined, OTHER_ELECTION);
+  world.passage = () => undefined;
+  await other.get();
+  // All but b know of the election.
+  world.down.add("b");
+  await one.put("first");
+  world.down.delete("b");
+  world.empty("c");
+  await world.clock.advance(61_000);
+  world.down.add("a");
+
+  await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+  world.down.delete("a");
+  await write(world, one, OTHER_ELECTION, 3);
+  await write(world, one, ELECTION, 3);
+  world.down.add("a");
+  expect(nonceOf(await world.open("third").get())).toBe("write 2");
+});
+
+test("a store is taken in whose marker was written by who has not come further", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  const marker = world.services.c.record(MARKER) as LeaseRecord;
+  const note = JSON.parse(marker.quorum ?? "") as Record<string, unknown>;
+  world.empty("c");
+  world.services.c.overwrite(MARKER, { ...marker, quorum: JSON.stringify({ ...note, write: "a new one" }) });
+  await write(world, one, ELECTION, 4);
+  world.down.add("a");
+
+  expect(nonceOf(await world.open("other").get())).toBe("write 3");
+});
+
+test("what was written to a store before it was taken in again, and arrives after it, does not count", async () => {
+  const world = await World.founded();
+  const other = world.open("other");
+  await emptiedBeforeAPromise(world);
+  await write(world, other, OTHER_ELECTION, 4);
+  expect(world.services.c.record(ELECTION)).toMatchObject({ termId: null });
+  world.down.add("a");
+
+  await expect(world.open("third").put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
+});
+
+test("where all stores have come in place of others, an election that none of them has begins", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  for (const name of ["a", "b", "c"] as const satisfies readonly Name[]) {
+    await write(world, one, OTHER_ELECTION, 3);
+    world.empty(name);
+    await write(world, one, OTHER_ELECTION, 3);
+    await world.clock.advance(10_000);
+    await write(world, one, OTHER_ELECTION, 2);
+  }
+
+  expect(await one.put("first")).toMatchObject({ stored: true });
+});
+
+test("a store is taken in also where nothing can be written until it is", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, OTHER_ELECTION, 1);
+  world.empty("b");
+  await write(world, one, OTHER_ELECTION, 8);
+  world.empty("c");
+
+  // That b has no record of it says nothing: it takes all. Whoever would write looks first.
+  await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await world.clock.advance(2_000);
+  expect(await one.put("first")).toMatchObject({ stored: true });
+});
+
+test("a store that was emptied is taken in at the first attempt, though it takes longer to write than a call waits for it", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 1);
+  world.empty("c");
+  world.passage = ({ to, operation }) =>
+    to === "c" && operation === "put" ? { arrivals: [{ afterMs: 200, replyAfterMs: 200 }] } : undefined;
+  await write(world, one, ELECTION, 1);
+  await world.clock.advance(5_000);
+
+  expect(world.services.c.record(ROSTER)).toBeDefined();
+});
+
+test("a member that has forgotten what it promised is said to, where no majority is without it", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  const backup = world.backup("c");
+  await write(world, one, ELECTION, 2);
+  world.restore("c", backup);
+  world.down.add("b");
+
+  await expect(world.open("other").get()).rejects.toMatchObject({
+    message: expect.stringContaining(
+      "c: it has forgotten what it had promised, and counts again once the others have written it",
+    ),
+  });
+});

@@ -1,0 +1,100 @@
+/** How a quorum begins: with all of its members, once. */
+import { SimulatedRecordService } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { MARKER, ROSTER } from "../src/roster.ts";
+import { ELECTION, nonceOf, World } from "./world.ts";
+
+test("a quorum begins with all of its members: while one is silent, nothing is written but markers", async () => {
+  const world = new World();
+  const one = world.open("one");
+  world.down.add("c");
+
+  expect(await one.get()).toBeUndefined();
+  await expect(one.put("first")).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    mayHaveBeenApplied: false,
+    message: expect.stringMatching(/begins with all of its members: c does not answer/),
+  });
+  expect(world.services.a.record(ELECTION)).toBeUndefined();
+  expect(world.services.a.record(ROSTER)).toBeUndefined();
+
+  world.down.delete("c");
+  expect(await one.put("first")).toMatchObject({ stored: true });
+  world.down.add("b");
+  expect(nonceOf(await world.open("other").get())).toBe("first");
+});
+
+test("many that begin at once agree on who the members are", async () => {
+  const world = new World();
+  const processes = ["p", "q", "r"].map((name) => world.open(name));
+  const outcomes = await world.clock.runUntil(
+    Promise.all(processes.map((process) => process.startPut("mine", undefined, 5_000))),
+  );
+
+  expect(outcomes.filter(({ stored }) => stored)).toHaveLength(1);
+  const { a, b, c } = world.services;
+  expect(new Set([a, b, c].map((store) => (store.record(ROSTER) as { value: string }).value)).size).toBe(1);
+});
+
+test("a beginning that was broken off does not keep others from beginning, once a store was given up for another one", async () => {
+  const world = new World();
+  // Each store is given a blank record, its marker in place of that, and promises a ballot of the first roster to one process after the other, which dies.
+  for (const [by, putsThatArrive] of [
+    ["first", 9],
+    ["second", 3],
+  ] as const) {
+    let puts = 0;
+    world.passage = ({ operation }) => (operation === "put" && (puts += 1) > putsThatArrive ? { arrivals: [] } : undefined);
+    await expect(world.open(by).put("lost")).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  }
+  expect(world.services.c.record(ROSTER)).toBeDefined();
+  world.passage = () => undefined;
+
+  const other = world.open("other", { c: new SimulatedRecordService(world.clock) });
+  expect(await other.put("mine")).toMatchObject({ stored: true });
+});
+
+test("what one member has promised who is to be one says nothing while another is silent: they are not told to have none", async () => {
+  const world = new World();
+  world.down.add("c");
+  expect(await world.open("early").get()).toBeUndefined();
+  world.down.clear();
+  const puts = new Map<string, number>();
+  // Each is given its marker in two writes; of the promises that follow one arrives.
+  world.passage = ({ to, operation }) => {
+    if (operation !== "put") return undefined;
+    puts.set(to, (puts.get(to) ?? 0) + 1);
+    return puts.get(to)! > 2 && to !== "a" ? { arrivals: [] } : undefined;
+  };
+  await world
+    .open("founder")
+    .put("any")
+    .catch(() => undefined);
+  expect(puts.get("a")).toBeGreaterThan(2);
+  world.passage = () => undefined;
+  world.down.add("c");
+
+  await expect(world.open("other").get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
+});
+
+test("two lists that share a member do not both begin, also on a new election, and while that one is silent", async () => {
+  const world = await World.founded();
+  const more = { d: new SimulatedRecordService(world.clock), e: new SimulatedRecordService(world.clock) };
+  const stranger = world.open("stranger", more, ["c", "d", "e"]);
+  world.down.add("c");
+  await expect(stranger.put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
+  world.down.delete("c");
+
+  await expect(stranger.put("first")).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^c .*quorum of a, b, c, and this one is of c, d, e/),
+  });
+  await expect(stranger.get()).rejects.toMatchObject({ code: "CONFIGURATION" });
+  expect(more.d.record(ELECTION)).toBeUndefined();
+});
+
+test.each([ROSTER, MARKER])("no election is called '%s'", async (name) => {
+  const world = await World.founded();
+
+  await expect(world.open("one").get(true, name)).rejects.toMatchObject({ code: "CONFIGURATION" });
+});

@@ -1,0 +1,24 @@
+/** What is told of rosters without any store. */
+import { expect, test } from "vitest";
+import { areRelated, newestOf, type Roster } from "../src/roster.ts";
+
+test("of some rosters the newest is that of the highest number, wherever it stands", () => {
+  const [one, two] = [1, 2].map((number) => ({ number, incarnations: {}, later: [], past: [] }));
+  expect(newestOf([two!, one!])).toBe(two);
+  expect(newestOf([one!, two!])).toBe(two);
+  expect(newestOf([])).toBeUndefined();
+});
+
+test("rosters are of one quorum if any store is, or was, in both", () => {
+  const rosterOf = (markers: readonly string[], past: readonly string[] = []): Roster => ({
+    number: 1,
+    incarnations: Object.fromEntries(markers.map((marker, at) => [`m${at}`, marker])),
+    later: [],
+    past,
+  });
+  const one = rosterOf(["a", "b", "c"], ["before"]);
+  expect(areRelated(one, rosterOf(["a", "y", "z"]))).toBe(true);
+  expect(areRelated(one, rosterOf(["x", "y", "before"]))).toBe(true);
+  expect(areRelated(one, rosterOf(["x", "y", "z"], ["w", "c"]))).toBe(true);
+  expect(areRelated(one, rosterOf(["x", "y", "z"], ["w"]))).toBe(false);
+});

@@ -1,0 +1,129 @@
+/** Stores that are none of the quorum's: a process that was given one says so, and counts without it. */
+import { SimulatedRecordService } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { ROSTER } from "../src/roster.ts";
+import { ELECTION, OTHER_ELECTION, World, write, type Client, type Name } from "./world.ts";
+
+type Store = SimulatedRecordService;
+
+test("who is given a store that was replaced says so once, with the very look that tells who the members are", async () => {
+  const world = await World.founded();
+  const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
+  await write(world, renewed, ELECTION, 4);
+  const old = world.open("old");
+  const told = [expect.stringMatching(/^The quorum's member c .* is not counted: .*another one has taken its place/)];
+
+  await old.get();
+  expect(world.warnings).toEqual(told);
+  await old.get();
+  expect(world.warnings).toEqual(told);
+});
+
+test("a store of another quorum is refused in a member's place", async () => {
+  const world = await World.founded();
+  const [c, d, e] = ["c", "d", "e"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
+  await world.open("others", { c, d, e }, ["c", "d", "e"]).put("first");
+
+  await expect(world.open("one", { c }).get()).rejects.toMatchObject({
+    code: "CONFIGURATION",
+    message: expect.stringMatching(/^c .*quorum of c, d, e, and this one is of a, b, c/),
+  });
+});
+
+test("a check without a majority proves nothing, and says so", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await one.get();
+  world.down.add("b").add("c");
+
+  await expect(one.check()).rejects.toMatchObject({
+    code: "STORE_TIMEOUT",
+    mayHaveBeenApplied: false,
+    message: expect.stringContaining("No majority of a, b, c answers."),
+  });
+});
+
+/** The roster that b keeps. */
+const rosterAtB = (world: World): unknown => (world.services.b.record(ROSTER) as { value: string }).value;
+
+test("a process that gives one member's store as another's, too, does not have it take that one's place", async () => {
+  const world = await World.founded();
+  const roster = rosterAtB(world);
+  const wrong = world.open("wrong", { c: world.services.a });
+  await write(world, wrong, ELECTION, 4);
+
+  expect(rosterAtB(world)).toBe(roster);
+  await expect(wrong.check()).rejects.toThrow("Members a and c are the same store");
+});
+
+test("nor does one that exchanges two of five", async () => {
+  const world = new World();
+  const [d, e] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  const names = ["a", "b", "c", "d", "e"];
+  await world.open("founder", { d, e }, names).put("any", undefined, OTHER_ELECTION);
+  const roster = rosterAtB(world);
+  const wrong = world.open("wrong", { d, e, a: world.services.c, c: world.services.a }, names);
+  await write(world, wrong, ELECTION, 4);
+
+  expect(rosterAtB(world)).toBe(roster);
+  await expect(wrong.check()).rejects.toThrow(
+    "a (simulated) is not counted: it is the store that the quorum has as c: give every",
+  );
+});
+
+test("of three that two are exchanged of, none is a majority, and it is said which", async () => {
+  const world = await World.founded();
+  const wrong = world.open("wrong", { a: world.services.c, c: world.services.a });
+
+  const why =
+    "a: it is the store that the quorum has as c: give every process the same stores by the same names. c: it is the store";
+  await expect(wrong.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining(why) });
+});
+
+/** Another quorum, whose members have the same names. */
+async function others(world: World): Promise<{ readonly stores: Readonly<Record<Name, Store>>; readonly theirs: Client }> {
+  const [a, b, c] = ["a", "b", "c"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
+  const theirs = world.open("theirs", { a, b, c });
+  await write(world, theirs, OTHER_ELECTION, 2);
+  return { stores: { a, b, c }, theirs };
+}
+
+test("a store of another quorum is not taken in, also where that one has the same names: both quorums go on", async () => {
+  const world = await World.founded();
+  const roster = rosterAtB(world);
+  const { stores, theirs } = await others(world);
+  const wrong = world.open("wrong", { c: stores.c });
+  await write(world, wrong, ELECTION, 4);
+
+  expect(rosterAtB(world)).toBe(roster);
+  await expect(wrong.check()).rejects.toThrow("it is a store of another quorum, whose members have the same names");
+  world.passage = ({ by, to }) => (by === "theirs" && to === "a" ? { arrivals: [] } : undefined);
+  await write(world, theirs, OTHER_ELECTION, 2);
+});
+
+test("a process whose stores are of two quorums goes by neither where one has come further, and says so", async () => {
+  const world = await World.founded();
+  const { stores, theirs } = await others(world);
+  const { a, b } = stores;
+  const taken = { a, b, c: new SimulatedRecordService(world.clock) };
+  await write(world, world.open("taking in", taken), OTHER_ELECTION, 4);
+  await write(world, theirs, OTHER_ELECTION, 1);
+
+  const why = "b: the stores are of two quorums, whose members have the same names: give this process those of one.";
+  await expect(world.open("wrong", { a }).put("first")).rejects.toMatchObject({
+    code: "STORE_REJECTED",
+    message: expect.stringContaining(why),
+  });
+});
+
+test("beside a store that has begun, empty ones begin nothing, and it is said of each", async () => {
+  const world = await World.founded();
+  const [a, b] = ["a", "b"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store];
+
+  const why = "a: it is empty, and c of a quorum that has begun: give this process the stores of that one, or empty ones alone.";
+  const begun = world.open("one", { a, b });
+  await expect(begun.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining(why) });
+  // One that is silent may be another store by now.
+  world.down.add("b");
+  await expect(begun.put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+});
