@@ -780,7 +780,8 @@ class RandomQuorum {
       const ballots = `promised ${shownBallot(promised)}, accepted ${shownBallot(accepted)}`;
       this.#note(`${name}${former} keeps of ${election}: ${ballots}, write ${write?.slice(0, 4)} for ${base?.slice(0, 4)}`);
     }
-    if (!accepted || write === null) return;
+    // A promise says nothing new of what was accepted before.
+    if (!accepted || write === null || isPromise) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
     const isPrepared = Boolean(before?.accepted) || compareBallots(before?.promised ?? undefined, accepted) === 0;
