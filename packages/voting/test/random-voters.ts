@@ -150,7 +150,9 @@ class RandomVoters {
 
   #answers(message: Envelope<Request>, answer: Answer): void {
     const { from, content } = message;
-    const own = this.#world.host(from)?.server.ballots.kept.elections[ELECTION]?.handover?.id;
+    const { server } = this.#world.host(from) ?? {};
+    // One whose disk is full has not kept it.
+    const own = server?.takesPart === true ? server.ballots.kept.elections[ELECTION]?.handover?.id : undefined;
     const ownKeeps = content.kind === "TRANSFER" && content.id === own;
     this.#judge.handover.answers(message, answer, majorityOf(this.#names.length), ownKeeps);
   }
