@@ -148,16 +148,23 @@ export class Admission {
     const told = this.#knowing;
     const highest = (name: string): number => Math.max(0, ...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
     const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
-    const ballots = new Map<string, Ballot>(Object.entries(own.elections));
-    const names = new Set([...ballots.keys(), ...told.flatMap(({ terms }) => Object.keys(terms))]);
-    const news = [...names].filter((name) => highest(name) > (ballots.get(name)?.term ?? own.floor));
-    // A lease may stand, of which this one knows nothing.
-    for (const name of news) ballots.set(name, { term: highest(name), votedFor: null, leaseDurationMs: longestMs });
-    const isOrdered = takeOrders(ballots, told);
+    const before = new Map<string, Ballot>(Object.entries(own.elections));
+    const ballots = new Map(before);
+    for (const name of new Set([...before.keys(), ...told.flatMap(({ terms }) => Object.keys(terms))])) {
+      const known = before.get(name) ?? { term: own.floor, votedFor: null, leaseDurationMs: 0 };
+      const isNews = highest(name) > known.term;
+      // A lease may stand, of which this one knows nothing, also one of a term below those that it has voted in.
+      const mayStand = told.some(({ terms }) => termIn(terms, name) !== undefined) && known.leaseDurationMs < longestMs;
+      if (!isNews && !mayStand) continue;
+      const present = isNews ? { term: highest(name), votedFor: null } : known;
+      ballots.set(name, { ...present, leaseDurationMs: Math.max(known.leaseDurationMs, longestMs) });
+    }
+    takeOrders(ballots, told);
     const floor = Math.max(own.floor, ...told.map((each) => each.floor));
     const clockFloor = Math.max(own.clockFloor, ...told.map((each) => each.clockFloor));
     const isFresh = own.isFresh && told.every((each) => each.isFresh);
-    const isSame = news.length === 0 && !isOrdered && floor === own.floor && clockFloor === own.clockFloor;
+    const isKnown = [...ballots].every(([name, ballot]) => ballot === before.get(name));
+    const isSame = isKnown && floor === own.floor && clockFloor === own.clockFloor;
     return isSame ? undefined : { floor, clockFloor, isFresh, elections: Object.fromEntries(ballots) };
   }
 
@@ -203,18 +210,15 @@ function termsOf(told: readonly Told[], election: string): readonly number[] {
 
 /**
  * Takes in what others have told of orders to the same terms: what a majority has kept is known to one of them, or to this server
- * itself. Returns whether there was any news.
+ * itself.
  */
-function takeOrders(ballots: Map<string, Ballot>, told: readonly Told[]): boolean {
-  let isNews = false;
+function takeOrders(ballots: Map<string, Ballot>, told: readonly Told[]): void {
   for (const [name, ballot] of ballots) {
     const others = told.filter(({ terms, orders }) => termIn(terms, name) === ballot.term && Object.hasOwn(orders, name));
     const { broken, handover } = togetherOf([ballot, ...others.map(({ orders }) => orders[name] as Ordered)]);
-    if (broken?.id === ballot.broken?.id && handover?.id === ballot.handover?.id) continue;
-    ballots.set(name, { ...ballot, broken, handover });
-    isNews = true;
+    const isNews = broken?.id !== ballot.broken?.id || handover?.id !== ballot.handover?.id;
+    if (isNews) ballots.set(name, { ...ballot, broken, handover });
   }
-  return isNews;
 }
 
 function termIn(terms: Told["terms"], election: string): number | undefined {

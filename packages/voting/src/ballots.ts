@@ -39,6 +39,10 @@ interface Memory {
 
 /** So many elections that are over are kept in full; of the others one number is. */
 const KEPT_ELECTIONS = 1_000;
+/** A leader that was not heard for its lease may be heard again, and a claim is under way for a while: over is what was so for so long. */
+const GRACE_MS = 60_000;
+/** One that goes further is kept for good: others are to have terms above those that were dropped. */
+const HIGHEST_DROPPED_TERM = 2 ** 52;
 
 /**
  * The rules by which one server votes: a pure state machine. The caller gives the time, by a monotonic clock, and sees to it
@@ -142,6 +146,7 @@ export class Ballots {
       this.#take(election, { term, leaseDurationMs }, nowMs);
       const memory = this.#memory(election);
       memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
+      this.#putLast(election);
     }
     // Whoever has voted for a later term in vain refuses the leader that there is, and hears of it all the same.
     const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
@@ -278,26 +283,38 @@ export class Ballots {
   }
 
   #keep(election: string, ballot: Ballot, nowMs: number): void {
-    // Set anew, so that the ones that were used last come last.
     const memory = this.#memory(election);
-    this.#ballots.delete(election);
     this.#ballots.set(election, ballot);
+    this.#putLast(election);
     this.version += 1;
     memory.version = this.version;
     this.#isFresh = false;
     this.#dropOldest(nowMs);
   }
 
+  /** The ones that were used last come last. */
+  #putLast(election: string): void {
+    const ballot = this.#ballots.get(election);
+    if (!ballot) return;
+    this.#ballots.delete(election);
+    this.#ballots.set(election, ballot);
+  }
+
   #dropOldest(nowMs: number): void {
     if (this.#ballots.size <= KEPT_ELECTIONS) return;
-    const over = [...this.#ballots].filter(([name]) => this.waitMs(name, nowMs, "") <= 0);
-    for (const [name, { term, broken }] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
-      // No LEAD of a term that was broken is taken, though that is forgotten.
-      this.#floor = Math.max(this.#floor, broken ? term + 1 : term);
+    const over = [...this.#ballots].filter(([name, { term }]) => term <= HIGHEST_DROPPED_TERM && this.#isOver(name, nowMs));
+    for (const [name, ballot] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
+      // Nothing of a term that was given orders is taken, though these are forgotten: no LEAD where it was broken, and no earlier order.
+      this.#floor = Math.max(this.#floor, lastOrderOf(ballot) > 0 ? ballot.term + 1 : ballot.term);
       this.#droppedVersion = this.version;
       this.#ballots.delete(name);
       this.#memories.delete(name);
     }
+  }
+
+  #isOver(election: string, nowMs: number): boolean {
+    const votedMs = this.#memories.get(election)?.vote?.atMs ?? -Infinity;
+    return this.waitMs(election, nowMs - GRACE_MS, "") <= 0 && votedMs <= nowMs - GRACE_MS;
   }
 
   #memory(election: string): Memory {

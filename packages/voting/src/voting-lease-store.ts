@@ -143,7 +143,7 @@ export class VotingLeaseStore implements LeaseStore {
     if (reign.isOver) return taken(`this store does not hold term ${lease.term} any more`);
     const before = reign.grantedAt;
     const result = await reign.lead(timeoutMs);
-    if (reign.isLost) return taken("a majority of the servers has voted for a later term");
+    if (reign.isLost) return taken("a majority of the servers knows of a later term");
     const { broken } = reign;
     if (broken) return { held: false, reason: "broken", barredUntilExpiry: !broken.immediate, explanation: broken.reason };
     const { grantedAt } = reign;

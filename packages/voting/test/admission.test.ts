@@ -51,7 +51,7 @@ describe("one whose file is from another list", () => {
     expect(admission.isIntact(0, 60_000)).toBe(true);
   });
 
-  test("goes on with whatever it or the others know, and bars of what is news to it for the longest lease", () => {
+  test("goes on with whatever it or the others know, and bars of what they know for the longest lease", () => {
     const admission = moved(5);
     admission.hears("b", { ...TOLD, floor: 5, terms: { e: 8, f: 4, g: 6 }, longestLeaseMs: 9_000 }, 0, 1_000);
     admission.hears("c", { ...TOLD, floor: 3, clockFloor: 2, terms: { e: 6, constructor: 5 } }, 0, 1_000);
@@ -60,8 +60,17 @@ describe("one whose file is from another list", () => {
       floor: 5,
       clockFloor: 2,
       isFresh: false,
-      elections: { e: { term: 8, ...news }, g: { term: 6, ...news }, constructor: { term: 5, ...news } },
+      // f was dropped here, at a later term than the others know: its lease may stand all the same.
+      elections: { e: { term: 8, ...news }, f: { term: 4, ...news }, g: { term: 6, ...news }, constructor: { term: 5, ...news } },
     });
+  });
+
+  test("bars also of a term below its own: it may have voted in vain since, or for longer where its own lease is", () => {
+    const admission = moved(5);
+    admission.hears("b", { ...TOLD, terms: { e: 3 }, longestLeaseMs: 9_000 }, 0, 1_000);
+    expect(admission.movedOn(OWN)?.elections).toEqual({ e: { term: 7, votedFor: "t", leaseDurationMs: 9_000 } });
+    admission.hears("b", { ...TOLD, terms: { e: 8 }, longestLeaseMs: 100 }, 0, 1_000);
+    expect(admission.movedOn(OWN)?.elections).toEqual({ e: { term: 8, votedFor: null, leaseDurationMs: 500 } });
   });
 
   test("takes an election that others have dropped for as late as their floor", () => {

@@ -121,33 +121,6 @@ test("what the clock has given bars votes up to it, and no LEAD", () => {
   expect(ballots.kept.isFresh).toBe(false);
 });
 
-test("of elections that are over, more than a thousand are one number", () => {
-  const ballots = new Ballots(EMPTY, 0);
-  for (let index = 1; index <= 1_200; index += 1) ballots.elect({ ...elect(index, "x"), election: `e${index}` }, index);
-  const { elections, floor } = ballots.kept;
-  expect(Object.keys(elections).length).toBe(1_000);
-  expect(floor).toBe(200);
-  expect(ballots.elect({ ...elect(200, "y"), election: "e7" }, 2_000).granted).toBe(false);
-  expect(ballots.elect({ ...elect(201, "y"), election: "e7" }, 2_000).granted).toBe(true);
-  // A LEAD of a term below that is refused, and not remembered either.
-  expect(ballots.lead({ ...lead(3, 1), election: "e9" }, "a", 2_000).taken).toBe(false);
-  expect(ballots.sign("e9", 2_000)).toBeUndefined();
-});
-
-test("an election that is not over displaces none, and no vote is said before what displaces it is on the disk", () => {
-  const ballots = new Ballots(EMPTY, 0);
-  for (let index = 0; index < 1_200; index += 1) ballots.lead({ ...lead(4, 1), election: `led${index}` }, "a", 0);
-  ballots.elect({ ...elect(5, "x"), election: "voted" }, 1);
-  for (const election of ["one", "two"]) ballots.elect({ ...elect(9, "y"), election }, 1);
-  expect(ballots.lead({ ...lead(5, 1), election: "voted" }, "a", 2).taken).toBe(true);
-
-  const voted = new Ballots(EMPTY, 0);
-  voted.elect({ ...elect(5, "x"), election: "voted" }, 0);
-  for (let index = 0; index < 1_000; index += 1) voted.elect({ ...elect(4, "y"), election: `next${index}` }, 0);
-  expect(voted.kept.elections["voted"]).toBeUndefined();
-  expect(voted.versionOf("voted")).toBe(voted.version);
-});
-
 describe("a BREAK", () => {
   test("ends its own term alone: no LEAD of it is taken, nor heard of, also after a start, and the bar stays", () => {
     const ballots = new Ballots(EMPTY, 0);
@@ -163,14 +136,6 @@ describe("a BREAK", () => {
     expect(ballots.sign("e", 300)).toMatchObject({ number: 2, broken: { reason: "why not" } });
     expect(ballots.lead(lead(5, 1), "b", 1_300).taken).toBe(true);
     expect(ballots.sign("e", 1_300)?.broken).toBeUndefined();
-  });
-
-  test("ends its term also where that was dropped", () => {
-    const ballots = new Ballots(EMPTY, 0);
-    ballots.lead(lead(4, 1), "a", 0);
-    ballots.break(breakOf(4, true), 0);
-    for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, 1);
-    expect(ballots.lead(lead(4, 2), "a", 2).taken).toBe(false);
   });
 
   test("lifts a hold; an immediate one the bar too, also after a start", () => {

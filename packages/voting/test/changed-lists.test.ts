@@ -1,5 +1,6 @@
 /** A list of servers that gets shorter, one server at a time, while somebody leads. */
 import { expect, test } from "vitest";
+import { textOf } from "../src/memory-on-disk.ts";
 import { clusterOf } from "../src/roster.ts";
 import { VotingLeaseStore } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
@@ -37,6 +38,30 @@ test("what the list before the last one has decided is known to each server that
   await cluster.clock.advance(REQUEST.leaseDurationMs + 2_000);
   const next = await cluster.clock.runUntil(store.acquire(REQUEST));
   expect(next).toMatchObject({ acquired: true, lease: { term: last.lease.term + 1 } });
+});
+
+test.each([
+  ["has dropped it at a later one", { floor: 5 }],
+  ["has voted in a later one, in vain", { elections: { e: { term: 5, votedFor: "t", leaseDurationMs: 1_000 } } }],
+])("so is that a lease of an earlier term may stand, to one that %s", async (_, known) => {
+  const cluster = new Cluster();
+  const nothing = { writes: 1, seen: {}, floor: 0, clockFloor: 0, isFresh: false, elections: {} };
+  for (const name of cluster.names) cluster.disks.set(name, textOf({ ...nothing, ...(name === "b" ? known : {}) }));
+  await cluster.start();
+  cluster.away.add("b");
+  const led = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST));
+  expect(led).toMatchObject({ acquired: true, lease: { term: 1 } });
+  cluster.away.clear();
+
+  // c is to go, and goes on leading for its lease; then so is a.
+  await move(cluster, "ab", "ab");
+  await cluster.server("a").close();
+  await move(cluster, "b", "b");
+  const store = new VotingLeaseStore(cluster.server("b"));
+  const early = await cluster.clock.runUntil(store.acquire(REQUEST).catch(() => undefined));
+  expect(early).not.toMatchObject({ acquired: true });
+  await cluster.clock.advance(REQUEST.leaseDurationMs);
+  expect(await cluster.clock.runUntil(store.acquire(REQUEST))).toMatchObject({ acquired: true });
 });
 
 test("a server with another list waits until it is a majority with those that have told it what they know, and says so", async () => {

@@ -213,11 +213,10 @@ test("who has lost it is told of it for good, as of a break: it has overtaken ot
 
 test("one that is handed over is not over yet: it is none of those that are dropped", () => {
   const ballots = led();
-  ballots.transfer(transfer(4, "named"), 0);
-  const vote = (from: number): void => {
-    for (let index = from; index < from + 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, LEASE);
-  };
-  vote(0);
-  expect(votesFor(ballots, LEASE, "other")).toEqual([false]);
+  ballots.transfer(transfer(4, "named", 1, 600_000), 0);
+  for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, LEASE);
+  const nowMs = LEASE + 500_000;
+  ballots.elect({ ...elect(2, "y"), election: "last" }, nowMs);
+  expect(votesFor(ballots, nowMs, "other")).toEqual([false]);
   expect(ballots.kept.elections["e"]).toBeDefined();
 });

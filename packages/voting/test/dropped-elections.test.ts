@@ -1,0 +1,126 @@
+/** Elections that are over, of which a voter keeps a thousand: what it knows of the others is one number. */
+import { expect, test } from "vitest";
+import { Admission } from "../src/admission.ts";
+import { Ballots } from "../src/ballots.ts";
+import { keptOf, textOf } from "../src/memory-on-disk.ts";
+import type { Told } from "../src/messages.ts";
+import { breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
+
+/** After so long an election is over that nobody was heard of. */
+const GRACE_MS = 60_000;
+
+/** Votes in so many others, and once more when those are over. */
+function crowd(ballots: Ballots, nowMs: number, term = 2, count = 1_000): void {
+  for (let index = 0; index < count; index += 1) ballots.elect({ ...elect(term, "y"), election: `next${index}` }, nowMs);
+  ballots.elect({ ...elect(term, "y"), election: "last" }, nowMs + GRACE_MS);
+}
+
+function toldBy({ kept, orders }: Ballots): Told {
+  const terms = Object.fromEntries(Object.entries(kept.elections).map(([name, { term }]) => [name, term]));
+  return {
+    kind: "TELL",
+    forgot: false,
+    isFresh: false,
+    floor: kept.floor,
+    clockFloor: 0,
+    terms,
+    orders,
+    longestLeaseMs: 0,
+    wallMs: 0,
+  };
+}
+
+test("of those more than a thousand are one number", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  for (let index = 1; index <= 1_200; index += 1) ballots.elect({ ...elect(index, "x"), election: `e${index}` }, index);
+  expect(Object.keys(ballots.kept.elections).length).toBe(1_200);
+  ballots.elect({ ...elect(1, "x"), election: "last" }, GRACE_MS + 1_200);
+  const { elections, floor } = ballots.kept;
+  expect(Object.keys(elections).length).toBe(1_001);
+  expect(floor).toBe(200);
+  expect(ballots.elect({ ...elect(200, "y"), election: "e7" }, 100_000).granted).toBe(false);
+  expect(ballots.elect({ ...elect(201, "y"), election: "e7" }, 100_000).granted).toBe(true);
+  // A LEAD of a term below that is refused, and not remembered either.
+  expect(ballots.lead({ ...lead(3, 1), election: "e9" }, "a", 100_000).taken).toBe(false);
+  expect(ballots.sign("e9", 100_000)).toBeUndefined();
+});
+
+test("one that is not over displaces none, and no vote is said before what displaces it is on the disk", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.elect({ ...elect(5, "x"), election: "voted" }, 0);
+  for (let index = 0; index < 1_200; index += 1) ballots.lead({ ...lead(4, 1), election: `led${index}` }, "a", 1);
+  ballots.elect({ ...elect(9, "y"), election: "one" }, GRACE_MS);
+  expect(ballots.lead({ ...lead(5, 1), election: "voted" }, "a", GRACE_MS).taken).toBe(true);
+
+  const voted = new Ballots(EMPTY, 0);
+  voted.elect({ ...elect(5, "x"), election: "voted" }, 0);
+  crowd(voted, 0, 4);
+  expect(voted.kept.elections["voted"]).toBeUndefined();
+  expect(voted.versionOf("voted")).toBe(voted.version);
+});
+
+test("a claim is under way for a while after its vote: its first LEAD is taken, however many others are voted in", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.elect(elect(2, "t2"), 0);
+  for (let index = 0; index < 2_000; index += 1) ballots.elect({ ...elect(4, "y"), election: `next${index}` }, 1);
+  expect(ballots.lead(lead(2, 1), "a", 10_000).taken).toBe(true);
+});
+
+test("a leader that was not heard for its lease is heard again: whoever was cut off, or frozen, has not dropped it", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  const nameOf = (index: number): string => `led${index}`;
+  const termOf = (index: number): number => 1 + ((index * 7) % 10);
+  const leads = (number: number, nowMs: number): boolean[] =>
+    Array.from(
+      { length: 1_500 },
+      (_, index) => ballots.lead({ ...lead(termOf(index), number), election: nameOf(index) }, "a", nowMs).taken,
+    );
+  leads(1, 0);
+  const after = GRACE_MS + LEASE - 1;
+  ballots.elect({ ...elect(1, "y"), election: "new" }, after);
+  expect(leads(2, after)).not.toContain(false);
+});
+
+test("those are dropped first that were not heard of for longest, led or not", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.lead(lead(1, 1), "a", 0);
+  for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(4, "y"), election: `next${index}` }, 1);
+  ballots.lead(lead(1, 2), "a", 2);
+  ballots.elect({ ...elect(4, "y"), election: "last" }, 10 * GRACE_MS);
+  expect(Object.keys(ballots.kept.elections)).toContain("e");
+  expect(Object.keys(ballots.kept.elections)).not.toContain("next0");
+});
+
+test("a term that was broken is ended also where that was dropped", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.lead(lead(4, 1), "a", 0);
+  ballots.break(breakOf(4, true), 0);
+  crowd(ballots, LEASE);
+  expect(ballots.kept.elections).not.toHaveProperty("e");
+  expect(ballots.lead(lead(4, 2), "a", 100_000).taken).toBe(false);
+});
+
+test("a hand-over that was overtaken is told to nobody by who has missed that, though the later one was dropped", () => {
+  const [one, other] = [new Ballots(EMPTY, 0), new Ballots(EMPTY, 0)];
+  for (const voter of [one, other]) {
+    voter.lead(lead(7, 1), "a", 0);
+    voter.transfer(transfer(7, "first", 1, 1_000_000), 0);
+  }
+  one.transfer(transfer(7, "second", 2, 10), 0);
+  one.release(release(7, 1), "a", 0);
+  crowd(one, LEASE + 10);
+  expect(one.kept.elections).not.toHaveProperty("e");
+  const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
+  admission.hears("b", toldBy(one), 0, 0);
+  admission.hears("c", toldBy(other), 0, 0);
+  expect(admission.beginning(0, 0)?.ballots.elections["e"]).toEqual({ term: 8, votedFor: null, leaseDurationMs: 0 });
+});
+
+test("one that goes as far as terms do is dropped by nobody: every other one would have to go further", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.lead(lead(Number.MAX_SAFE_INTEGER, 1), "a", 0);
+  ballots.break(breakOf(Number.MAX_SAFE_INTEGER, true), 0);
+  crowd(ballots, LEASE, 2, 1_100);
+  expect(ballots.kept.floor).toBe(2);
+  expect(keptOf(textOf({ writes: 1, seen: {}, ...ballots.kept }))).toBeDefined();
+});
