@@ -72,7 +72,7 @@ export class VotersWorld {
   readonly #clocks = new Map<string, { readonly rate: number; readonly wallOffsetMs: number }>();
   readonly #hosts = new Map<string, Host>();
   readonly #receivers = new Map<string, Receive>();
-  /** For each start, of which present start of another server it has had a message last. */
+  /** For each start, of which present start of another server it has had a message or an answer last. */
   readonly #heard = new WeakMap<ProcessClock, Map<string, ProcessClock>>();
   readonly #disks = new Map<string, Content>();
   /** The disks that cannot be written. */
@@ -240,7 +240,8 @@ export class VotersWorld {
       for (const { afterMs, replyAfterMs } of this.#passage(asks, timeoutMs)) {
         this.#time.setTimer(() => {
           if (isCut(from, to)) return;
-          this.#hosts.get(to)?.clock.deliver(() => {
+          const receiver = this.#hosts.get(to)?.clock;
+          receiver?.deliver(() => {
             if (!this.#isLive(from, to, clock)) return;
             void this.#receivers
               .get(to)?.(message)
@@ -248,7 +249,11 @@ export class VotersWorld {
                 if (answer) this.#options.answers(message, answer.content);
                 if (answer && canAsk()) this.#meets(to, from);
                 if (replyAfterMs === undefined || !answer || isCut(to, from)) return;
-                this.#time.setTimer(() => clock.deliver(() => answered(answer)), replyAfterMs);
+                const reply = (): void => {
+                  this.#hears(clock, to, receiver);
+                  answered(answer);
+                };
+                this.#time.setTimer(() => clock.deliver(reply), replyAfterMs);
               });
           });
         }, afterMs);
@@ -277,15 +282,19 @@ export class VotersWorld {
     return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
   }
 
-  /** Whoever has had a message of a later start of its sender, and has asked at the address, takes none of an earlier one. */
+  /** Whoever has had a message of the present start of its sender, or an answer of that at its address, takes none of an earlier one. */
   #isLive(from: string, to: string, sender: ProcessClock): boolean {
     const receiver = this.#hosts.get(to)?.clock;
     if (!receiver) return false;
+    this.#hears(receiver, from, sender);
+    const present = this.#hosts.get(from)?.clock;
+    return sender === present || this.#heard.get(receiver)?.get(from) !== present;
+  }
+
+  #hears(receiver: ProcessClock, from: string, sender: ProcessClock): void {
     const heard = this.#heard.get(receiver) ?? new Map<string, ProcessClock>();
     this.#heard.set(receiver, heard);
     if (this.#hosts.get(from)?.clock === sender) heard.set(from, sender);
-    else if (heard.get(from) === this.#hosts.get(from)?.clock) return false;
-    return true;
   }
 
   /** A server has met another one with its list. */
