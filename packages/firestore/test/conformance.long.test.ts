@@ -31,7 +31,7 @@ if ((await officialFirestoreMissing()) !== undefined) {
     {
       ...FIRESTORE_FACTS,
       name: "firestore (official)",
-      leaseMs: 3_000,
+      leaseMs: 5_000,
       rounds: SOME_ROUNDS,
       outageMs: LONG_OUTAGE_MS,
       open: () => Promise.resolve(new FirestorePlace(official.host, realTime)),
