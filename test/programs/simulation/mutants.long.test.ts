@@ -8,7 +8,6 @@ import { MUTANTS } from "./mutants/mutants.ts";
 const FIRST: Readonly<Record<string, number>> = {
   "blob-fence-open": 700,
   "counts-from-the-reply": 95,
-  "forgetting-unnoticed": 200,
   "found-nonce-counts-from-now": 96,
   "done-is-open": 393,
   "hand-over-drops-a-hold": 719,
@@ -17,7 +16,6 @@ const FIRST: Readonly<Record<string, number>> = {
   "no-deadline-timer": 99,
   "no-forward-promise": 350,
   "nonce-kept-by-the-chosen": 850,
-  "not-stored-after-an-accept": 270,
   "older-file-trusted": 810,
   "rival-counts-from-its-send": 231,
   "rosters-ignored": 290,

@@ -6,7 +6,6 @@ const QUORUM: readonly StoreKind[] = ["quorum"];
 const REGISTER = "packages/quorum/src/register.ts";
 const ROUNDS = "packages/quorum/src/rounds.ts";
 const MEMBER = "packages/quorum/src/member.ts";
-const LINK = "packages/quorum/src/link.ts";
 const MEMBERSHIP = "packages/quorum/src/membership.ts";
 
 /** Bugs that show wherever a quorum's electors are. */
@@ -98,30 +97,12 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
 /** Bugs that show among the leases of a quorum alone. */
 const OF_QUORUMS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
-    name: "forgetting-unnoticed",
-    bug: "a member that shows less than it is known to have promised counts",
-    within: 600,
-    patches: [{ file: LINK, find: "return compareBallots(promised, this.known) < 0;", replace: "return promised === null;" }],
-  },
-  {
-    name: "taken-back-alone",
-    bug: "a member that has forgotten is taken back before the others have confirmed the round",
-    within: 200,
-    patches: [{ file: ROUNDS, find: "if (!counts && !(await confirmed)) throw PASSED_OVER;", replace: "" }],
-  },
-  {
     name: "refusal-voids-nothing",
     bug: "a majority counts though another member has refused, for which one of them may have forgotten something newer",
     within: 100,
     patches: [
       { file: ROUNDS, find: "answers.size >= this.#majority && !isRefused;", replace: "answers.size >= this.#majority;" },
     ],
-  },
-  {
-    name: "not-stored-after-an-accept",
-    bug: "a put is told that it was not stored where its accept may have been carried out, and was replaced since",
-    within: 700,
-    patches: [{ file: REGISTER, find: "if (!sent || chosen?.base === proposal.base)", replace: "if (!sent || chosen)" }],
   },
   {
     name: "late-promise-trusted",
