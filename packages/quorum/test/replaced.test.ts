@@ -9,7 +9,7 @@ import { Member } from "../src/member.ts";
 import { Membership } from "../src/membership.ts";
 import { Register } from "../src/register.ts";
 import { MARKER, ROSTER, rosterRecord } from "../src/roster.ts";
-import { ELECTION, NAMES, nonceOf, OTHER_ELECTION, versionOf, World, write } from "./world.ts";
+import { ELECTION, NAMES, nonceOf, OTHER_ELECTION, versionOf, World, write, type Client } from "./world.ts";
 
 /** What a member has accepted, under a later ballot. */
 function repaired(data: unknown): unknown {
@@ -19,13 +19,24 @@ function repaired(data: unknown): unknown {
   return { ...record, quorum: JSON.stringify({ ...note, accepted: later(10), promised: later(11) }) };
 }
 
-test("a member is replaced while processes run, and who still has the old store cannot make a majority with it", async () => {
+/** Leaves c replaced by a fresh store while both processes have used the election, the one that has the old store first. */
+async function replaced(): Promise<{
+  world: World;
+  old: Client;
+  renewed: Client;
+  fresh: { readonly c: SimulatedRecordService };
+}> {
   const world = await World.founded();
   const old = world.open("old");
   await write(world, old, ELECTION, 2);
   const fresh = { c: new SimulatedRecordService(world.clock) };
   const renewed = world.open("renewed", fresh);
   await write(world, renewed, ELECTION, 4);
+  return { world, old, renewed, fresh };
+}
+
+test("a member is replaced while processes run, and who still has the old store cannot make a majority with it", async () => {
+  const { world, old, renewed } = await replaced();
   expect(nonceOf(await old.get())).toBe("write 3");
   await write(world, old, ELECTION, 1);
 
@@ -147,12 +158,7 @@ test("a roster that is found once more takes back nothing of what is known of a 
 });
 
 test("a store that was replaced does not come back", async () => {
-  const world = await World.founded();
-  const old = world.open("old");
-  await write(world, old, ELECTION, 2);
-  const fresh = { c: new SimulatedRecordService(world.clock) };
-  const renewed = world.open("renewed", fresh);
-  await write(world, renewed, ELECTION, 4);
+  const { world, old } = await replaced();
   const before = world.services.a.record(ROSTER);
 
   for (let times = 0; times < 3; times += 1) {
@@ -163,11 +169,7 @@ test("a store that was replaced does not come back", async () => {
 });
 
 test("members that take most of their time do not keep a process from learning who is one by now", async () => {
-  const world = await World.founded();
-  const old = world.open("old");
-  await write(world, old, ELECTION, 2);
-  const fresh = { c: new SimulatedRecordService(world.clock) };
-  await write(world, world.open("renewed", fresh), ELECTION, 4);
+  const { world, old, fresh } = await replaced();
   world.passage = () => ({ arrivals: [{ afterMs: 75, replyAfterMs: 75 }] });
 
   expect(nonceOf(await old.get())).toBe("write 3");
