@@ -4,6 +4,8 @@ import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } fro
 
 /** How often it looks at the clocks, of which one may jump. */
 const LOOK_MS = 1_000;
+/** For how long it waits, once it is to ask: after a stall of the whole machine a wrapper that lives asks first, and CMD is to hear it once. */
+const PATIENCE_MS = 100;
 /** How often it looks whether CMD is gone. */
 const POLL_MS = 50;
 /** After the wrapper's end, CMD may still be between its fork and the program that carries our mark. */
@@ -17,6 +19,8 @@ export class Countdown {
   readonly #leave: () => void;
   #order: GuardOrder | undefined;
   #closedAt: MachineInstant | undefined;
+  /** Since when it knows that the wrapper has not asked in time. */
+  #unaskedSince: MachineInstant | undefined;
   #askedAt: MachineInstant | undefined;
   #killedAt: MachineInstant | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -47,8 +51,8 @@ export class Countdown {
       return;
     }
     const now = machineNow();
-    const { termAt } = order;
-    if (!this.#askedAt && (this.#closedAt || (termAt && isDue(termAt, now)))) {
+    const askAt = this.#askAt(order, now);
+    if (!this.#askedAt && (this.#closedAt || (askAt && isDue(askAt, now)))) {
       this.#askedAt = now;
       this.#group.endGroup(order, order.signal);
     }
@@ -61,10 +65,20 @@ export class Countdown {
       this.#leave();
       return;
     }
-    const untilDueMs = this.#askedAt ? Math.min(POLL_MS, untilMs(killAt, now)) : untilMs(termAt ?? killAt, now);
+    const untilDueMs = this.#askedAt ? Math.min(POLL_MS, untilMs(killAt, now)) : untilMs(askAt ?? killAt, now);
     const waitMs = this.#killedAt ? POLL_MS : Math.min(untilDueMs, LOOK_MS);
     // After a freeze, what was written meanwhile is read before anything is done by what was known before it.
     this.#timer = setTimeout(() => setImmediate(() => this.look()), waitMs);
+  }
+
+  /** Returns when it asks, as far as is known now; nothing if the wrapper has. */
+  #askAt({ termAt, killAt }: GuardOrder, now: MachineInstant): MachineInstant | undefined {
+    if (!termAt || !isDue(termAt, now)) {
+      this.#unaskedSince = undefined;
+      return termAt ?? undefined;
+    }
+    this.#unaskedSince ??= now;
+    return after(this.#unaskedSince, Math.min(PATIENCE_MS, untilMs(killAt, this.#unaskedSince) / 4));
   }
 
   /** Reports whether nothing of CMD is left, as far as that can be known: a wrapper that lives may not have started it yet. */

@@ -11,19 +11,19 @@ export function isGone(mark: Mark): boolean {
   }
 }
 
-/** Sends a signal to every process of the term. */
-export function signalGroup(mark: Mark, signal: NodeJS.Signals): void {
+/** Sends signals, one after the other, to every process of the term that is seen now: on a busy machine a look may take a second. */
+export function signalGroup(mark: Mark, ...signals: readonly NodeJS.Signals[]): void {
   const members = membersSeen(mark);
   const { leader } = mark;
   // At once to the whole group, so that none slips away by starting another; to no group of which nobody is left, whose number may be another's.
-  if (leader && (!members || members.some(({ inGroup }) => inGroup))) send(-leader.pid, signal);
-  for (const { pid, inGroup } of members ?? []) if (!inGroup) send(pid, signal);
+  const group = leader && (!members || members.some(({ inGroup }) => inGroup)) ? [-leader.pid] : [];
+  const others = members?.filter(({ inGroup }) => !inGroup).map(({ pid }) => pid) ?? [];
+  for (const signal of signals) for (const pid of [...group, ...others]) send(pid, signal);
 }
 
 /** Asks every process of the term to end; one that is stopped hears it, too. */
 export function endGroup(mark: Mark, signal: NodeJS.Signals): void {
-  signalGroup(mark, signal);
-  signalGroup(mark, "SIGCONT");
+  signalGroup(mark, signal, "SIGCONT");
 }
 
 /** Returns what of the term can be seen; `undefined` where that is unknown. */

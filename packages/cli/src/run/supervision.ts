@@ -122,10 +122,10 @@ class Supervision {
   async #drain(ended: Error | undefined): Promise<boolean> {
     const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
-    if (isGone(mark)) return true;
     this.#graceEnd = after(machineNow(), timing.graceMs);
-    endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    // The guard first: to find whom to ask takes a second where all of a machine is busy, and CMD is to hear it once.
     this.#order();
+    endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
     let killedAt: MachineInstant | undefined;
     while (!isGone(mark)) {
       const now = machineNow();

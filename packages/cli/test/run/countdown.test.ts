@@ -55,7 +55,7 @@ function order(inMs: { readonly term: number | null; readonly kill: number }, mo
 const kills = (): readonly number[] => done.filter(([, what]) => what === "SIGKILL").map(([ms]) => ms);
 
 test("asks once, when the time passes unheard of, and leaves soon after the last process has gone", () => {
-  order({ term: 300, kill: FAR_MS });
+  order({ term: 200, kill: FAR_MS });
   vi.advanceTimersByTime(299);
   expect(done).toEqual([]);
   vi.advanceTimersByTime(500);
@@ -68,6 +68,25 @@ test("asks once, when the time passes unheard of, and leaves soon after the last
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("asks nothing where the wrapper asks, or renews, just after a stall of both of them", () => {
+  order({ term: 300, kill: FAR_MS });
+  vi.advanceTimersByTime(399);
+  order({ term: 300, kill: FAR_MS });
+  vi.advanceTimersByTime(399);
+  order({ term: null, kill: FAR_MS });
+  vi.advanceTimersByTime(10_000);
+  expect(done).toEqual([]);
+});
+
+test("waits for a wrapper's word a quarter of the time that is left until it kills, at the most", () => {
+  order({ term: 300, kill: 340 });
+  vi.advanceTimersByTime(340);
+  expect(done).toEqual([
+    [310, "asked by SIGINT"],
+    [340, "SIGKILL"],
+  ]);
+});
+
 test("goes by the last order, and forgets when it would have looked by those before", () => {
   for (let count = 0; count < 10; count += 1) {
     order({ term: 300, kill: FAR_MS });
@@ -78,11 +97,11 @@ test("goes by the last order, and forgets when it would have looked by those bef
   vi.advanceTimersByTime(100);
   order({ term: 300, kill: FAR_MS });
   vi.advanceTimersByTime(1_000);
-  expect(done).toEqual([[2_100, "asked by SIGINT"]]);
+  expect(done).toEqual([[2_500, "asked by SIGINT"]]);
 });
 
 test("kills at the end of the grace, and again for who is born meanwhile, until nothing is left", () => {
-  order({ term: 100, kill: FAR_MS }, { graceMs: 520 });
+  order({ term: 0, kill: FAR_MS }, { graceMs: 520 });
   vi.advanceTimersByTime(700);
   expect(kills()).toEqual([620, 670]);
   isGone = true;
@@ -137,7 +156,7 @@ test("waits for a command that may be started yet, as long as the wrapper lives,
   vi.advanceTimersByTime(5_000);
   countdown.close();
   vi.advanceTimersByTime(999);
-  expect(done).toEqual([[100, "asked by SIGINT"]]);
+  expect(done).toEqual([[200, "asked by SIGINT"]]);
   vi.advanceTimersByTime(1);
   expect(done.at(-1)).toEqual([6_000, "left"]);
 });

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 
-// A shell's command writes `<term> <name> <uptime in seconds>` to the file in WITNESS, five times a second.
-const BEAT = `beat() { while :; do read -r up rest < /proc/uptime; echo "$LEASEHOLD_TERM $1 $up" >> "$WITNESS"; sleep 0.2; done; }`;
+const BEAT_MS = 200;
+
+// A shell's command writes `<term> <name> <uptime in seconds>` to the file in WITNESS, again and again.
+const BEAT = `beat() { while :; do read -r up rest < /proc/uptime; echo "$LEASEHOLD_TERM $1 $up" >> "$WITNESS"; sleep ${BEAT_MS / 1_000}; done; }`;
 
 /** A command that beats, and no more. */
 export const BEATING: readonly string[] = ["sh", "-c", `${BEAT}; beat main`];
@@ -41,6 +43,14 @@ export function beatsIn(text: string): readonly Beat[] {
       const [term, name, up] = line.split(" ");
       return { term: Number(term), name: name!, monotonicMs: Number(up) * 1_000 + offsetMs };
     });
+}
+
+/** How much longer than it should a command was silent between two beats, at worst: so long, the machine held it up. */
+export function worstHoldUpMs(beats: readonly Beat[]): number {
+  const silences = [...Map.groupBy(beats, ({ term, name }) => `${term} ${name}`).values()].flatMap((own) =>
+    own.slice(1).map(({ monotonicMs }, index) => monotonicMs - own[index]!.monotonicMs),
+  );
+  return Math.max(BEAT_MS, ...silences) - BEAT_MS;
 }
 
 /** For how long commands of two terms were alive at once, at worst: negative is a gap. */

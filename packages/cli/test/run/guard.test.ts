@@ -91,6 +91,8 @@ test.runIf(process.platform === "linux")(
   "does nothing by an order that another one follows, neither where both come at once nor after a freeze",
   async () => {
     const guarded = await new Guarded(":").up();
+    // It has started, which may take long.
+    await guarded.order({ term: FAR_MS, kill: FAR_MS });
     await guarded.order({ term: 0, kill: 0 }, { term: 1_500, kill: 1_500 });
     // It has answered, and has yet to see when to look again.
     const { pid } = guarded.guard;

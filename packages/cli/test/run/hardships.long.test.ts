@@ -30,10 +30,10 @@ describe.concurrent("a wrapper", () => {
   });
 
   test("whose guard takes longer than a lease to start leads on, and its command runs to its end", async () => {
-    const node = stage.write("node", `#!/bin/sh\nsleep 5\nexec "${process.execPath}" "$@"\n`);
+    const node = stage.write("node", `#!/bin/sh\nsleep 7\nexec "${process.execPath}" "$@"\n`);
     chmodSync(node, 0o755);
     const env = { FAULT: "slow-guard", SLOW_NODE: node };
-    const args = ["--lease", "4s", "--grace", "500ms"];
+    const args = ["--lease", "6s", "--grace", "500ms"];
     const { code } = await stage.run({
       election: "slow-guard",
       command: ["sh", "-c", "sleep 2; exit 6"],
@@ -55,8 +55,8 @@ describe.concurrent("a wrapper", () => {
 
   test("lets a command take its time to end, and keeps others out meanwhile, for longer than a lease", async () => {
     const log = stage.path("slow");
-    const slow = `trap 'sleep 5; echo ended >> ${log}; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
-    const args = ["--lease", "3s", "--grace", "20s"];
+    const slow = `trap 'sleep 7; echo ended >> ${log}; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
+    const args = ["--lease", "6s", "--grace", "20s"];
     const first = stage.start({ election: "slow", command: ["sh", "-c", slow], args });
     await first.wrote(/up/);
     const second = stage.start({ election: "slow", command: ["sh", "-c", `echo next >> ${log}`], args });

@@ -97,6 +97,16 @@ test("starts nothing in a term that is over by the time that its guard is up, or
   expect(dismiss).toHaveBeenCalledTimes(2);
 });
 
+test("has the guard know that it asks the command to end before it asks", async () => {
+  const order = vi.spyOn(GuardProcess.prototype, "order");
+  const kill = vi.spyOn(process, "kill");
+  const ended = Promise.withResolvers<Error>();
+  await termOf({ ended: ended.promise, checkpoint: () => ended.resolve(LOST) }, { script: "exec sleep 1000" });
+  const told = order.mock.calls.findIndex(([{ termAt }]) => termAt === null);
+  const asked = kill.mock.calls.findIndex(([, signal]) => signal === "SIGTERM");
+  expect(order.mock.invocationCallOrder[told]).toBeLessThan(kill.mock.invocationCallOrder[asked]!);
+});
+
 test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
   // Time passes in its waits alone, in which the guard has none to act.
   const stepMs = 1_000;
