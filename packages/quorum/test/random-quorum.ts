@@ -53,6 +53,7 @@ interface Note {
   readonly accepted: Ballot | null;
   readonly write: string | null;
   readonly base: string | null;
+  readonly seen: Readonly<Record<string, Ballot>>;
 }
 
 interface Holder {
@@ -260,18 +261,24 @@ class RandomQuorum {
 
   /**
    * What one member missed that was emptied before, by a process that still had its former store, and another one has lost since,
-   * is not had by enough of those that have neither been emptied nor forgotten.
+   * is not had by enough of those that have neither been emptied nor forgotten. Where nothing was chosen, who is known to have
+   * lost a promise may have lost more.
    */
   #isStuck(election: string): boolean {
     const ballot = this.#chosen.get(election)?.ballot;
     const states = [...this.#services].map(([name, service]) => ({ name, service, note: noteOf(service, election) }));
-    const keeping = states.filter(({ note }) => compareBallots(note?.accepted ?? undefined, ballot) >= 0);
+    const promises = new Map(states.map(({ name, note }) => [name, note?.promised ?? undefined]));
     const steady = states.filter(
-      ({ name, service, note }) =>
-        !this.#emptied.has(service) &&
-        compareBallots(note?.promised ?? undefined, this.#promised.get(`${name}/${election}`)) >= 0,
+      ({ name, service }) =>
+        !this.#emptied.has(service) && compareBallots(promises.get(name), this.#promised.get(`${name}/${election}`)) >= 0,
     );
-    return keeping.length < this.#majority && steady.length < this.#majority;
+    if (steady.length >= this.#majority) return false;
+    if (!ballot) {
+      const seen = states.flatMap(({ note }) => Object.entries(note?.seen ?? {}));
+      return seen.some(([name, promised]) => compareBallots(promises.get(name), promised) < 0);
+    }
+    const keeping = states.filter(({ note }) => compareBallots(note?.accepted ?? undefined, ballot) >= 0);
+    return keeping.length < this.#majority;
   }
 
   #violate(invariant: string, what: string): void {
