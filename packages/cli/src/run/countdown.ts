@@ -4,7 +4,7 @@ import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } fro
 
 /** How often it looks at the clocks, of which one may jump. */
 const LOOK_MS = 1_000;
-/** For how long it waits, once it is to ask: after a stall of the whole machine a wrapper that lives asks first, and CMD is to hear it once. */
+/** For how long it waits, once it is to ask: after a stall of the whole machine a wrapper that lives asks first, once for both. */
 const PATIENCE_MS = 100;
 /** How often it looks whether CMD is gone. */
 const POLL_MS = 50;

@@ -5,8 +5,8 @@ import { after, type MachineInstant } from "./machine-clock.ts";
 const KILL_MARGIN_MS = 250;
 const KILL_MARGIN = 0.02;
 
-/** How much later than the wrapper the guard asks, at the most: one that lives asks by itself, and CMD is to hear it once. */
-const HEAD_START_MS = 1_000;
+/** How much later than the wrapper the guard is to ask, at the most: one that lives asks by itself, and CMD is to hear it once. */
+const HEAD_START_MS = 900;
 
 /** What of an elector's timing a plan depends on, in milliseconds. */
 export interface PlanTiming extends Pick<Timing, "leaseDurationMs" | "renewDeadlineMs" | "validForMs"> {

@@ -73,8 +73,6 @@ export function startTicksOf(pid: number, proc = "/proc"): number | undefined {
  * @throws if it cannot be read just now, since no file can be opened: that tells nothing of who lives.
  */
 export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonly Member[] | undefined {
-  const leaderStat = leader && statOf(proc, leader.pid);
-  const isReused = leaderStat !== undefined && leader?.startTicks !== undefined && leaderStat.startTicks !== leader.startTicks;
   const members: Member[] = [];
   const seen = new Set<number>();
   for (let looks = 0; looks < MAX_LOOKS && members.length === 0; looks += 1) {
@@ -87,14 +85,20 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
       seen.add(pid);
       const stat = statOf(proc, pid);
       if (!stat || isDead(proc, pid, stat)) continue;
-      const inGroup = leader !== undefined && !isReused && stat.group === leader.pid;
-      const inSession = leader !== undefined && !isReused && stat.session === leader.pid;
+      const inGroup = leader !== undefined && stat.group === leader.pid && !isReused(proc, leader);
+      const inSession = leader !== undefined && stat.session === leader.pid && !isReused(proc, leader);
       // Whatever descends from CMD has started no earlier.
       const isYounger = leader?.startTicks === undefined || stat.startTicks >= leader.startTicks;
       if (inGroup || inSession || (isYounger && carries(proc, pid, termId))) members.push({ pid, inGroup });
     }
   }
   return members;
+}
+
+/** Reports whether a later process has its number: asked of each that seems to belong to it, since that may be born during a look. */
+function isReused(proc: string, { pid, startTicks }: GroupLeader): boolean {
+  const stat = statOf(proc, pid);
+  return stat !== undefined && startTicks !== undefined && stat.startTicks !== startTicks;
 }
 
 function pidsIn(proc: string): readonly number[] | undefined {

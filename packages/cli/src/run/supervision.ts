@@ -13,6 +13,9 @@ import type { TermOutcome } from "./term-outcome.ts";
 /** From one look at what is left of CMD to the next. */
 const LOOK_MS = 50;
 
+/** The longest that it takes to find whom to ask, and to ask them, where all of a machine is busy; then the guard asks. */
+const ASKING_MS = 5_000;
+
 export interface SupervisionOptions {
   readonly leadership: Leadership;
   readonly timing: PlanTiming;
@@ -38,6 +41,7 @@ class Supervision {
   #guard: GuardProcess | undefined;
   #child: Child | undefined;
   #graceEnd: MachineInstant | undefined;
+  #hasAsked = false;
 
   constructor(options: SupervisionOptions) {
     this.#options = options;
@@ -123,9 +127,11 @@ class Supervision {
     const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
     this.#graceEnd = after(machineNow(), timing.graceMs);
-    // The guard first: to find whom to ask takes a second where all of a machine is busy, and CMD is to hear it once.
+    // The guard gives time for that first: CMD is to hear it once.
     this.#order();
     endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    this.#hasAsked = true;
+    this.#order();
     let killedAt: MachineInstant | undefined;
     while (!isGone(mark)) {
       const now = machineNow();
@@ -143,14 +149,17 @@ class Supervision {
   /** Tells the guard of the instants as they are now. */
   #order(): void {
     const { leadership, lossSignal, timing } = this.#options;
-    const { termAt, killAt } = this.#plan;
+    const now = machineNow();
+    const plan = this.#plan;
+    const killAt = killInstant(plan, this.#graceEnd);
+    const termAt = this.#graceEnd ? after(now, Math.min(ASKING_MS, untilMs(killAt, now) / 2)) : plan.termAt;
     this.#guard?.order({
       ...this.#mark,
       termId: leadership.termId,
       signal: lossSignal,
       graceMs: timing.graceMs,
-      termAt: this.#graceEnd ? null : termAt,
-      killAt: killInstant({ killAt }, this.#graceEnd),
+      termAt: this.#hasAsked ? null : termAt,
+      killAt,
     });
   }
 

@@ -45,10 +45,10 @@ export function beatsIn(text: string): readonly Beat[] {
     });
 }
 
-/** How much longer than it should a command was silent between two beats, at worst: so long, the machine held it up. */
-export function worstHoldUpMs(beats: readonly Beat[]): number {
+/** How much longer than it should a command was silent between two beats, at worst, of which the later came after an instant. */
+export function worstHoldUpMs(beats: readonly Beat[], afterMs: number): number {
   const silences = [...Map.groupBy(beats, ({ term, name }) => `${term} ${name}`).values()].flatMap((own) =>
-    own.slice(1).map(({ monotonicMs }, index) => monotonicMs - own[index]!.monotonicMs),
+    own.slice(1).map(({ monotonicMs }, index) => (monotonicMs < afterMs ? 0 : monotonicMs - own[index]!.monotonicMs)),
   );
   return Math.max(BEAT_MS, ...silences) - BEAT_MS;
 }

@@ -115,6 +115,19 @@ describe("the processes of a term", () => {
     await once(forking, "exit");
   });
 
+  test("who is given the command's number while others are looked at is none of them", async () => {
+    make(100, { started: 9_000 });
+    renameSync(join(proc, "100"), join(proc, "unborn"));
+    make(101, {});
+    const stat = join(proc, "101/stat");
+    rmSync(stat);
+    execFileSync("mkfifo", [stat]);
+    const script = "exec 3> 101/stat; mv unborn 100; mv 101 ended; exec 3>&-";
+    const forking = spawn("sh", ["-c", script], { cwd: proc, stdio: "ignore" });
+    expect(members()).toEqual([]);
+    await once(forking, "exit");
+  });
+
   test("are those of a command that has started at the same tick, and a number alone where nobody knows when it did", () => {
     make(100, { started: 5_000 });
     make(101, { started: 5_000, env: `LEASEHOLD_TERM_ID=${TERM}` });

@@ -97,14 +97,18 @@ test("starts nothing in a term that is over by the time that its guard is up, or
   expect(dismiss).toHaveBeenCalledTimes(2);
 });
 
-test("has the guard know that it asks the command to end before it asks", async () => {
+test("has the guard leave it to itself to ask, for a while, before it asks, and for good afterwards", async () => {
   const order = vi.spyOn(GuardProcess.prototype, "order");
   const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
   await termOf({ ended: ended.promise, checkpoint: () => ended.resolve(LOST) }, { script: "exec sleep 1000" });
-  const told = order.mock.calls.findIndex(([{ termAt }]) => termAt === null);
-  const asked = kill.mock.calls.findIndex(([, signal]) => signal === "SIGTERM");
-  expect(order.mock.invocationCallOrder[told]).toBeLessThan(kill.mock.invocationCallOrder[asked]!);
+  const asked = kill.mock.invocationCallOrder[kill.mock.calls.findIndex(([, signal]) => signal === "SIGTERM")]!;
+  const before = order.mock.calls.filter((_, call) => order.mock.invocationCallOrder[call]! < asked);
+  const after = order.mock.calls.slice(before.length);
+  // Its grace, of 8 s, ends before the leadership does.
+  const [{ termAt, killAt }] = before.at(-1)!;
+  expect(killAt.monotonicMs - termAt!.monotonicMs).toBeCloseTo(TIMING.graceMs / 2, -2);
+  expect(after.map(([given]) => given.termAt)).toEqual([null]);
 });
 
 test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
