@@ -85,11 +85,10 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
       seen.add(pid);
       const stat = statOf(proc, pid);
       if (!stat || isDead(proc, pid, stat)) continue;
-      const inGroup = leader !== undefined && stat.group === leader.pid && !isReused(proc, leader);
-      const inSession = leader !== undefined && stat.session === leader.pid && !isReused(proc, leader);
+      const isNear = leader !== undefined && [stat.group, stat.session].includes(leader.pid) && !isReused(proc, leader);
       // Whatever descends from CMD has started no earlier.
       const isYounger = leader?.startTicks === undefined || stat.startTicks >= leader.startTicks;
-      if (inGroup || inSession || (isYounger && carries(proc, pid, termId))) members.push({ pid, inGroup });
+      if (isNear || (isYounger && carries(proc, pid, termId))) members.push({ pid, inGroup: isNear && stat.group === leader.pid });
     }
   }
   return members;
