@@ -88,7 +88,8 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
       const isNear = leader !== undefined && [stat.group, stat.session].includes(leader.pid) && !isReused(proc, leader);
       // Whatever descends from CMD has started no earlier.
       const isYounger = leader?.startTicks === undefined || stat.startTicks >= leader.startTicks;
-      if (isNear || (isYounger && carries(proc, pid, termId))) members.push({ pid, inGroup: isNear && stat.group === leader.pid });
+      if (isNear || (isYounger && carries(proc, pid, termId)))
+        members.push({ pid, inGroup: isNear && stat.group === leader.pid });
     }
   }
   return members;
