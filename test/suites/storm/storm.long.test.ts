@@ -18,7 +18,7 @@ const STORMS: Readonly<Record<string, (options: StormOptions) => Promise<Verdict
 };
 /**
  * Each gate on a store whose clock is exact and on one whose clock is coarse, and each store under some. What is busy goes one after
- * another; and beside it what is mostly waiting, for leases of Azure and for coarse clocks.
+ * another; and beside it what is mostly waiting, for leases of Azure.
  */
 const LANES: ReadonlyArray<ReadonlyArray<readonly [gate: keyof typeof STORMS, store: StoreName]>> = [
   [
@@ -28,11 +28,7 @@ const LANES: ReadonlyArray<ReadonlyArray<readonly [gate: keyof typeof STORMS, st
     ["sticky", "sqlite"],
   ],
   [["sticky", "azure"]],
-  [
-    ["exclusive", "azure"],
-    ["oncePerTick", "firestore"],
-  ],
-  [["sticky", "dynamodb"]],
+  [["exclusive", "azure"]],
 ];
 const TIMEOUT_MS = 300_000;
 
