@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
+import { DONE, type GuardOrder } from "./guard-order.ts";
 import { LastGuard } from "./last-guard.ts";
 import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
 import type { GroupLeader } from "./process-table.ts";
@@ -20,8 +20,6 @@ export class GuardProcess {
   readonly #patienceMs: number;
   #seq = 0;
   #isUp = false;
-  #hasAsked = false;
-  #unread = "";
   /** When the first order was given that it has not answered. */
   #unansweredSince: MachineInstant | undefined;
 
@@ -41,11 +39,6 @@ export class GuardProcess {
   /** Resolves once it has heard an order. */
   get answered(): Promise<void> {
     return this.#answered.promise;
-  }
-
-  /** Whether it has asked CMD to end, as far as has been read. */
-  get hasAsked(): boolean {
-    return this.#hasAsked;
   }
 
   /** Gives it a new order in place of the one before. */
@@ -99,14 +92,9 @@ export class GuardProcess {
   }
 
   #hear(text: string): void {
-    const lines = `${this.#unread}${text}`.split("\n");
-    this.#unread = lines.pop() as string;
-    for (const line of lines) {
-      this.#answered.resolve();
-      this.#isUp = true;
-      if (line === ASKED) this.#hasAsked = true;
-      if (line === String(this.#seq)) this.#unansweredSince = undefined;
-    }
+    this.#answered.resolve();
+    this.#isUp = true;
+    if (text.endsWith(`${this.#seq}\n`)) this.#unansweredSince = undefined;
   }
 
   #write(line: string): void {

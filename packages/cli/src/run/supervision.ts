@@ -132,10 +132,7 @@ class Supervision {
     this.#graceEnd = after(machineNow(), timing.graceMs);
     // The guard gives time for that first: CMD is to hear it once.
     this.#order();
-    // What the guard has written while this process was frozen is read first: timers run before that.
-    // oxlint-disable-next-line no-restricted-globals -- a turn of the event loop, whatever the clock
-    await new Promise((resolve) => setImmediate(resolve));
-    if (this.#guard?.hasAsked !== true) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
     this.#hasAsked = true;
     this.#order();
     let killedAt: MachineInstant | undefined;

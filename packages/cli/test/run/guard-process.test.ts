@@ -74,26 +74,13 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   await guard.answered;
   await orderAfterMs(2 * PATIENCE_MS);
   await orderAfterMs(PATIENCE_MS - 1);
-  await answer("3\n4\nasked\n");
+  await answer("3\n4\n");
   await orderAfterMs(PATIENCE_MS - 1);
   await orderAfterMs(PATIENCE_MS - 1);
   await answer("5\n");
   expect(why).toBe(undefined);
   await orderAfterMs(1);
   expect(why).toBe("does not answer");
-});
-
-test("a guard that has asked says so, between its answers and in parts", async () => {
-  const [last, child] = [new Still(), new Still()];
-  startBy((file) => (file === "/bin/sh" ? last : child));
-  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
-  guard.order(order());
-  child.stdout.write("1\nas");
-  await immediate();
-  expect(guard.hasAsked).toBe(false);
-  child.stdout.write("ked\n");
-  await immediate();
-  expect(guard.hasAsked).toBe(true);
 });
 
 test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {

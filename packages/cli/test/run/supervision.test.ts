@@ -29,12 +29,11 @@ interface TermParts {
   readonly tell?: (line: string) => void;
   readonly script?: string;
   readonly clock?: Clock;
-  readonly timing?: typeof TIMING;
 }
 
 async function termOf(
   leadership: Partial<Leadership>,
-  { tell = () => {}, script = "echo started > $0/started", clock = systemClock, timing = TIMING }: TermParts = {},
+  { tell = () => {}, script = "echo started > $0/started", clock = systemClock }: TermParts = {},
 ): Promise<TermOutcome> {
   using signals = new StopSignals();
   return await supervise({
@@ -49,7 +48,7 @@ async function termOf(
       checkpoint: () => {},
       ...leadership,
     } as Leadership,
-    timing,
+    timing: TIMING,
     program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env },
     lossSignal: "SIGTERM",
     signals,
@@ -120,21 +119,6 @@ test("has the guard leave it to itself to ask, for a while, before it asks, and 
   const [{ termAt, killAt }] = before.at(-1)!;
   expect(killAt.monotonicMs - termAt!.monotonicMs).toBeCloseTo(TIMING.graceMs / 2, -2);
   expect(after.map(([given]) => given.termAt)).toEqual([null]);
-});
-
-test("asks nothing that the guard says it has asked, as is read before, and kills in time", async () => {
-  const kill = vi.spyOn(process, "kill");
-  const ended = Promise.withResolvers<Error>();
-  // The guard has asked before the leadership was seen to end; the word of it is read after that.
-  let isRead = false;
-  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => isRead);
-  const checkpoint = (): void => {
-    ended.resolve(LOST);
-    void ended.promise.then(() => setImmediate(() => (isRead = true)));
-  };
-  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000", timing: { ...TIMING, graceMs: 100 } });
-  const signals = kill.mock.calls.map(([, signal]) => signal).filter((signal) => signal !== 0);
-  expect(signals[0]).toBe("SIGKILL");
 });
 
 test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
