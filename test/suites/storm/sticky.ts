@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { SeededRandom } from "@leasehold/core/testing";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
-import type { StoreName } from "@leasehold/test-kit/stores/stores";
 import { checkGroups, groupChanges } from "./check-groups.ts";
 import { checkReigns } from "./check-reigns.ts";
 import { checkTurnedAway } from "./check-turned-away.ts";
@@ -39,13 +38,9 @@ interface Pace {
  * Above twice the tolerance of the store's clock, as the gate asks; and such that a lease that is left behind has run out
  * before its holder's group has missed its ticks by it.
  */
-const PACES: Readonly<Partial<Record<StoreName, Pace>>> = {
-  // Twice 4 s.
-  dynamodb: { leaseMs: 2_000, periodMs: 8_500 },
-  // Twice 2 s; Azure's shortest lease is less than the two ticks and a half.
-  azure: { leaseMs: 15_000, periodMs: 8_000 },
-};
-const PACE: Pace = { leaseMs: 2_000, periodMs: 3_000 };
+const SHORT: Pace = { leaseMs: 2_000, periodMs: 3_000 };
+// Twice 2 s; Azure's shortest lease is less than the two ticks and a half.
+const AZURE: Pace = { leaseMs: 15_000, periodMs: 8_000 };
 
 /**
  * 14 ticks, each delivered six times, to two groups of 4 workers: as many as fit into two minutes where the clock of the
@@ -54,7 +49,7 @@ const PACE: Pace = { leaseMs: 2_000, periodMs: 3_000 };
  * other one has to take over, and comes back; the other one then misses a single tick.
  */
 export async function stormSticky({ store, service, seed }: StormOptions): Promise<Verdict> {
-  const { leaseMs, periodMs } = PACES[store] ?? PACE;
+  const { leaseMs, periodMs } = store === "azure" ? AZURE : SHORT;
   const election = `storm-${randomUUID()}`;
   const gateOf = (group: string): GateSettings => ({
     gate: "sticky",
