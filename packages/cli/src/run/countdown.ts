@@ -50,12 +50,15 @@ export class Countdown {
       if (this.#closedAt) this.#leave();
       return;
     }
-    const now = machineNow();
-    const askAt = this.#askAt(order, now);
-    if (!this.#askedAt && (this.#closedAt || (askAt && isDue(askAt, now)))) {
-      this.#askedAt = now;
-      this.#group.endGroup(order, order.signal);
+    const began = machineNow();
+    const askAt = this.#askAt(order, began);
+    if (!this.#askedAt && (this.#closedAt || (askAt && isDue(askAt, began)))) {
+      this.#askedAt = began;
+      // A wrapper that has gone may have asked before.
+      if (order.termAt) this.#group.endGroup(order, order.signal);
     }
+    // To ask may have taken a while.
+    const now = machineNow();
     const killAt = killInstant(order, this.#askedAt && after(this.#askedAt, order.graceMs));
     if (isDue(killAt, now)) {
       this.#killedAt ??= now;

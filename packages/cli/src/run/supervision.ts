@@ -53,7 +53,10 @@ class Supervision {
     const forgetRenewals = onRenewed(() => this.#order());
     try {
       const failure = await this.#startGuard();
-      if (failure) return { exit: undefined, ended: failure, overran: false };
+      if (failure) {
+        this.#dismissGuard();
+        return { exit: undefined, ended: failure, overran: false };
+      }
       // The clocks decide, whatever timers have run or not.
       if (!leadership.isValid() || leadership.signal.aborted) return this.#notStarted();
       this.#child = this.#startChild();
@@ -133,17 +136,18 @@ class Supervision {
     this.#hasAsked = true;
     this.#order();
     let killedAt: MachineInstant | undefined;
-    while (!isGone(mark)) {
+    for (;;) {
       const now = machineNow();
       const killAt = killInstant(this.#plan, this.#graceEnd);
+      // Before the look at what is left, which may take a while.
       if (isDue(killAt, now)) {
         killedAt ??= now;
         signalGroup(mark, "SIGKILL");
       }
+      if (isGone(mark)) return true;
       if (hasLasted(killedAt, timing.leaseDurationMs, now)) return false;
-      await sleep(clock, killedAt ? LOOK_MS : Math.min(LOOK_MS, untilMs(killAt, now)));
+      await sleep(clock, killedAt ? LOOK_MS : Math.min(LOOK_MS, untilMs(killAt, machineNow())));
     }
-    return true;
   }
 
   /** Tells the guard of the instants as they are now. */

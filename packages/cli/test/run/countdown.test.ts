@@ -10,6 +10,8 @@ const LEADER = { pid: 100, startTicks: 1 };
 /** What was done, each with its time: a signal, or `left`. */
 let done: Array<readonly [ms: number, what: string]>;
 let isGone: boolean;
+/** How long it takes to find whom to ask. */
+let askingMs: number;
 let countdown: Countdown;
 let startMs: number;
 
@@ -24,10 +26,14 @@ beforeEach(() => {
   startMs = machineNow().monotonicMs;
   done = [];
   isGone = false;
+  askingMs = 0;
   const note = (what: string): void => void done.push([machineNow().monotonicMs - startMs, what]);
   countdown = new Countdown(
     {
-      endGroup: (_mark, signal) => note(`asked by ${signal}`),
+      endGroup: (_mark, signal) => {
+        note(`asked by ${signal}`);
+        vi.advanceTimersByTime(askingMs);
+      },
       signalGroup: (_mark, signal) => note(signal),
       isGone: () => isGone,
     },
@@ -120,6 +126,28 @@ test("kills what the wrapper has asked already, asks no second time, and leaves 
   order({ term: null, kill: 520 });
   vi.advanceTimersByTime(560);
   expect(done).toEqual([[520, "SIGKILL"]]);
+});
+
+test("kills at once where the time for it has passed while the command was asked", () => {
+  askingMs = 1_000;
+  order({ term: 0, kill: 400 });
+  vi.advanceTimersByTime(100);
+  expect(done).toEqual([
+    [100, "asked by SIGINT"],
+    [1_100, "SIGKILL"],
+  ]);
+});
+
+test("asks no second time where the wrapper has gone after it had asked, and kills in time", () => {
+  order({ term: null, kill: 520 });
+  countdown.close();
+  vi.advanceTimersByTime(519);
+  expect(done).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(done).toEqual([[520, "SIGKILL"]]);
+  isGone = true;
+  vi.advanceTimersByTime(50);
+  expect(done.at(-1)).toEqual([570, "left"]);
 });
 
 test("gives up what is there for a minute after the first KILL", () => {

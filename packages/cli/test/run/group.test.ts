@@ -6,6 +6,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { endGroup, isGone, signalGroup } from "../../src/run/group.ts";
+import { startTicksOf } from "../../src/run/process-table.ts";
 
 const WITHOUT_FILES = fileURLToPath(new URL("./without-files.ts", import.meta.url));
 const termId = "a-term-of-nobody";
@@ -55,3 +56,33 @@ test.runIf(process.platform === "linux")(
     expect(await ended).toEqual([null, "SIGTERM"]);
   },
 );
+
+test.runIf(process.platform === "linux")("the command's group hears before anybody else is looked for", async () => {
+  const pid = command.pid!;
+  const kill = vi.spyOn(process, "kill");
+  const look = vi.spyOn(fs, "readdirSync");
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  signalGroup({ termId, leader: { pid, startTicks: startTicksOf(pid) } }, "SIGKILL");
+  expect(kill.mock.calls).toEqual([[-pid, "SIGKILL"]]);
+  expect(kill.mock.invocationCallOrder[0]).toBeLessThan(look.mock.invocationCallOrder[0]!);
+  expect(await ended).toEqual([null, "SIGKILL"]);
+});
+
+test.runIf(process.platform === "linux")("a command that the table hides from us is there, and hears", async () => {
+  vi.spyOn(fs, "readdirSync").mockReturnValue(["1"] as never);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  // Whoever may not see it was not told when it started, either.
+  const mark = { termId, leader: { pid: command.pid! } };
+  expect(isGone(mark)).toBe(false);
+  endGroup(mark, "SIGTERM");
+  expect(await ended).toEqual([null, "SIGTERM"]);
+  expect(isGone(mark)).toBe(true);
+});

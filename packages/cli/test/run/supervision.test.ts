@@ -97,6 +97,16 @@ test("starts nothing in a term that is over by the time that its guard is up, or
   expect(dismiss).toHaveBeenCalledTimes(2);
 });
 
+test("lets the last guard go where the guard cannot be started", async () => {
+  const { execPath } = process;
+  onTestFinished(() => void (process.execPath = execPath));
+  process.execPath = join(folder, "nowhere");
+  const outcome = await termOf({});
+  expect(outcome.ended?.message).toContain("the guard cannot be started (ENOENT), without which nothing is run.");
+  expect(started()).toBe("");
+  expect(dismiss).toHaveBeenCalledOnce();
+});
+
 test("has the guard leave it to itself to ask, for a while, before it asks, and for good afterwards", async () => {
   const order = vi.spyOn(GuardProcess.prototype, "order");
   const kill = vi.spyOn(process, "kill");
