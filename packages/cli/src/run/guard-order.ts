@@ -1,7 +1,7 @@
 import { earlier, type MachineInstant } from "./machine-clock.ts";
 import type { GroupLeader } from "./process-table.ts";
 
-/** What the guard is told, whole each time, as one line of JSON. It answers each with its `seq` on a line. */
+/** What the guard is told, whole each time, as one line of JSON. It answers each with its `seq` on a line, and says when it asks. */
 export interface GuardOrder {
   /** Rises with each. */
   readonly seq: number;
@@ -17,6 +17,9 @@ export interface GuardOrder {
   /** When CMD is killed, unless a later order comes before. */
   readonly killAt: MachineInstant;
 }
+
+/** The guard's line when it is about to ask CMD to end: CMD is to hear it once. */
+export const ASKED = "asked";
 
 /** Every process of the term is gone: nothing more is to be done. */
 export const DONE = "done";

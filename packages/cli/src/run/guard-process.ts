@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DONE, type GuardOrder } from "./guard-order.ts";
+import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
 import { LastGuard } from "./last-guard.ts";
 import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
 import type { GroupLeader } from "./process-table.ts";
@@ -16,15 +16,18 @@ export class GuardProcess {
   readonly #child: ChildProcess;
   readonly #last: LastGuard;
   readonly #lose: (why: string) => void;
-  readonly #answered = Promise.withResolvers<void>();
+  /** Whoever waits for the answers to the orders that have none yet, in their order. */
+  readonly #waiting: Array<() => void> = [];
   readonly #patienceMs: number;
   #seq = 0;
   #isUp = false;
+  #hasAsked = false;
+  #unread = "";
   /** When the first order was given that it has not answered. */
   #unansweredSince: MachineInstant | undefined;
 
   /**
-   * Starts it. Whether it could be started, `answered` and `lost` tell.
+   * Starts it. Whether it could be started, the answer to an order and `lost` tell.
    * @param patienceMs how long it may leave an order unanswered before it counts as frozen.
    */
   constructor(termId: string, patienceMs: number) {
@@ -36,19 +39,20 @@ export class GuardProcess {
     this.#child = this.#spawn();
   }
 
-  /** Resolves once it has heard an order. */
-  get answered(): Promise<void> {
-    return this.#answered.promise;
+  /** Whether it has asked CMD to end, as far as has been read: what it asked before it answered an order has been. */
+  get hasAsked(): boolean {
+    return this.#hasAsked;
   }
 
-  /** Gives it a new order in place of the one before. */
-  order(order: Omit<GuardOrder, "seq">): void {
+  /** Gives it a new order in place of the one before. Resolves once it has answered that. */
+  async order(order: Omit<GuardOrder, "seq">): Promise<void> {
     this.#seq += 1;
     const now = machineNow();
     if (hasLasted(this.#unansweredSince, this.#patienceMs, now)) this.#lose("does not answer");
     // Until it is up, who waits for its first answer decides how long.
     if (this.#isUp) this.#unansweredSince ??= now;
     this.#write(JSON.stringify({ seq: this.#seq, ...order } satisfies GuardOrder));
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /** CMD has been started. */
@@ -92,9 +96,17 @@ export class GuardProcess {
   }
 
   #hear(text: string): void {
-    this.#answered.resolve();
-    this.#isUp = true;
-    if (text.endsWith(`${this.#seq}\n`)) this.#unansweredSince = undefined;
+    const lines = `${this.#unread}${text}`.split("\n");
+    this.#unread = lines.pop() as string;
+    for (const line of lines) {
+      this.#isUp = true;
+      if (line === ASKED) {
+        this.#hasAsked = true;
+        continue;
+      }
+      if (line === String(this.#seq)) this.#unansweredSince = undefined;
+      this.#waiting.shift()?.();
+    }
   }
 
   #write(line: string): void {

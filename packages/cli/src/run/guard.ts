@@ -5,12 +5,13 @@
 import { writeSync } from "node:fs";
 import { Countdown } from "./countdown.ts";
 import * as group from "./group.ts";
-import { DONE, type GuardOrder } from "./guard-order.ts";
+import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
+import type { Mark } from "./process-table.ts";
 
 /** The file descriptor by which the last guard hears. */
 const LAST_GUARD = 3;
 
-const countdown = new Countdown(group, leave);
+const countdown = new Countdown({ ...group, endGroup: ask }, leave);
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
 // The wrapper may have gone before its answer is written.
@@ -30,6 +31,12 @@ function hear(line: string): void {
   const order = JSON.parse(line) as GuardOrder;
   countdown.hear(order);
   process.stdout.write(`${order.seq}\n`);
+}
+
+/** Asks CMD to end, once a wrapper that goes on meanwhile can read so; one that is yet to start CMD will have to ask it itself. */
+function ask(mark: Mark, signal: NodeJS.Signals): void {
+  if (mark.leader) process.stdout.write(`${ASKED}\n`);
+  group.endGroup(mark, signal);
 }
 
 /** Ends, and lets the last guard go as well: the number of a group that is gone may be another's soon. */

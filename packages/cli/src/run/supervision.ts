@@ -16,6 +16,9 @@ const LOOK_MS = 50;
 /** The longest that it takes to find whom to ask, and to ask them, where all of a machine is busy; then the guard asks. */
 const ASKING_MS = 5_000;
 
+/** The longest that it waits for a guard that is alive to say whether it has asked. */
+const HEARING_MS = 1_000;
+
 export interface SupervisionOptions {
   readonly leadership: Leadership;
   readonly timing: PlanTiming;
@@ -50,7 +53,7 @@ class Supervision {
   async run(): Promise<TermOutcome> {
     const { leadership, onRenewed, signals } = this.#options;
     // From the first on: a guard that is slow to start is not to act by what was so before it had started.
-    const forgetRenewals = onRenewed(() => this.#order());
+    const forgetRenewals = onRenewed(() => void this.#order());
     try {
       const failure = await this.#startGuard();
       if (failure) {
@@ -85,8 +88,7 @@ class Supervision {
       return failed((error as Error).message);
     }
     const guard = this.#guard;
-    this.#order();
-    const lost = await Promise.race([guard.answered, leadership.ended, guard.lost]);
+    const lost = await Promise.race([this.#order(), leadership.ended, guard.lost]);
     if (typeof lost === "string") return failed(lost);
     void guard.lost.then((why) => {
       if (!leadership.isValid() || leadership.signal.aborted || this.#guard !== guard) return;
@@ -104,7 +106,7 @@ class Supervision {
       this.#options.leadership.checkpoint();
       this.#guard?.learn(child.leader);
       this.#child = child;
-      this.#order();
+      void this.#order();
       signals.passOn = (signal) => {
         signalGroup(this.#mark, signal);
         return true;
@@ -130,11 +132,10 @@ class Supervision {
     const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
     this.#graceEnd = after(machineNow(), timing.graceMs);
-    // The guard gives time for that first: CMD is to hear it once.
-    this.#order();
-    endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    // CMD is to hear it once: the guard leaves it to this process from here on, unless it was frozen until the guard had asked.
+    if (!(await this.#guardHasAsked())) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
     this.#hasAsked = true;
-    this.#order();
+    void this.#order();
     let killedAt: MachineInstant | undefined;
     for (;;) {
       const now = machineNow();
@@ -150,14 +151,30 @@ class Supervision {
     }
   }
 
-  /** Tells the guard of the instants as they are now. */
-  #order(): void {
+  /** Has the guard leave it to this process to ask, and reports whether it has asked already. */
+  async #guardHasAsked(): Promise<boolean> {
+    const guard = this.#guard;
+    if (!guard) return false;
+    const { clock } = this.#options;
+    const now = machineNow();
+    const answered = new AbortController();
+    const patienceMs = Math.min(HEARING_MS, untilMs(killInstant(this.#plan, this.#graceEnd), now) / 4);
+    // After a stall of this process timers run first, before what the guard wrote is read.
+    // oxlint-disable-next-line no-restricted-globals -- a turn of the event loop, whatever the clock
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    await Promise.race([this.#order(), guard.lost, sleep(clock, patienceMs, answered.signal).then(turn)]);
+    answered.abort();
+    return guard.hasAsked;
+  }
+
+  /** Tells the guard of the instants as they are now. Resolves once it has answered. */
+  async #order(): Promise<void> {
     const { leadership, lossSignal, timing } = this.#options;
     const now = machineNow();
     const plan = this.#plan;
     const killAt = killInstant(plan, this.#graceEnd);
     const termAt = this.#graceEnd ? after(now, Math.min(ASKING_MS, untilMs(killAt, now) / 2)) : plan.termAt;
-    this.#guard?.order({
+    await this.#guard?.order({
       ...this.#mark,
       termId: leadership.termId,
       signal: lossSignal,

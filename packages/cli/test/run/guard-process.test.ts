@@ -59,7 +59,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   void guard.lost.then((reason) => (why = reason));
   const orderAfterMs = async (ms: number): Promise<void> => {
     vi.advanceTimersByTime(ms);
-    guard.order(order());
+    void guard.order(order());
     await immediate();
   };
   const answer = async (text: string): Promise<void> => {
@@ -71,10 +71,9 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   await orderAfterMs(0);
   await orderAfterMs(2 * PATIENCE_MS);
   await answer("1\n2\n");
-  await guard.answered;
   await orderAfterMs(2 * PATIENCE_MS);
   await orderAfterMs(PATIENCE_MS - 1);
-  await answer("3\n4\n");
+  await answer("3\n4\nasked\n");
   await orderAfterMs(PATIENCE_MS - 1);
   await orderAfterMs(PATIENCE_MS - 1);
   await answer("5\n");
@@ -83,13 +82,33 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   expect(why).toBe("does not answer");
 });
 
+test("a guard says that it has asked before it answers the next order, be it read in parts", async () => {
+  const [last, child] = [new Still(), new Still()];
+  startBy((file) => (file === "/bin/sh" ? last : child));
+  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+  const heard: boolean[] = [];
+  const orders = [1, 2].map(async () => {
+    await guard.order(order());
+    heard.push(guard.hasAsked);
+  });
+  child.stdout.write("1\nas");
+  await immediate();
+  expect(heard).toEqual([false]);
+  child.stdout.write("ked\n");
+  await immediate();
+  expect(heard).toEqual([false]);
+  child.stdout.write("2\n");
+  await Promise.all(orders);
+  expect(heard).toEqual([false, true]);
+});
+
 test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
   const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
   for (const { stdin } of [last, child]) stdin.destroy(new Error("write EPIPE"));
   await immediate();
-  guard.order(order());
+  void guard.order(order());
   guard.learn({ pid: 2 });
   guard.dismiss();
   await immediate();
@@ -138,8 +157,7 @@ test.each([
 ])("a guard stands alone where %s for the last one", async (_what, startShell) => {
   startBy((file, ...rest) => (file === "/bin/sh" ? startShell(...rest) : really(file, ...rest)));
   const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
-  guard.order(order());
-  await guard.answered;
+  await guard.order(order());
   guard.learn({ pid: 2 });
   guard.dismiss();
   expect(await guard.lost).toBe("has ended (exit code 0)");
@@ -150,8 +168,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
     onTestFinished(() => guard.dismiss());
-    guard.order(order());
-    await guard.answered;
+    await guard.order(order());
     const pids = [...(await guards("run/guard.ts")), ...(await guards("leasehold-last-guard"))];
     expect(pids.length).toBe(2);
     for (const pid of pids) {

@@ -25,6 +25,8 @@ let terms = 0;
 interface Times {
   readonly term: number | null;
   readonly kill: number;
+  /** Whether the command has been started, as far as the wrapper has said. @defaultValue true */
+  readonly started?: boolean;
 }
 
 /** A guard, and a command of its term that has started. */
@@ -56,10 +58,10 @@ class Guarded {
   /** Gives orders, all at once, with times from now on. */
   tell(...orders: ReadonlyArray<Times>): readonly number[] {
     const now = machineNow();
-    const given = orders.map(({ term, kill }): GuardOrder => ({
+    const given = orders.map(({ term, kill, started = true }): GuardOrder => ({
       seq: (this.#seq += 1),
       termId: this.termId,
-      leader: { pid: this.command.pid! },
+      leader: started ? { pid: this.command.pid! } : undefined,
       signal: "SIGINT",
       graceMs: FAR_MS,
       termAt: term === null ? null : after(now, term),
@@ -117,6 +119,22 @@ test("asks the command when the wrapper is gone, even one that reads no answer",
   guarded.guard.stdin?.end();
   expect(await guarded.commandEnd).toEqual([7, null]);
   expect(await guarded.guardEnd).toEqual([0, null]);
+});
+
+test("says that it asks", async () => {
+  const guarded = await new Guarded('trap "exit 7" INT').up();
+  await guarded.order({ term: FAR_MS, kill: FAR_MS });
+  const told = consumers.text(guarded.guard.stdout!);
+  guarded.tell({ term: 0, kill: FAR_MS });
+  expect(await guarded.commandEnd).toEqual([7, null]);
+  expect(await told).toBe("2\nasked\n");
+});
+
+test.runIf(process.platform === "linux")("does not say so of a command that the wrapper has yet to start", async () => {
+  const guarded = await new Guarded('trap "exit 7" INT').up();
+  await guarded.order({ term: 0, kill: FAR_MS, started: false });
+  expect(await guarded.commandEnd).toEqual([7, null]);
+  await guarded.order({ term: null, kill: FAR_MS });
 });
 
 test("leaves at once when the wrapper is gone before it gave an order", async () => {

@@ -92,6 +92,21 @@ describe.concurrent("a wrapper", () => {
     expect(wrapper.stdout).toBe("up\nasked\n");
   });
 
+  test("asks its command nothing where it was frozen until its guard had", async () => {
+    const command = [
+      process.execPath,
+      "-e",
+      'process.on("SIGTERM", () => { console.log("asked"); setTimeout(() => process.exit(), 1_000); }); setInterval(() => {}, 1_000); console.log("up")',
+    ];
+    const wrapper = stage.start({ election: "thawed", command, args: ["--lease", "12s"] });
+    await wrapper.wrote(/up/);
+    await wrapper.freeze();
+    await wrapper.wrote(/asked/);
+    wrapper.signal("SIGCONT");
+    expect(await wrapper.exited).toBe(70);
+    expect(wrapper.stdout).toBe("up\nasked\n");
+  });
+
   test("has a stopped command hear what it is asked", async () => {
     const command = ["sh", "-c", 'trap "exit 7" TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done'];
     const wrapper = stage.start({ election: "stopped", command, args: ["--grace", "60s"] });

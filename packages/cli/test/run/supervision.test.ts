@@ -29,11 +29,12 @@ interface TermParts {
   readonly tell?: (line: string) => void;
   readonly script?: string;
   readonly clock?: Clock;
+  readonly timing?: typeof TIMING;
 }
 
 async function termOf(
   leadership: Partial<Leadership>,
-  { tell = () => {}, script = "echo started > $0/started", clock = systemClock }: TermParts = {},
+  { tell = () => {}, script = "echo started > $0/started", clock = systemClock, timing = TIMING }: TermParts = {},
 ): Promise<TermOutcome> {
   using signals = new StopSignals();
   return await supervise({
@@ -48,7 +49,7 @@ async function termOf(
       checkpoint: () => {},
       ...leadership,
     } as Leadership,
-    timing: TIMING,
+    timing,
     program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env },
     lossSignal: "SIGTERM",
     signals,
@@ -121,6 +122,25 @@ test("has the guard leave it to itself to ask, for a while, before it asks, and 
   expect(after.map(([given]) => given.termAt)).toEqual([null]);
 });
 
+test("asks nothing that the guard says it has asked, before it answers, and kills in time", async () => {
+  const kill = vi.spyOn(process, "kill");
+  const ended = Promise.withResolvers<Error>();
+  // oxlint-disable-next-line typescript/unbound-method -- it is called on a guard
+  const { order } = GuardProcess.prototype;
+  let isRead = false;
+  vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess, given) {
+    isRead = false;
+    await order.call(this, given);
+    isRead = true;
+  });
+  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => isRead);
+  const checkpoint = (): void => ended.resolve(LOST);
+  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000", timing: { ...TIMING, graceMs: 1_000 } });
+  // Whoever of both kills it first.
+  const asked = kill.mock.calls.filter(([, signal]) => signal !== 0 && signal !== "SIGKILL");
+  expect(asked).toEqual([]);
+});
+
 test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
   // Time passes in its waits alone, in which the guard has none to act.
   const stepMs = 1_000;
@@ -157,9 +177,10 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   const leadership = { signal: ending.signal, ended: ended.promise, checkpoint };
   expect(await termOf(leadership, { script: "exec sleep 1000", clock })).toEqual({ exit: undefined, ended: LOST, overran: true });
   const signals = sent.filter(([, signal]) => signal !== 0);
+  // Its guard has not answered within this second.
   expect(signals.slice(0, 2)).toEqual([
-    [0, "SIGTERM"],
-    [0, "SIGCONT"],
+    [stepMs, "SIGTERM"],
+    [stepMs, "SIGCONT"],
   ]);
   const kills = signals.slice(2);
   expect(kills).toEqual(
