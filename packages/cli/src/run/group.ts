@@ -1,11 +1,12 @@
-import { livingMembers, startTicksOf, type GroupLeader, type Mark, type Member } from "./process-table.ts";
+import { livingMembers, showsGroup, startTicksOf, type GroupLeader, type Mark } from "./process-table.ts";
 
 /** Reports whether every process of the term is gone; a zombie is, where the system tells one from the living. */
 export function isGone(mark: Mark): boolean {
+  const { leader } = mark;
   try {
     const members = livingMembers(mark);
     if (members && members.length > 0) return false;
-    return members && !isHidden(mark.leader) ? true : !mark.leader || !send(-mark.leader.pid, 0);
+    return !leader || !(members ? isHidden(leader) : isThere(leader));
   } catch {
     // Who cannot look has not seen that it is gone.
     return false;
@@ -15,15 +16,12 @@ export function isGone(mark: Mark): boolean {
 /** Sends signals, one after the other, to every process of the term that is seen now: on a busy machine a look may take a second. */
 export function signalGroup(mark: Mark, ...signals: readonly NodeJS.Signals[]): void {
   const { leader } = mark;
-  // Before anybody else is looked for, since KILL has to come in time.
   const isSure = leader?.startTicks !== undefined && startTicksOf(leader.pid) === leader.startTicks;
-  if (isSure) sendEach([-leader.pid], signals);
-  const members = membersSeen(mark);
-  // At once to the whole group, so that none slips away by starting another; to no group of which nobody is left, whose number may be another's.
-  const isThere = !members || isHidden(leader) || members.some(({ inGroup }) => inGroup);
-  const group = leader && !isSure && isThere ? [-leader.pid] : [];
-  const others = members?.filter(({ inGroup }) => !inGroup).map(({ pid }) => pid) ?? [];
-  sendEach([...group, ...others], signals);
+  // KILL has to come in time. Another signal waits for the look, or whoever is started because of it would hear it, too.
+  const heard = isSure && signals.includes("SIGKILL") ? [-leader.pid] : [];
+  for (const group of heard) send(group, "SIGKILL");
+  const targets = targetsOf(mark).filter((target) => !heard.includes(target));
+  for (const signal of signals) for (const target of targets) send(target, signal);
 }
 
 /** Asks every process of the term to end; one that is stopped hears it, too. */
@@ -31,22 +29,30 @@ export function endGroup(mark: Mark, signal: NodeJS.Signals): void {
   signalGroup(mark, signal, "SIGCONT");
 }
 
-/** Reports whether the table that we see has nothing of it, as where `/proc` hides other users' processes. */
-function isHidden(leader: GroupLeader | undefined): boolean {
-  return leader !== undefined && leader.startTicks === undefined;
-}
-
-/** Returns what of the term can be seen; `undefined` where that is unknown. */
-function membersSeen(mark: Mark): readonly Member[] | undefined {
+/** Returns whom a signal is for, as `kill` takes them: a negative number is a group's. */
+function targetsOf(mark: Mark): readonly number[] {
+  const { leader } = mark;
+  // At once to the whole group, so that none slips away by starting another.
+  const group = leader ? [-leader.pid] : [];
   try {
-    return livingMembers(mark);
+    const members = livingMembers(mark);
+    if (!members) return group;
+    const others = members.filter(({ inGroup }) => !inGroup).map(({ pid }) => pid);
+    // To no group of which nobody is left, whose number may be another's.
+    const isLeft = members.some(({ inGroup }) => inGroup) || (leader && isHidden(leader));
+    return isLeft ? [...group, ...others] : others;
   } catch {
-    return undefined;
+    return group;
   }
 }
 
-function sendEach(pids: readonly number[], signals: readonly NodeJS.Signals[]): void {
-  for (const signal of signals) for (const pid of pids) send(pid, signal);
+/** Reports whether the table has nothing of a group that is there, as where `/proc` hides what other users run, or what has capabilities. */
+function isHidden(leader: GroupLeader): boolean {
+  return isThere(leader) && !showsGroup(leader.pid);
+}
+
+function isThere({ pid }: GroupLeader): boolean {
+  return send(-pid, 0);
 }
 
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {

@@ -39,9 +39,12 @@ export class GuardProcess {
     this.#child = this.#spawn();
   }
 
-  /** Whether it has asked CMD to end, as far as has been read: what it asked before it answered an order has been. */
+  /**
+   * Whether it has asked CMD to end, or does so now, as far as has been read: what it asked before it answered an order has been. If
+   * it has ended since, it may have been before it asked.
+   */
   get hasAsked(): boolean {
-    return this.#hasAsked;
+    return this.#hasAsked && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   /** Gives it a new order in place of the one before. Resolves once it has answered that. */

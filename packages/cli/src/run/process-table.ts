@@ -95,6 +95,14 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
   return members;
 }
 
+/**
+ * Reports whether any process of a group can be seen, a zombie or not.
+ * @throws as `livingMembers` does.
+ */
+export function showsGroup(group: number, proc = "/proc"): boolean {
+  return pidsIn(proc)?.some((pid) => statOf(proc, pid)?.group === group) === true;
+}
+
 /** Reports whether a later process has its number: asked of each that seems to belong to it, since that may be born during a look. */
 function isReused(proc: string, { pid, startTicks }: GroupLeader): boolean {
   const stat = statOf(proc, pid);

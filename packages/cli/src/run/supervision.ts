@@ -132,8 +132,11 @@ class Supervision {
     const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
     this.#graceEnd = after(machineNow(), timing.graceMs);
-    // CMD is to hear it once: the guard leaves it to this process from here on, unless it was frozen until the guard had asked.
-    if (!(await this.#guardHasAsked())) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    // CMD is to hear it once: the guard leaves it to this process from here on, unless it has asked while this one was frozen.
+    if (!(await this.#guardHasAsked())) {
+      endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+      this.#graceEnd = after(machineNow(), timing.graceMs);
+    }
     this.#hasAsked = true;
     void this.#order();
     let killedAt: MachineInstant | undefined;
@@ -157,13 +160,16 @@ class Supervision {
     if (!guard) return false;
     const { clock } = this.#options;
     const now = machineNow();
-    const answered = new AbortController();
     const patienceMs = Math.min(HEARING_MS, untilMs(killInstant(this.#plan, this.#graceEnd), now) / 4);
-    // After a stall of this process timers run first, before what the guard wrote is read.
-    // oxlint-disable-next-line no-restricted-globals -- a turn of the event loop, whatever the clock
-    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-    await Promise.race([this.#order(), guard.lost, sleep(clock, patienceMs, answered.signal).then(turn)]);
-    answered.abort();
+    const patience = new AbortController();
+    const answered = this.#order().then(() => true);
+    const isAnswered = await Promise.race([answered, guard.lost, sleep(clock, patienceMs, patience.signal)]);
+    patience.abort();
+    if (isAnswered !== true) {
+      // After a stall of this process timers run before what the guard has written is read.
+      // oxlint-disable-next-line no-restricted-globals -- a turn of the event loop, whatever the clock
+      await new Promise((resolve) => setImmediate(resolve));
+    }
     return guard.hasAsked;
   }
 

@@ -6,7 +6,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { endGroup, isGone, signalGroup } from "../../src/run/group.ts";
-import { startTicksOf } from "../../src/run/process-table.ts";
+import { parseStat, startTicksOf } from "../../src/run/process-table.ts";
 
 const WITHOUT_FILES = fileURLToPath(new URL("./without-files.ts", import.meta.url));
 const termId = "a-term-of-nobody";
@@ -57,7 +57,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test.runIf(process.platform === "linux")("the command's group hears before anybody else is looked for", async () => {
+test.runIf(process.platform === "linux")("the command's group is killed before anybody else is looked for", async () => {
   const pid = command.pid!;
   const kill = vi.spyOn(process, "kill");
   const look = vi.spyOn(fs, "readdirSync");
@@ -67,22 +67,49 @@ test.runIf(process.platform === "linux")("the command's group hears before anybo
     syncBuiltinESMExports();
   });
   signalGroup({ termId, leader: { pid, startTicks: startTicksOf(pid) } }, "SIGKILL");
-  expect(kill.mock.calls).toEqual([[-pid, "SIGKILL"]]);
+  expect(kill.mock.calls[0]).toEqual([-pid, "SIGKILL"]);
   expect(kill.mock.invocationCallOrder[0]).toBeLessThan(look.mock.invocationCallOrder[0]!);
   expect(await ended).toEqual([null, "SIGKILL"]);
 });
 
+test.runIf(process.platform === "linux")("who is started because the command was asked is not asked", async () => {
+  const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
+  const kill = vi.spyOn(process, "kill");
+  const look = vi.spyOn(fs, "readdirSync");
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  endGroup(mark, "SIGTERM");
+  expect(kill.mock.calls).toEqual([
+    [-command.pid!, "SIGTERM"],
+    [-command.pid!, "SIGCONT"],
+  ]);
+  expect(Math.max(...look.mock.invocationCallOrder)).toBeLessThan(kill.mock.invocationCallOrder[0]!);
+  expect(await ended).toEqual([null, "SIGTERM"]);
+});
+
 test.runIf(process.platform === "linux")("a command that the table hides from us is there, and hears", async () => {
+  // It was seen when it started, and has taken another program's capabilities since.
+  const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
   vi.spyOn(fs, "readdirSync").mockReturnValue(["1"] as never);
   syncBuiltinESMExports();
   onTestFinished(() => {
     vi.restoreAllMocks();
     syncBuiltinESMExports();
   });
-  // Whoever may not see it was not told when it started, either.
-  const mark = { termId, leader: { pid: command.pid! } };
   expect(isGone(mark)).toBe(false);
   endGroup(mark, "SIGTERM");
   expect(await ended).toEqual([null, "SIGTERM"]);
   expect(isGone(mark)).toBe(true);
+});
+
+test.runIf(process.platform === "linux")("a command of which a zombie is left is gone", async () => {
+  const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
+  signalGroup(mark, "SIGKILL");
+  // Nobody waits for it before this task ends.
+  while (parseStat(fs.readFileSync(`/proc/${command.pid}/stat`, "latin1")).state !== "Z");
+  expect(isGone(mark)).toBe(true);
+  expect(await ended).toEqual([null, "SIGKILL"]);
 });

@@ -13,7 +13,7 @@ import { signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { expect, onTestFinished, test } from "vitest";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
 import { after, machineNow } from "../../src/run/machine-clock.ts";
-import { parseStat } from "../../src/run/process-table.ts";
+import { parseStat, startTicksOf, type GroupLeader } from "../../src/run/process-table.ts";
 
 const GUARD = fileURLToPath(new URL("../../src/run/guard.ts", import.meta.url));
 /** Longer than any test takes. */
@@ -39,11 +39,13 @@ class Guarded {
   /** What the command has said. */
   said = "";
   readonly #answers: AsyncIterator<string>;
+  readonly #leader: GroupLeader;
   #seq = 0;
 
   constructor(script: string) {
     const line = `${script}; echo up; while :; do sleep 0.05; done`;
     this.command = spawn("sh", ["-c", line], { detached: true, env: { ...process.env, LEASEHOLD_TERM_ID: this.termId } });
+    this.#leader = { pid: this.command.pid!, startTicks: startTicksOf(this.command.pid!) };
     this.command.stdout?.setEncoding("utf8").on("data", (text: string) => (this.said += text));
     this.commandEnd = once(this.command, "exit");
     this.guard = spawn(nodeExecutable(), nodeArguments(GUARD, []), { stdio: ["pipe", "pipe", "inherit"] });
@@ -61,7 +63,7 @@ class Guarded {
     const given = orders.map(({ term, kill, started = true }): GuardOrder => ({
       seq: (this.#seq += 1),
       termId: this.termId,
-      leader: started ? { pid: this.command.pid! } : undefined,
+      leader: started ? this.#leader : undefined,
       signal: "SIGINT",
       graceMs: FAR_MS,
       termAt: term === null ? null : after(now, term),

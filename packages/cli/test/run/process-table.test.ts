@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { livingMembers, parseStat, startTicksOf } from "../../src/run/process-table.ts";
+import { livingMembers, parseStat, showsGroup, startTicksOf } from "../../src/run/process-table.ts";
 
 const TERM = "5f0e8c1a";
 const LEADER = { pid: 100, startTicks: 5_000 };
@@ -72,6 +72,11 @@ describe("the processes of a term", () => {
   test("before the command is known, those that carry the id", () => {
     make(100, { env: `LEASEHOLD_TERM_ID=${TERM}` });
     expect(members({ termId: TERM })).toEqual([100]);
+  });
+
+  test("a group is seen by any of its processes, and by a zombie", () => {
+    make(101, { group: 100, session: 100, state: "Z" });
+    expect([100, 101].map((group) => showsGroup(group, proc))).toEqual([true, false]);
   });
 
   test("a zombie is none, unless others of its threads still run", () => {

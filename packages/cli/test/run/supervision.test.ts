@@ -29,12 +29,11 @@ interface TermParts {
   readonly tell?: (line: string) => void;
   readonly script?: string;
   readonly clock?: Clock;
-  readonly timing?: typeof TIMING;
 }
 
 async function termOf(
   leadership: Partial<Leadership>,
-  { tell = () => {}, script = "echo started > $0/started", clock = systemClock, timing = TIMING }: TermParts = {},
+  { tell = () => {}, script = "echo started > $0/started", clock = systemClock }: TermParts = {},
 ): Promise<TermOutcome> {
   using signals = new StopSignals();
   return await supervise({
@@ -49,7 +48,7 @@ async function termOf(
       checkpoint: () => {},
       ...leadership,
     } as Leadership,
-    timing,
+    timing: TIMING,
     program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env },
     lossSignal: "SIGTERM",
     signals,
@@ -122,23 +121,45 @@ test("has the guard leave it to itself to ask, for a while, before it asks, and 
   expect(after.map(([given]) => given.termAt)).toEqual([null]);
 });
 
-test("asks nothing that the guard says it has asked, before it answers, and kills in time", async () => {
+/** Waits for what the guard says for as long as that takes. */
+const PATIENT: Clock = {
+  ...systemClock,
+  setTimer: (callback, ms) => systemClock.setTimer(callback, ms > 100 ? 60_000 : ms),
+};
+
+test("asks nothing where the guard says that it has, before it answers the order to leave that", async () => {
   const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
   // oxlint-disable-next-line typescript/unbound-method -- it is called on a guard
   const { order } = GuardProcess.prototype;
-  let isRead = false;
-  vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess, given) {
-    isRead = false;
-    await order.call(this, given);
-    isRead = true;
+  let [given, answered] = [0, 0];
+  vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess, one) {
+    given += 1;
+    const nth = given;
+    await order.call(this, one);
+    answered = nth;
   });
-  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => isRead);
+  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => answered === given);
   const checkpoint = (): void => ended.resolve(LOST);
-  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000", timing: { ...TIMING, graceMs: 1_000 } });
-  // Whoever of both kills it first.
-  const asked = kill.mock.calls.filter(([, signal]) => signal !== 0 && signal !== "SIGKILL");
-  expect(asked).toEqual([]);
+  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1", clock: PATIENT });
+  expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
+});
+
+test("a guard that is taken for lost after a freeze is heard all the same", async () => {
+  const kill = vi.spyOn(process, "kill");
+  const ended = Promise.withResolvers<Error>();
+  let isRead = false;
+  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => isRead);
+  const checkpoint = (): void => {
+    vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess) {
+      Object.assign(this, { lost: Promise.resolve("does not answer") });
+      setImmediate(() => (isRead = true));
+      await new Promise(() => {});
+    });
+    ended.resolve(LOST);
+  };
+  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1", clock: PATIENT });
+  expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
 });
 
 test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
@@ -177,14 +198,14 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   const leadership = { signal: ending.signal, ended: ended.promise, checkpoint };
   expect(await termOf(leadership, { script: "exec sleep 1000", clock })).toEqual({ exit: undefined, ended: LOST, overran: true });
   const signals = sent.filter(([, signal]) => signal !== 0);
-  // Its guard has not answered within this second.
+  // The first of these waits is for what the guard says.
   expect(signals.slice(0, 2)).toEqual([
     [stepMs, "SIGTERM"],
     [stepMs, "SIGCONT"],
   ]);
   const kills = signals.slice(2);
   expect(kills).toEqual(
-    Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + count * stepMs, "SIGKILL"]),
+    Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + (count + 1) * stepMs, "SIGKILL"]),
   );
   expect(dismiss).not.toHaveBeenCalled();
 });
