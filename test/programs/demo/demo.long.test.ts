@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { COMPILE_CACHE } from "@leasehold/test-kit/processes/owned-process";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { STORE_NAMES, testStore } from "@leasehold/test-kit/stores/stores";
 import { isEvent, type DemoEvent } from "./demo-event.ts";
@@ -160,7 +161,7 @@ interface RunningDemo {
 }
 
 function start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): RunningDemo {
-  const { NODE_OPTIONS: _, ...env } = { ...process.env, ...variables };
+  const { NODE_OPTIONS: _, ...env } = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...variables };
   const child = spawn(process.execPath, ["--conditions=@leasehold/source", PROGRAM, ...args], {
     env,
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { COMPILE_CACHE } from "@leasehold/test-kit/processes/owned-process";
 import type { Hunted, Seeds } from "../seeds.ts";
 import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
@@ -28,7 +29,7 @@ export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
       fileURLToPath(asUrl("./hunt-one.ts")),
       JSON.stringify({ ...seeds, stores: mutant.stores ?? WITHOUT_QUEUES, alone: mutant.alone }),
     ],
-    { env: { ...process.env, NODE_OPTIONS: "", LEASEHOLD_MUTANT: mutant.name } },
+    { env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: COMPILE_CACHE, LEASEHOLD_MUTANT: mutant.name } },
   );
   return { mutant, ...(JSON.parse(stdout) as Hunted) };
 }
