@@ -53,9 +53,9 @@ export class Countdown {
     const began = machineNow();
     const askAt = this.#askAt(order, began);
     if (!this.#askedAt && (this.#closedAt || (askAt && isDue(askAt, began)))) {
-      this.#askedAt = began;
-      // A wrapper that has gone may have asked before.
-      if (order.termAt) this.#group.endGroup(order, order.signal);
+      // A wrapper that has gone may have asked before; and what has to be killed at once is not asked first.
+      if (order.termAt && !isDue(order.killAt, began)) this.#group.endGroup(order, order.signal);
+      this.#askedAt = machineNow();
     }
     // To ask may have taken a while.
     const now = machineNow();

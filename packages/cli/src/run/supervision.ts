@@ -43,8 +43,10 @@ class Supervision {
   readonly #options: SupervisionOptions;
   #guard: GuardProcess | undefined;
   #child: Child | undefined;
-  #graceEnd: MachineInstant | undefined;
+  #isDraining = false;
   #hasAsked = false;
+  /** From when CMD has been asked on. */
+  #graceEnd: MachineInstant | undefined;
 
   constructor(options: SupervisionOptions) {
     this.#options = options;
@@ -131,12 +133,12 @@ class Supervision {
   async #drain(ended: Error | undefined): Promise<boolean> {
     const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
-    this.#graceEnd = after(machineNow(), timing.graceMs);
+    this.#isDraining = true;
+    // What has to be killed at once is not asked first: to find whom to ask may take a while.
+    const isLate = isDue(this.#plan.killAt, machineNow());
     // CMD is to hear it once: the guard leaves it to this process from here on, unless it has asked while this one was frozen.
-    if (!(await this.#guardHasAsked())) {
-      endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
-      this.#graceEnd = after(machineNow(), timing.graceMs);
-    }
+    if (!isLate && !(await this.#guardHasAsked())) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
+    this.#graceEnd = after(machineNow(), timing.graceMs);
     this.#hasAsked = true;
     void this.#order();
     let killedAt: MachineInstant | undefined;
@@ -159,16 +161,17 @@ class Supervision {
     const guard = this.#guard;
     if (!guard) return false;
     const { clock } = this.#options;
-    const now = machineNow();
-    const patienceMs = Math.min(HEARING_MS, untilMs(killInstant(this.#plan, this.#graceEnd), now) / 4);
+    const patienceMs = Math.min(HEARING_MS, untilMs(this.#plan.killAt, machineNow()) / 4);
     const patience = new AbortController();
     const answered = this.#order().then(() => true);
     const isAnswered = await Promise.race([answered, guard.lost, sleep(clock, patienceMs, patience.signal)]);
     patience.abort();
     if (isAnswered !== true) {
-      // After a stall of this process timers run before what the guard has written is read.
-      // oxlint-disable-next-line no-restricted-globals -- a turn of the event loop, whatever the clock
-      await new Promise((resolve) => setImmediate(resolve));
+      // After a stall of this process timers run before what the guard has written is read: between two turns of the event loop.
+      for (let turns = 0; turns < 2; turns += 1) {
+        // oxlint-disable-next-line no-restricted-globals -- whatever the clock
+        await new Promise((resolve) => setImmediate(resolve));
+      }
     }
     return guard.hasAsked;
   }
@@ -179,7 +182,7 @@ class Supervision {
     const now = machineNow();
     const plan = this.#plan;
     const killAt = killInstant(plan, this.#graceEnd);
-    const termAt = this.#graceEnd ? after(now, Math.min(ASKING_MS, untilMs(killAt, now) / 2)) : plan.termAt;
+    const termAt = this.#isDraining ? after(now, Math.min(ASKING_MS, untilMs(killAt, now) / 2)) : plan.termAt;
     await this.#guard?.order({
       ...this.#mark,
       termId: leadership.termId,

@@ -138,6 +138,23 @@ test("kills at once where the time for it has passed while the command was asked
   ]);
 });
 
+test("counts the grace from when the command has been asked", () => {
+  askingMs = 1_000;
+  order({ term: 0, kill: FAR_MS }, { graceMs: 5_000 });
+  vi.advanceTimersByTime(100);
+  vi.advanceTimersByTime(4_999);
+  expect(kills()).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(kills()).toEqual([6_100]);
+});
+
+test("asks nothing that is to be killed at once", () => {
+  order({ term: 100, kill: 0 });
+  countdown.close();
+  vi.advanceTimersByTime(1_000);
+  expect(new Set(done.map(([, what]) => what))).toEqual(new Set(["SIGKILL"]));
+});
+
 test("asks no second time where the wrapper has gone after it had asked, and kills in time", () => {
   order({ term: null, kill: 520 });
   countdown.close();
@@ -196,5 +213,5 @@ test("looks every second at a wall clock that jumps, and goes by whichever clock
   vi.advanceTimersByTime(998);
   expect(done).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(done.map(([, what]) => what)).toEqual(["asked by SIGINT", "SIGKILL"]);
+  expect(done.map(([, what]) => what)).toEqual(["SIGKILL"]);
 });

@@ -21,7 +21,7 @@ const realSpawn = childProcess.spawn;
 /** A process that does nothing by itself. */
 class Still extends EventEmitter {
   readonly pid = 1;
-  readonly exitCode = null;
+  exitCode: number | null = null;
   signalCode: NodeJS.Signals | null = null;
   readonly stdin = new PassThrough();
   readonly stdout = new PassThrough();
@@ -102,9 +102,11 @@ test("a guard says that it has asked before it answers the next order, be it rea
   child.stdout.write("2\n");
   await Promise.all(orders);
   expect(heard).toEqual([false, true]);
-  // It may have been killed before it did.
-  child.signalCode = "SIGKILL";
-  expect(guard.hasAsked).toBe(false);
+  // It may have ended before it did.
+  for (const end of [{ signalCode: "SIGKILL" }, { signalCode: null, exitCode: 1 }] as const) {
+    Object.assign(child, end);
+    expect(guard.hasAsked).toBe(false);
+  }
 });
 
 test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {

@@ -96,7 +96,7 @@ describe.concurrent("a wrapper", () => {
     const command = [
       process.execPath,
       "-e",
-      'process.on("SIGTERM", () => { console.log("asked"); setTimeout(() => process.exit(), 1_000); }); setInterval(() => {}, 1_000); console.log("up")',
+      'process.on("SIGTERM", () => { console.log("asked"); setTimeout(() => process.exit(), 3_000); }); setInterval(() => {}, 1_000); console.log("up")',
     ];
     // Frozen in the middle of a renewal, it keeps the file locked.
     await using own = new Stage();

@@ -6,12 +6,15 @@ import { LeadershipEndedError, systemClock, type Clock, type Leadership } from "
 import { signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from "vitest";
 import { GuardProcess } from "../../src/run/guard-process.ts";
+import { machineNow, type MachineInstant } from "../../src/run/machine-clock.ts";
 import { supervise } from "../../src/run/supervision.ts";
 import { StopSignals } from "../../src/run/stop-signals.ts";
 import type { TermOutcome } from "../../src/run/term-outcome.ts";
 
 const TIMING = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, validForMs: 13_500, graceMs: 8_000 };
 const LOST = new LeadershipEndedError("e", 1, "resigned", "a test.");
+
+const realKill = process.kill.bind(process);
 
 let folder: string;
 let terms = 0;
@@ -109,16 +112,41 @@ test("lets the last guard go where the guard cannot be started", async () => {
 
 test("has the guard leave it to itself to ask, for a while, before it asks, and for good afterwards", async () => {
   const order = vi.spyOn(GuardProcess.prototype, "order");
+  let askedAt: MachineInstant | undefined;
+  const kill = vi.spyOn(process, "kill").mockImplementation((pid, signal) => {
+    if (signal === "SIGTERM") askedAt = machineNow();
+    return realKill(pid, signal);
+  });
+  const ended = Promise.withResolvers<Error>();
+  let lostAt: MachineInstant | undefined;
+  const checkpoint = (): void => {
+    lostAt = machineNow();
+    ended.resolve(LOST);
+  };
+  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000" });
+  const asked = kill.mock.invocationCallOrder[kill.mock.calls.findIndex(([, signal]) => signal === "SIGTERM")]!;
+  const given = order.mock.calls.map(([one], call) => ({ ...one, isBefore: order.mock.invocationCallOrder[call]! < asked }));
+  const left = given.findLast(({ isBefore }) => isBefore)!;
+  expect(left.termAt!.monotonicMs).toBeGreaterThanOrEqual(lostAt!.monotonicMs + 5_000);
+  expect(left.termAt!.monotonicMs).toBeLessThanOrEqual(askedAt!.monotonicMs + 5_000);
+  const after = given.filter(({ isBefore }) => !isBefore);
+  expect(after.map(({ termAt }) => termAt)).toEqual([null]);
+  // Its grace counts from when it was asked, and ends before the leadership does.
+  expect(left.killAt.monotonicMs).toBeGreaterThan(after[0]!.killAt.monotonicMs);
+  expect(after[0]!.killAt.monotonicMs).toBeGreaterThanOrEqual(askedAt!.monotonicMs + TIMING.graceMs);
+});
+
+test("kills without asking what has no time left", async () => {
   const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
-  await termOf({ ended: ended.promise, checkpoint: () => ended.resolve(LOST) }, { script: "exec sleep 1000" });
-  const asked = kill.mock.invocationCallOrder[kill.mock.calls.findIndex(([, signal]) => signal === "SIGTERM")]!;
-  const before = order.mock.calls.filter((_, call) => order.mock.invocationCallOrder[call]! < asked);
-  const after = order.mock.calls.slice(before.length);
-  // Its grace, of 8 s, ends before the leadership does.
-  const [{ termAt, killAt }] = before.at(-1)!;
-  expect(killAt.monotonicMs - termAt!.monotonicMs).toBeCloseTo(TIMING.graceMs / 2, -2);
-  expect(after.map(([given]) => given.termAt)).toEqual([null]);
+  let isOver = false;
+  const checkpoint = (): void => {
+    isOver = true;
+    ended.resolve(LOST);
+  };
+  const leadership = { ended: ended.promise, checkpoint, remainingMs: () => (isOver ? 0 : 13_500) };
+  await termOf(leadership, { script: "exec sleep 1000" });
+  expect(kill.mock.calls.filter(([, signal]) => signal !== 0 && signal !== "SIGKILL")).toEqual([]);
 });
 
 /** Waits for what the guard says for as long as that takes. */
@@ -153,7 +181,7 @@ test("a guard that is taken for lost after a freeze is heard all the same", asyn
   const checkpoint = (): void => {
     vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess) {
       Object.assign(this, { lost: Promise.resolve("does not answer") });
-      setImmediate(() => (isRead = true));
+      setImmediate(() => setImmediate(() => (isRead = true)));
       await new Promise(() => {});
     });
     ended.resolve(LOST);
