@@ -42,14 +42,14 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     const store = storeOf();
     const election = randomUUID();
     await store.check({ election });
-    const elector = new Elector({ store, election, leaseDurationMs: 3_000 });
+    const elector = new Elector({ store, election, leaseDurationMs: 15_000 });
     {
       await using leadership = await elector.campaign();
       await leadership.publish("value");
       expect(await store.read(election)).toMatchObject({ state: "held", value: "value" });
       await store.break(election, { reason: "to see that it may", immediate: true });
     }
-    const occurrence = { store, name: election, scheduledAt: new Date(), leaseDurationMs: 3_000 };
+    const occurrence = { store, name: election, scheduledAt: new Date(), leaseDurationMs: 15_000 };
     const done = await oncePerOccurrence(occurrence, () => "done");
     expect(done).toMatchObject({ result: "done" });
   });

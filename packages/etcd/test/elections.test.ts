@@ -10,7 +10,7 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startEtcdProxy } from "./etcd-place.ts";
 
-const LEASE_MS = 3_000;
+const LEASE_MS = 9_000;
 /** So long that hardly anybody renews or reads while something is counted. */
 const LONG_LEASE_MS = 600_000;
 const TURNS = 20;

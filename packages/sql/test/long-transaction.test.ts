@@ -5,7 +5,7 @@ import { ALL, describeDatabases } from "./sql-world.ts";
 
 await describeDatabases(ALL, (test, kind) => {
   test("a transaction that outlasts the renew deadline, and the lease, does not depose its own leader", async ({ world }) => {
-    const leaseDurationMs = 2_000;
+    const leaseDurationMs = 4_000;
     const store = world.store();
     const elector = new Elector({ store, election: world.election, candidateId: "a", leaseDurationMs });
     await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100), who VARCHAR(100))");

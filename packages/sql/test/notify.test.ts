@@ -197,7 +197,7 @@ await describeDatabases(["postgres"], (test) => {
   });
 
   test("a standby whose listening is broken goes on, and listens again", async ({ world }) => {
-    const options = { election: world.election, leaseDurationMs: 3_000, retryPeriodMs: 200 };
+    const options = { election: world.election, leaseDurationMs: 15_000, retryPeriodMs: 200 };
     const leader = new Elector({ ...options, store: world.store(), candidateId: "leader" });
     const standby = new Elector({ ...options, store: world.store(), candidateId: "standby" });
     const leadership = await leader.campaign();

@@ -9,7 +9,8 @@ import { describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-w
 
 /** Named like no other, since an election has this name, too. */
 const TICK = `nightly@${randomUUID()}T10:00:00.000Z`;
-const SHORT = { timeoutMs: 150 };
+/** Long enough for the look before a break, which nothing holds off, on a busy machine. */
+const SHORT = { timeoutMs: 1_500 };
 
 interface Claimed {
   readonly occurrences: SqlOccurrenceStore;

@@ -151,7 +151,7 @@ await describeDatabases(ALL, (test, kind) => {
       let claim = await world.win(occurrences, { election: TICK });
       await after(() => occurrences.renew(claim, LIMITS));
       await after(() => occurrences.publish(claim, "v", LIMITS));
-      await after(() => occurrences.transfer(TICK, "b", { signal: AbortSignal.timeout(50) }).catch(() => undefined));
+      await after(() => occurrences.transfer(TICK, "b", { signal: AbortSignal.timeout(2_000) }).catch(() => undefined));
       await after(() => occurrences.release(claim, LIMITS));
       await after(async () => (claim = await world.win(occurrences, { election: TICK, candidateId: "b" })));
       await after(() => occurrences.break(TICK, { reason: "r" }));

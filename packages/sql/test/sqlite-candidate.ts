@@ -11,7 +11,7 @@ const [file = "", election = "", candidateId = "", resigns = "0"] = process.argv
 // It must not outlive the test.
 process.on("disconnect", () => process.exit());
 const store = new SqlLeaseStore({ sqlite: file });
-const elector = new Elector({ store, election, candidateId, leaseDurationMs: 1_200, retryPeriodMs: 100, cooldownMs: 0 });
+const elector = new Elector({ store, election, candidateId, leaseDurationMs: 4_000, retryPeriodMs: 100, cooldownMs: 0 });
 const database = openFile(file, 2_000);
 process.send?.("ready");
 await elector.run(async (leadership) => {

@@ -161,7 +161,7 @@ interface RunningDemo {
 }
 
 function start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): RunningDemo {
-  const { NODE_OPTIONS: _, ...env } = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...variables };
+  const { NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...variables };
   const child = spawn(process.execPath, ["--conditions=@leasehold/source", PROGRAM, ...args], {
     env,
     stdio: ["ignore", "pipe", "pipe"],

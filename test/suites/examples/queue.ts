@@ -22,7 +22,7 @@ function countedTo(last: number): number[] {
 
 describe.concurrent("examples/queue", { timeout: TIME_LIMIT_MS }, () => {
   test("is drained in order, by the second where the first is killed", async ({ queue, folder, open }) => {
-    const env = { PAYMENTS_FILE: join(folder, "killed.db"), LEASE_DURATION_MS: "2000" };
+    const env = { PAYMENTS_FILE: join(folder, "killed.db"), LEASE_DURATION_MS: "6000" };
     const first = open.use(new ExampleProcess(queue, ["node", "dist/main.js"], env));
     await first.said("leads");
     const second = open.use(new ExampleProcess(queue, ["npm", "start"], env));

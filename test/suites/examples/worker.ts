@@ -9,9 +9,9 @@ import { ExampleProcess, type Line } from "@leasehold/test-kit/processes/example
 import type { InstalledExample } from "./installed-example.ts";
 import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
-const LEASE_MS = 3_000;
+const LEASE_MS = 6_000;
 /** As long as a standby on SQLite waits between two looks at most, and a little for a busy machine. */
-const LOOK_MS = 2_000 + 500;
+const LOOK_MS = 2_000 + 2_000;
 
 const test = base.extend("worker", async ({}) => workshop.install("worker", "build"));
 

@@ -33,4 +33,4 @@ const onStandby = ({ reason, leader }: NotElected): object => ({ reason, leader:
 
 export const exclusive = onlyAsLeader({ store, election: "exclusive", onStandby }, work);
 export const short = onlyAsLeader({ store, election: "short", onStandby, leaseDurationMs: 1_500 }, work);
-export const once = onlyAsLeader({ gate: "oncePerTick", store, election: "once", onStandby, leaseDurationMs: 1_500 }, work);
+export const once = onlyAsLeader({ gate: "oncePerTick", store, election: "once", onStandby, leaseDurationMs: 4_000 }, work);

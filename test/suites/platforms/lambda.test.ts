@@ -84,7 +84,7 @@ describe("a Lambda function behind the runtime interface", () => {
     const working = instance.invoke({ gate: gate.url });
     await gate.arrival;
     instance.freeze();
-    const rival = new Elector({ store, election: "short", leaseDurationMs: 1_500 });
+    const rival = new Elector({ store, election: "short", leaseDurationMs: 15_000 });
     const leadership = open.use(await rival.campaign());
     expect(leadership.term).toBe(2);
     instance.thaw();

@@ -97,13 +97,13 @@ test.runIf(process.platform === "linux")(
     const guarded = await new Guarded(":").up();
     // It has started, which may take long.
     await guarded.order({ term: FAR_MS, kill: FAR_MS });
-    await guarded.order({ term: 0, kill: 0 }, { term: 1_500, kill: 1_500 });
+    await guarded.order({ term: 0, kill: 0 }, { term: 5_000, kill: 5_000 });
     // It has answered, and has yet to see when to look again.
     const { pid } = guarded.guard;
     while (parseStat(readFileSync(`/proc/${pid}/stat`, "latin1")).state !== "S") await delay(2);
     guarded.guard.kill("SIGSTOP");
     await reachesState(pid!, "stopped");
-    await delay(1_600);
+    await delay(5_100);
     const heard = guarded.order({ term: FAR_MS, kill: FAR_MS });
     guarded.guard.kill("SIGCONT");
     await heard;

@@ -15,7 +15,7 @@ const GRAIN_MS = 20;
  * By how much a busy machine may hold up the guard's KILL, which is aimed at 250 ms before the end of validity, beyond what it was
  * seen to hold up the command. Rivals wait for another 500 ms.
  */
-const HELD_UP_MS = 250;
+const HELD_UP_MS = 500;
 
 interface Case {
   readonly what: string;

@@ -98,7 +98,7 @@ export const delayingMessages: readonly Case[] = [
     needs: ["faults"],
     async run(scene) {
       const { store, faults } = await vacantLease(scene);
-      const lateMs = scene.limits.timeoutMs / 2;
+      const lateMs = scene.limits.timeoutMs / 4;
       const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
         const { held, sent: result } = await sendLate(faults, call);
         await scene.pass(lateMs);
