@@ -57,10 +57,12 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
 }
 
 /**
- * The longest files, by parts of their paths: first those that wait for leases in real time, which have little to do beside one
- * another; then those that compute.
+ * The longest files, by parts of their paths: first the one that computes most, and those that wait for leases in real time, which
+ * have little to do beside one another; then all others.
  */
 const LONGEST = [
+  "/test/programs/simulation/mutants",
+  "/test/programs/demo/",
   "/packages/sql/test/conformance-on-",
   "/packages/etcd/test/conformance",
   "/packages/sql/test/",
@@ -82,8 +84,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The long tests that judge by the clock, on all stores with real servers: after everything else, and no more of them at a time
- * than there are processors. Beside what computes, a leader may be kept from renewing, and the story is another one.
+ * The long tests that judge by the clock, on all stores with real servers: after everything else, which computes. Beside that a
+ * leader may be kept from renewing, and the story is another one. They themselves wait, for almost half of the time.
  */
 function timedProject(): TestProjectInlineConfiguration {
   const project = testProject("timed", "test", true);
@@ -93,7 +95,7 @@ function timedProject(): TestProjectInlineConfiguration {
       ...project.test,
       include: [...TIMED],
       exclude: ["**/node_modules/**"],
-      maxWorkers: availableParallelism(),
+      maxWorkers: availableParallelism() + 1,
       sequence: { groupOrder: 1 },
     },
   };
