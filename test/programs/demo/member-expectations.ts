@@ -2,7 +2,7 @@ import { isEvent, type EventNamed } from "./demo-event.ts";
 import { all, count, formatMs, ledgerWhole, noOverlap, termsRise, type Evidence, type Expectation } from "./expectations.ts";
 
 /** Timers of a busy machine are late. */
-const NOISE_MS = 1_500;
+const NOISE_MS = 700;
 /** The leader's renewals while one store is away cover more than a lease. */
 const LEAST_RENEWALS = 4;
 /** How soon somebody leads once a majority is back, in leases. */

@@ -102,11 +102,11 @@ test("a term that repeats fails", () => {
 test("takeovers that take too long fail", () => {
   const late = (term: number, ms: number) => (event: DemoEvent) =>
     isEvent(event, "started-leading") && event.term === term ? { ...event, at: event.at + ms } : event;
-  expect(failuresOf(late(2, 2_200))).toContain("takeover after the crash within 1.1 leases and 700 ms (17,200 ms)");
-  expect(failuresOf(late(3, 2_100))).toContain(
-    "takeover after the handover within a retry period and a few round trips (3,000 ms)",
+  expect(failuresOf(late(2, 3_000))).toContain("takeover after the crash within 1.1 leases and 1,500 ms (18,000 ms)");
+  expect(failuresOf(late(3, 3_100))).toContain(
+    "takeover after the handover within a retry period and a few round trips (4,000 ms)",
   );
-  expect(failuresOf(late(4, 2_200))).toContain("takeover after the freeze within 1.1 leases and 700 ms (17,200 ms)");
+  expect(failuresOf(late(4, 3_000))).toContain("takeover after the freeze within 1.1 leases and 1,500 ms (18,000 ms)");
 });
 
 test("a leader that drops its work when told to end fails, and so does one that ends badly", () => {
