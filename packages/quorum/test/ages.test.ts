@@ -96,7 +96,10 @@ test("where a member's clock may step, the writer's wall clock goes with the age
   const one = world.open("one");
   expect(one.store.capabilities.storeClock).toEqual({ toleranceMs: 100, exact: false, mayStep: true });
   await one.get();
+  // A greater age is the less safe one.
+  await world.clock.advance(0.25);
   const sentMs = Math.ceil(world.clock.wallMs());
+  expect(sentMs).toBeGreaterThan(world.clock.wallMs());
   const first = versionOf(await one.put("first"));
   await world.clock.advance(5_000);
   expect((await one.get())?.nonceWallMs).toBe(sentMs);

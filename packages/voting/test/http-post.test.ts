@@ -78,6 +78,18 @@ test.each<[what: string, isMistake: boolean, words: string, failure: () => Promi
   expect(await failure()).toMatchObject({ name: "NoAnswer", isMistake, message: expect.stringContaining(words) });
 });
 
+test("what is under way on a kept connection ends with the poster, and is not sent once more", async () => {
+  const { url, count } = await serverThat([OK]);
+  const poster = new Poster(undefined);
+  const post = (): Promise<unknown> => poster.post("b", url, { body: "{}", signature: "s" }, new AbortController().signal);
+  await post();
+  await new Promise((resolve) => setImmediate(resolve));
+  const second = post().catch((error: unknown) => error);
+  await expect.poll(count).toBe(2);
+  poster.close();
+  expect(await second).toMatchObject({ name: "NoAnswer" });
+});
+
 test("that nobody listens, or is found, may pass", async () => {
   const poster = new Poster(undefined);
   onTestFinished(() => poster.close());

@@ -62,22 +62,36 @@ test("a leader counts from the send that a majority has acknowledged, and steps 
   expect(late).toMatchObject({ held: false, reason: "taken" });
 });
 
-/** All answers are for a start of the asker that is not the present one. */
-class Belated extends Cluster {
-  isBelated = false;
+/** All answers are changed. */
+class Changed extends Cluster {
+  changed: (answer: Envelope<Answer>) => Envelope<Answer> = (answer) => answer;
 
   protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const answer = await super.carry(message);
-    return answer && this.isBelated ? { ...answer, toStart: "an earlier start" } : answer;
+    return answer && this.changed(answer);
   }
 }
 
-test("an answer that is for an earlier start of the asker counts for nothing", async () => {
-  const cluster = new Belated();
+test.each([
+  ["for an earlier start of the asker", { toStart: "an earlier start" }],
+  ["of another cluster", { cluster: "another" }],
+  ["of another server", { from: "z" }],
+  ["for another server", { to: "z" }],
+])("an answer that is %s counts for nothing", async (_what, change) => {
+  const cluster = new Changed();
   await cluster.start();
-  cluster.isBelated = true;
+  cluster.changed = (answer) => ({ ...answer, ...change });
   const store = new VotingLeaseStore(cluster.server("a"));
   await expect(cluster.clock.runUntil(store.acquire(REQUEST))).rejects.toThrow(StoreError);
+});
+
+test("who is elected, and whose LEAD a majority refuses, has not won, and is told so", async () => {
+  const cluster = new Changed();
+  await cluster.start();
+  cluster.changed = (answer) =>
+    answer.content.kind === "LEAD" ? { ...answer, content: { ...answer.content, taken: false } } : answer;
+  const store = new VotingLeaseStore(cluster.server("a"));
+  expect(await cluster.clock.runUntil(store.acquire(REQUEST))).toMatchObject({ acquired: false });
 });
 
 test("a server that was cut off deposes nobody when it returns", async () => {

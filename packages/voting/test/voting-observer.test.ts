@@ -102,6 +102,9 @@ test("another secret, addresses that are missing, and one that is there twice ar
   const sameHost = a.replace("127.0.0.1", "localhost");
   await expect(observerOf([a, sameHost, b]).read("e", LIMITS)).rejects.toThrow(/The server 'a' answers at/);
   expect(() => observerOf([a, a])).toThrow("servers has an address twice");
+  for (const none of [[], undefined]) {
+    expect(() => observerOf(none as never)).toThrow("servers must have the address of every server.");
+  }
   expect(() => observerOf(["10.0.0.1:7400"])).toThrow(/is not a URL of http: or https:/);
   // What it says may be in a log, and an address may hold a password.
   for (const address of ["http://me:hunter2@10.0.0.1:7400", "ftp://me:hunter2@10.0.0.1:7400", "me:hunter2@10.0.0.1"]) {
