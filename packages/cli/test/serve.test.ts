@@ -1,7 +1,8 @@
 import { MemoryLeaseStore } from "@leasehold/core";
 import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { Candidate } from "../src/serve/candidate.ts";
 import { Connection } from "./polled-store.ts";
 import { ELECTION, Sidecar, TOKEN } from "./sidecar.ts";
 
@@ -36,6 +37,17 @@ async function pair(): Promise<
     },
   };
 }
+
+test("a fault of its own is an answer, with what it is, and not the end of it", async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  await using a = await new Sidecar("a", store, clock).start();
+  vi.spyOn(Candidate.prototype, "view").mockImplementationOnce(() => {
+    throw new Error("a fault");
+  });
+  const path = `/elections/${ELECTION}`;
+  expect(await a.ask(path)).toMatchObject({ status: 500, body: expect.stringContaining("a fault") });
+  expect(await a.statuses(path)).toEqual([200]);
+});
 
 describe("a load balancer's paths", () => {
   test("are 200 on one side and 503 on the other", async () => {

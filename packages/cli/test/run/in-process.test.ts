@@ -47,6 +47,13 @@ async function stopInVain(ended: Promise<number>, clock: "wall" | "monotonic"): 
   return await ended;
 }
 
+test("what an election fails by is said, and is not taken for one that another has won", async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  for (const method of ["campaign", "tryCampaign"] as const)
+    vi.spyOn(Elector.prototype, method).mockRejectedValue(new Error("a fault"));
+  for (const waitMs of [0, 60_000]) await expect(here.run("exit 0", { waitMs })).rejects.toThrow("a fault");
+});
+
 describe("the exit code", () => {
   test("is the command's own, or 128 and the signal that ended it", async () => {
     expect(await here.run("exit 42")).toBe(42);

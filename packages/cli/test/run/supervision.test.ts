@@ -197,9 +197,11 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   let passedMs = 0;
   vi.spyOn(Date, "now").mockImplementation(() => startMs + passedMs);
   vi.spyOn(process.hrtime, "bigint").mockImplementation(() => origin + BigInt(passedMs) * 1_000_000n);
+  const waits: number[] = [];
   const clock: Clock = {
     ...systemClock,
-    setTimer: (callback) => {
+    setTimer: (callback, ms) => {
+      waits.push(ms);
       passedMs += stepMs;
       if (passedMs > 10 * TIMING.leaseDurationMs) throw new Error("It waits for ever.");
       return systemClock.setTimer(callback, 0);
@@ -235,6 +237,8 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   expect(kills).toEqual(
     Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + (count + 1) * stepMs, "SIGKILL"]),
   );
+  // The first one is for what the guard says.
+  expect(new Set(waits.slice(1))).toEqual(new Set([50]));
   expect(dismiss).not.toHaveBeenCalled();
 });
 
