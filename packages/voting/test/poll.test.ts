@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Answer, Sighted } from "../src/messages.ts";
-import { poll, type PollResult } from "../src/poll.ts";
+import { poll, pollToKeep, type PollResult } from "../src/poll.ts";
 
 const YES = { kind: "READ", sign: undefined } as const;
 const SIGN = {
@@ -134,4 +134,36 @@ test("a signal that aborts ends it with its reason, and one that does not keeps 
   const { say } = world(["a"], signal);
   await say("a", YES);
   expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+test("what every server is to keep is kept once the own one has written down what the others have told", async () => {
+  const clock = new VirtualClock();
+  const remembered = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const electorate = {
+    name: "a",
+    everyone: ["a", "b", "c"],
+    majority: 2,
+    clock,
+    remember: async () => {
+      done.push("remember");
+      await remembered.promise;
+    },
+    ask: (to: string) => {
+      done.push(to);
+      return Promise.resolve<Answer>(YES);
+    },
+  };
+  const kept = pollToKeep(electorate, {
+    request: { kind: "READ", election: "e" },
+    timeoutMs: 1_000,
+    isAnswer: (answer): answer is Sighted => answer.kind === "READ",
+    isYes: () => true,
+  }).then(({ outcome }) => done.push(outcome));
+  await clock.advance(500);
+  // The own one keeps it before anybody else hears of it.
+  expect(done).toEqual(["a", "a", "b", "c", "remember"]);
+  remembered.resolve();
+  await kept;
+  expect(done.at(-1)).toBe("yes");
 });
