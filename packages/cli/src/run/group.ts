@@ -16,11 +16,10 @@ export function isGone(mark: Mark): boolean {
 /** Sends signals, one after the other, to every process of the term that is seen now: on a busy machine a look may take a second. */
 export function signalGroup(mark: Mark, ...signals: readonly NodeJS.Signals[]): void {
   const { leader } = mark;
-  const isSure = leader?.startTicks !== undefined && startTicksOf(leader.pid) === leader.startTicks;
   // KILL has to come in time. Another signal waits for the look, or whoever is started because of it would hear it, too.
-  const heard = isSure && signals.includes("SIGKILL") ? [-leader.pid] : [];
-  for (const group of heard) send(group, "SIGKILL");
-  const targets = targetsOf(mark).filter((target) => !heard.includes(target));
+  const killed = leader && signals.includes("SIGKILL") && keepsNumber(leader) ? -leader.pid : undefined;
+  if (killed !== undefined) send(killed, "SIGKILL");
+  const targets = targetsOf(mark).filter((target) => target !== killed);
   for (const signal of signals) for (const target of targets) send(target, signal);
 }
 
@@ -44,6 +43,11 @@ function targetsOf(mark: Mark): readonly number[] {
   } catch {
     return group;
   }
+}
+
+/** Reports whether its number is certain to be its own, and no later process's. */
+function keepsNumber({ pid, startTicks }: GroupLeader): boolean {
+  return startTicks !== undefined && startTicksOf(pid) === startTicks;
 }
 
 /** Reports whether the table has nothing of a group that is there, as where `/proc` hides what other users run, or what has capabilities. */

@@ -38,7 +38,7 @@ export function candidacyOf(options: RunOptions): Omit<ElectorOptions, "store" |
     leaseDurationMs,
     minimumHoldMs,
     stallTimeoutMs,
-    // What is left of CMD by then has been killed for a whole lease, and lives.
+    // What is left of CMD by then has been killed for about a lease, and lives.
     drainTimeoutMs: graceMs + (leaseDurationMs ?? DEFAULT_LEASE_MS),
     logger,
   };

@@ -44,8 +44,7 @@ class Supervision {
   #guard: GuardProcess | undefined;
   #child: Child | undefined;
   #isDraining = false;
-  #hasAsked = false;
-  /** From when CMD has been asked on. */
+  /** When CMD has had its time to end; undefined until it has been asked. */
   #graceEnd: MachineInstant | undefined;
 
   constructor(options: SupervisionOptions) {
@@ -139,7 +138,6 @@ class Supervision {
     // CMD is to hear it once: the guard leaves it to this process from here on, unless it has asked while this one was frozen.
     if (!isLate && !(await this.#guardHasAsked())) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
     this.#graceEnd = after(machineNow(), timing.graceMs);
-    this.#hasAsked = true;
     void this.#order();
     let killedAt: MachineInstant | undefined;
     for (;;) {
@@ -188,7 +186,7 @@ class Supervision {
       termId: leadership.termId,
       signal: lossSignal,
       graceMs: timing.graceMs,
-      termAt: this.#hasAsked ? null : termAt,
+      termAt: this.#graceEnd ? null : termAt,
       killAt,
     });
   }

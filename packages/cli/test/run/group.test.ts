@@ -19,6 +19,15 @@ beforeEach(() => {
   onTestFinished(() => void command.kill("SIGKILL"));
 });
 
+/** Has who has imported what is mocked by its name see it, until the test ends. */
+function showMocks(): void {
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+}
+
 test.runIf(process.platform === "linux")(
   "who cannot look has not seen that they are gone, and ends the command's group all the same",
   async () => {
@@ -34,11 +43,7 @@ test.runIf(process.platform === "linux")(
 
 test("where the system has no table of processes, the command's group is all there is", async () => {
   vi.spyOn(fs, "readdirSync").mockReturnValue([]);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
+  showMocks();
   const mark = { termId, leader: { pid: command.pid! } };
   expect(isGone({ termId })).toBe(true);
   signalGroup({ termId }, "SIGKILL");
@@ -61,11 +66,7 @@ test.runIf(process.platform === "linux")("the command's group is killed before a
   const pid = command.pid!;
   const kill = vi.spyOn(process, "kill");
   const look = vi.spyOn(fs, "readdirSync");
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
+  showMocks();
   signalGroup({ termId, leader: { pid, startTicks: startTicksOf(pid) } }, "SIGKILL");
   expect(kill.mock.calls[0]).toEqual([-pid, "SIGKILL"]);
   expect(kill.mock.invocationCallOrder[0]).toBeLessThan(look.mock.invocationCallOrder[0]!);
@@ -76,11 +77,7 @@ test.runIf(process.platform === "linux")("who is started because the command was
   const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
   const kill = vi.spyOn(process, "kill");
   const look = vi.spyOn(fs, "readdirSync");
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
+  showMocks();
   endGroup(mark, "SIGTERM");
   expect(kill.mock.calls).toEqual([
     [-command.pid!, "SIGTERM"],
@@ -94,11 +91,7 @@ test.runIf(process.platform === "linux")("a command that the table hides from us
   // It was seen when it started, and has taken another program's capabilities since.
   const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
   vi.spyOn(fs, "readdirSync").mockReturnValue(["1"] as never);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
+  showMocks();
   expect(isGone(mark)).toBe(false);
   endGroup(mark, "SIGTERM");
   expect(await ended).toEqual([null, "SIGTERM"]);
