@@ -111,8 +111,8 @@ export default defineConfig(({ mode }) => {
       // percentage it could not be: Vitest takes more than 100% for 100%. Fewer of the long ones, whose processes have to keep time.
       maxWorkers: isLong ? availableParallelism() + 1 : 2 * availableParallelism(),
       sequence: { sequencer: LongestFirst },
-      // Prints the table of every store that was put to the test.
-      globalSetup: ["test/kit/conformance/table.ts"],
+      // The first says what will be skipped. The second prints the table of every store that was put to the test.
+      globalSetup: ["test/kit/backends/announce-missing.ts", "test/kit/conformance/table.ts"],
       projects: [
         ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong, AT_A_TIME.packages)),
         testProject("infra", "infra/*/test", isLong),

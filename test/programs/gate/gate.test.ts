@@ -1,0 +1,133 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { Gate, type Step } from "./gate.ts";
+import { usesRealTime } from "./real-time.ts";
+
+/** Stands for Vitest: writes the next of the prepared reports, and exits with 1 if it has a failure. */
+const FAKE_VITEST = `
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+const file = process.argv.find((arg) => arg.startsWith("--outputFile.json=")).slice(18);
+appendFileSync("runs.txt", process.argv.slice(2).filter((arg) => !arg.includes("eporter") && arg !== "--outputFile.json=" + file).join(" ") + "\\n");
+const [report, ...rest] = JSON.parse(readFileSync("reports.json", "utf8"));
+writeFileSync("reports.json", JSON.stringify(rest));
+mkdirSync(dirname(file), { recursive: true });
+writeFileSync(file, JSON.stringify(report));
+process.exitCode = report.testResults.some(({ status }) => status === "failed") ? 1 : 0;
+`;
+const TESTS: readonly Step[] = [{ tests: "test" }];
+
+let root: string;
+let printed: string[];
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "gate-"));
+  onTestFinished(async () => await rm(root, { recursive: true }));
+  await writeFile(join(root, "package.json"), JSON.stringify({ scripts: { test: "node fake-vitest.mjs" } }));
+  await writeFile(join(root, "fake-vitest.mjs"), FAKE_VITEST);
+  await writeFile(join(root, "timers.ts"), `import { setTimeout as delay } from "node:timers/promises";`);
+  await writeFile(join(root, "real.test.ts"), `import "./timers.ts";\nimport { delay } from "./timers.ts";`);
+  await writeFile(join(root, "virtual.test.ts"), `import { VirtualClock } from "@leasehold/core/testing";`);
+  printed = [];
+  const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => printed.push(String(text)) > 0);
+  onTestFinished(() => write.mockRestore());
+});
+
+/** What Vitest reports of a run in which ten tests pass, and these fail. */
+function reportOf(...failed: ReadonlyArray<readonly [file: string, name?: string]>): object {
+  return {
+    numPassedTests: 10,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    testResults: failed.map(([file, name]) => ({
+      name: join(root, file),
+      status: "failed",
+      message: "the setup failed",
+      assertionResults: name === undefined ? [] : [{ status: "failed", fullName: name, failureMessages: ["expected 1"] }],
+    })),
+  };
+}
+
+/** Runs the steps while Vitest reports this, run after run. Returns the last lines that the gate prints, and the runs. */
+async function gateOf(steps: readonly Step[], ...reports: readonly object[]) {
+  await writeFile(join(root, "reports.json"), JSON.stringify(reports));
+  const gate = new Gate(root);
+  await gate.run(steps);
+  gate.printEnd();
+  const runs = await readFile(join(root, "runs.txt"), "utf8").catch(() => "");
+  const lines = printed.join("").trim().split("\n");
+  return { closing: lines.at(-1), lines, runs: runs.split("\n").slice(0, -1) };
+}
+
+test("counts the tests and the commands that pass", async () => {
+  const { closing } = await gateOf([{ command: "true" }, ...TESTS], reportOf());
+  expect(closing).toBe("11 passed, 0 failed");
+});
+
+test("ends at the first command that fails", async () => {
+  const { closing, runs } = await gateOf([{ command: "exit 3" }, ...TESTS], reportOf());
+  expect([closing, runs]).toEqual(["0 passed, 1 failed", []]);
+});
+
+test("runs a failed test of real time once more, alone, after all steps, and calls it unsteady if it passes", async () => {
+  const { closing, lines, runs } = await gateOf(
+    [...TESTS, { command: "echo last step >> runs.txt" }],
+    reportOf(["real.test.ts", "waits (a while)"]),
+    reportOf(),
+  );
+  expect(runs).toEqual(["", "last step", String.raw`real.test.ts --testNamePattern ^waits \(a while\)$ --maxWorkers=1`]);
+  expect(lines).toContain("unsteady: real.test.ts: waits (a while)");
+  expect(closing).toBe("12 passed, 0 failed");
+});
+
+test("fails by a test of real time that fails twice", async () => {
+  const failed = reportOf(["real.test.ts", "waits"]);
+  const { closing } = await gateOf(TESTS, failed, failed);
+  expect(closing).toBe("10 passed, 1 failed");
+});
+
+test("runs a whole file once more where it failed outside of its tests", async () => {
+  const { closing, runs } = await gateOf(TESTS, reportOf(["real.test.ts"]), reportOf());
+  expect(runs.at(-1)).toBe("real.test.ts --maxWorkers=1");
+  expect(closing).toBe("11 passed, 0 failed");
+});
+
+test("never runs a test of virtual time twice", async () => {
+  const { closing, runs } = await gateOf(TESTS, reportOf(["virtual.test.ts", "counts"]), reportOf());
+  expect([closing, runs]).toEqual(["10 passed, 1 failed", [""]]);
+});
+
+test("runs nothing twice where more than ten tests have failed", async () => {
+  const failed = Array.from({ length: 11 }, (_, at) => ["real.test.ts", `${at}`] as const);
+  const { closing, runs } = await gateOf(TESTS, reportOf(...failed), reportOf());
+  expect([closing, runs]).toEqual(["10 passed, 11 failed", [""]]);
+});
+
+test.each([
+  ["skips a test", { numPassedTests: 10, numPendingTests: 1, numTodoTests: 0, testResults: [] }, "10 passed, 1 failed"],
+  ["passes no test", { numPassedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] }, "0 passed, 1 failed"],
+])("fails where Vitest %s", async (_, report, expected) => {
+  expect((await gateOf(TESTS, report)).closing).toBe(expected);
+});
+
+test("fails where Vitest writes no report", async () => {
+  await writeFile(join(root, "fake-vitest.mjs"), "");
+  expect((await gateOf(TESTS)).closing).toBe("0 passed, 1 failed");
+});
+
+describe("a test uses real time", () => {
+  test.each([
+    ["real.test.ts", true],
+    ["virtual.test.ts", false],
+  ])("%s: %s", (file, expected) => {
+    expect(usesRealTime(join(root, file), root)).toBe(expected);
+  });
+
+  test("where a module of the test kit does", async () => {
+    const file = join(root, "kit.test.ts");
+    await writeFile(file, `import { startEtcd } from "@leasehold/test-kit/backends/etcd";`);
+    expect(usesRealTime(file, join(import.meta.dirname, "../../.."))).toBe(true);
+  });
+});

@@ -1,0 +1,163 @@
+import { rmSync } from "node:fs";
+import { join, relative } from "node:path";
+import { readReport, type Failure, type Report } from "./report.ts";
+import { ShellCommand } from "./shell-command.ts";
+
+/** One step: a command that passes by its exit code, or an npm script that runs Vitest. */
+export type Step = { readonly command: string } | { readonly tests: string };
+
+/** Everything a change has to pass, in order. The cheap steps come first. */
+export const STEPS: readonly Step[] = [
+  { command: "npm run lint" },
+  { command: "npm run format:check" },
+  { command: ".ci/backends" },
+  // The tests come before the build: a reader of the README has built nothing either.
+  { tests: "test" },
+  { tests: "test:long" },
+  { command: "npm run types" },
+  { command: "npm run packaging" },
+  { command: "npm run simulate -- --runs 10000" },
+  { command: "npm run synth" },
+  { command: "npm run model" },
+  { command: "npm run mutants -- --package core --package functions --sample 20 --least 90" },
+];
+
+interface CommandResult {
+  readonly exitCode: number;
+  readonly seconds: number;
+}
+
+/** More failures than this have one cause, which is not a busy machine. */
+const MOST_RERUN = 10;
+/** A gate that takes longer hangs. CI ends it after 90 minutes, without a word about the step. */
+const LIMIT_MS = 85 * 60_000;
+
+/**
+ * Runs steps, and counts. A failed step ends the run. There is one exception: a test of real time that has failed runs once
+ * more, alone, at the end. It then passes as `unsteady`, or fails the gate.
+ */
+export class Gate {
+  readonly #root: string;
+  readonly #report: string;
+  readonly #startedMs = performance.now();
+  readonly #times: Array<readonly [step: string, seconds: number]> = [];
+  readonly #toRerun: Array<Failure & { readonly script: string }> = [];
+  readonly #unsteady: string[] = [];
+  #passed = 0;
+  #failed = 0;
+  #current: ShellCommand | undefined;
+
+  /** @param root of the repository, absolute */
+  constructor(root: string) {
+    this.#root = root;
+    this.#report = join(root, ".results/vitest.json");
+  }
+
+  get failures(): number {
+    return this.#failed;
+  }
+
+  /** Counts a step that has passed. */
+  passed(step: string, seconds: number): void {
+    this.#passed += 1;
+    this.#times.push([step, seconds]);
+  }
+
+  /** Counts a failure, and prints it. */
+  fail(what: string): void {
+    this.#failed += 1;
+    print(`== FAILED: ${what}`);
+  }
+
+  /** Ends the step that is under way. */
+  stop(): void {
+    this.#current?.kill();
+  }
+
+  async run(steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      await ("command" in step ? this.#runCommand(step.command) : this.#runTests(step.tests));
+      if (this.#failed > 0) return;
+    }
+    for (const failure of this.#toRerun) await this.#rerun(failure);
+  }
+
+  /** Prints the time of each step, every unsteady test, and the closing line. */
+  printEnd(): void {
+    print("");
+    for (const [step, seconds] of this.#times) print(`${seconds.toFixed(0).padStart(6)} s  ${step}`);
+    print(`${((performance.now() - this.#startedMs) / 1_000).toFixed(0).padStart(6)} s  all steps after npm ci`);
+    for (const name of this.#unsteady) print(`unsteady: ${name}`);
+    print(`${this.#passed} passed, ${this.#failed} failed`);
+  }
+
+  async #runCommand(command: string): Promise<void> {
+    const { exitCode, seconds } = await this.#execute(command);
+    if (exitCode === 0) this.passed(command, seconds);
+    else this.fail(`${command} (exit code ${exitCode})`);
+  }
+
+  async #runTests(script: string): Promise<void> {
+    const { exitCode, seconds, report } = await this.#vitest(`npm run ${script} --`);
+    this.#times.push([`npm run ${script}`, seconds]);
+    if (report === undefined || report.passed === 0) {
+      this.fail(`npm run ${script}: no test has passed`);
+      return;
+    }
+    this.#passed += report.passed;
+    // A test is skipped where its backend is missing. Here nothing may be missing.
+    if (report.skipped > 0) this.fail(`npm run ${script}: ${report.skipped} tests were skipped`);
+    const isRerunnable = report.failures.length <= MOST_RERUN;
+    for (const failure of report.failures) {
+      if (failure.isOfRealTime && isRerunnable) {
+        print(`== failed, and runs once more at the end: ${this.#describe(failure)}`);
+        this.#toRerun.push({ ...failure, script });
+      } else this.fail(this.#describe(failure));
+    }
+    // An error outside of any test fails the run without failing a test.
+    if (exitCode !== 0 && report.failures.length === 0) this.fail(`npm run ${script} (exit code ${exitCode})`);
+  }
+
+  async #rerun(failure: Failure & { readonly script: string }): Promise<void> {
+    const { file, name, script } = failure;
+    const filter =
+      name === undefined ? "" : ` --testNamePattern ${quote(`^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)}$`)}`;
+    const path = quote(relative(this.#root, file));
+    const { exitCode, report } = await this.#vitest(`npm run ${script} -- ${path}${filter} --maxWorkers=1`);
+    const title = `${relative(this.#root, file)}${name === undefined ? "" : `: ${name}`}`;
+    if (exitCode === 0 && (report?.passed ?? 0) > 0) {
+      print(`== failed at first, and passed alone: ${title}`);
+      this.#passed += 1;
+      this.#unsteady.push(title);
+    } else this.fail(`twice: ${title}`);
+  }
+
+  async #vitest(command: string): Promise<CommandResult & { readonly report: Report | undefined }> {
+    rmSync(this.#report, { force: true });
+    const result = await this.#execute(`${command} --reporter=default --reporter=json --outputFile.json=${quote(this.#report)}`);
+    return { ...result, report: readReport(this.#report, this.#root) };
+  }
+
+  /** With the start of its message: some bring a long history, and a log may be cut to its end. */
+  #describe({ file, name, message }: Failure): string {
+    return `${relative(this.#root, file)}: ${name ?? "the file"}\n${message.slice(0, 1_500)}`;
+  }
+
+  async #execute(command: string): Promise<CommandResult> {
+    print(`\n== ${command}`);
+    const startedMs = performance.now();
+    this.#current = new ShellCommand(command, this.#root, { ...process.env, LEASEHOLD_ALL_BACKENDS: "1" });
+    const exitCode = await this.#current.exitCode(Math.max(this.#startedMs + LIMIT_MS - startedMs, 0));
+    const seconds = (performance.now() - startedMs) / 1_000;
+    print(`== exit code ${exitCode} after ${seconds.toFixed(0)} s: ${command}`);
+    return { exitCode, seconds };
+  }
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { usesRealTime } from "./real-time.ts";
+
+/** A test that has failed; or a file that did not load or whose setup failed, without a name. */
+export interface Failure {
+  /** Absolute. */
+  readonly file: string;
+  readonly name?: string | undefined;
+  readonly message: string;
+  readonly isOfRealTime: boolean;
+}
+
+export interface Report {
+  readonly passed: number;
+  readonly skipped: number;
+  readonly failures: readonly Failure[];
+}
+
+/** What Vitest's JSON reporter writes, as far as it is used here. */
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: ReadonlyArray<{
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: ReadonlyArray<{
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }>;
+  }>;
+}
+
+/** Reads the report of a run; `undefined` if there is none. */
+export function readReport(path: string, root: string): Report | undefined {
+  let report: VitestReport;
+  try {
+    report = JSON.parse(readFileSync(path, "utf8")) as VitestReport;
+  } catch {
+    return undefined;
+  }
+  const failures = report.testResults.flatMap(({ name: file, status, message, assertionResults }): Failure[] => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    if (failed.length === 0 && status !== "failed") return [];
+    const isOfRealTime = usesRealTime(file, root);
+    if (failed.length === 0) return [{ file, message, isOfRealTime }];
+    return failed.map(({ fullName, failureMessages }) => {
+      return { file, name: fullName, message: failureMessages.join("\n"), isOfRealTime };
+    });
+  });
+  return { passed: report.numPassedTests, skipped: report.numPendingTests + report.numTodoTests, failures };
+}
