@@ -1,5 +1,5 @@
 /** One term of a command, whose leadership a test makes up. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LeadershipEndedError, systemClock, type Clock, type Leadership } from "@leasehold/core";
@@ -32,11 +32,19 @@ interface TermParts {
   readonly tell?: (line: string) => void;
   readonly script?: string;
   readonly clock?: Clock;
+  readonly graceMs?: number;
+  readonly onRenewed?: (listener: () => void) => () => void;
 }
 
 async function termOf(
   leadership: Partial<Leadership>,
-  { tell = () => {}, script = "echo started > $0/started", clock = systemClock }: TermParts = {},
+  {
+    tell = () => {},
+    script = "echo started > $0/started",
+    clock = systemClock,
+    graceMs = TIMING.graceMs,
+    onRenewed = () => () => {},
+  }: TermParts = {},
 ): Promise<TermOutcome> {
   using signals = new StopSignals();
   return await supervise({
@@ -51,12 +59,12 @@ async function termOf(
       checkpoint: () => {},
       ...leadership,
     } as Leadership,
-    timing: TIMING,
+    timing: { ...TIMING, graceMs },
     program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env },
     lossSignal: "SIGTERM",
     signals,
     clock,
-    onRenewed: () => () => {},
+    onRenewed,
     resign: () => tell("resigned"),
     tell,
   });
@@ -108,6 +116,27 @@ test("lets the last guard go where the guard cannot be started", async () => {
   expect(outcome.ended?.message).toContain("the guard cannot be started (ENOENT), without which nothing is run.");
   expect(started()).toBe("");
   expect(dismiss).toHaveBeenCalledOnce();
+});
+
+test("a guard that takes longer than a lease to start goes by the renewals meanwhile", async () => {
+  const { execPath } = process;
+  onTestFinished(() => void (process.execPath = execPath));
+  process.execPath = join(folder, "slow-node");
+  const script = `#!/bin/sh\nuntil [ -e ${folder}/go ]; do sleep 0.02; done\nexec "${execPath}" "$@"\n`;
+  writeFileSync(process.execPath, script, { mode: 0o755 });
+  // By its first order it would kill at once.
+  let remainingMs = 0;
+  let renewed = (): void => {};
+  const onRenewed = (listener: () => void): (() => void) => {
+    renewed = listener;
+    return () => {};
+  };
+  const parts = { script: "sleep 0.5; exit 6", graceMs: 100, onRenewed };
+  const term = termOf({ remainingMs: () => remainingMs }, parts);
+  remainingMs = 13_500;
+  renewed();
+  writeFileSync(join(folder, "go"), "");
+  expect(await term).toEqual({ exit: { code: 6 }, ended: undefined, overran: false });
 });
 
 test("has the guard leave it to itself to ask, for a while, before it asks, and for good afterwards", async () => {

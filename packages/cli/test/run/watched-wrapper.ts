@@ -1,22 +1,21 @@
-// Loaded into a wrapper before it starts: writes down until when its leadership is valid, by the machine's monotonic clock, lets it
-// fail as no signal can, and sets its wall clock.
+// Loaded into a wrapper before it starts: writes down until when its leadership is valid, by the kernel's uptime, lets it fail as no
+// signal can, and sets its wall clock.
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync, existsSync } from "node:fs";
 import { systemClock, type PublishedEvent } from "@leasehold/core";
+import { uptimeMs } from "./crew.ts";
 
-const { VALIDITY = "", FAULT = "none", FAULT_NOW = "", SKEW_MS = "0" } = process.env;
+const { VALIDITY = "", FAULT = "none", FAULT_NOW = "", FAULT_OVER = "", SKEW_MS = "0" } = process.env;
 const LOOK_FOR_FAULT_MS = 50;
 
 // No guard can be started.
 if (FAULT === "guardless") process.execPath = "/no/such/node";
-// The guard is started by this program in place of Node.
-if (FAULT === "slow-guard") process.execPath = process.env["SLOW_NODE"]!;
 
 const faults: Readonly<Record<string, () => void>> = {
-  // Its event loop is busy for longer than two leases.
+  // Its event loop stands still, until the file in FAULT_OVER is there.
   blocked: () => {
-    const endMs = performance.now() + 11_000;
-    while (performance.now() < endMs);
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    while (!existsSync(FAULT_OVER)) Atomics.wait(cell, 0, 0, LOOK_FOR_FAULT_MS);
   },
   // It wants more memory than it may have, and Node ends it.
   exhausted: () => {
@@ -42,6 +41,5 @@ Object.assign(systemClock, { wallMs: () => Date.now() + Number(SKEW_MS) });
 subscribe("leasehold:event", (message) => {
   const { name, elector } = message as PublishedEvent;
   if (VALIDITY === "" || (name !== "startedLeading" && name !== "renewed")) return;
-  const nowMs = Number(process.hrtime.bigint()) / 1e6;
-  appendFileSync(VALIDITY, `${nowMs + (elector.deref()?.health().validForMs ?? 0)}\n`);
+  appendFileSync(VALIDITY, `${uptimeMs() + (elector.deref()?.health().validForMs ?? 0)}\n`);
 });

@@ -6,7 +6,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
 import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/leasehold-command";
-import { livingMembers } from "../../src/run/process-table.ts";
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 
@@ -77,11 +76,6 @@ export class Wrapper {
   /** The guard's process. */
   async guardPid(): Promise<number> {
     return await this.#childWith("guard.ts");
-  }
-
-  /** The last guard's. */
-  async lastGuardPid(): Promise<number> {
-    return await this.#childWith("leasehold-last-guard");
   }
 
   /** Resolves once it has written what matches to its standard error. */
@@ -171,9 +165,4 @@ export class Stage implements AsyncDisposable {
     await Promise.all(this.#wrappers.map(async (wrapper) => wrapper.end()));
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
-}
-
-/** Resolves once nothing with the mark of that term lives. */
-export async function nothingLeftOf(termId: string): Promise<void> {
-  while ((livingMembers({ termId }) ?? []).length > 0) await delay(20);
 }
