@@ -1,6 +1,9 @@
 import { launch, type Browser as Chromium, type Page } from "puppeteer-core";
 import { CHROMIUM, programPath } from "@leasehold/test-kit/backends/programs";
 
+/** What a busy machine needs for one step of the browser. */
+const PATIENCE_MS = 300_000;
+
 /** Debian's Chromium, without a window. What runs in its pages is given as text: it is none of this program's. */
 export class Browser implements AsyncDisposable {
   readonly #chromium: Chromium;
@@ -12,13 +15,16 @@ export class Browser implements AsyncDisposable {
   /** Every name that ends in `.example` is this machine. */
   static async start(): Promise<Browser> {
     const args = ["--no-sandbox", "--host-resolver-rules=MAP *.example 127.0.0.1"];
-    return new Browser(await launch({ executablePath: await programPath(CHROMIUM), args }));
+    const patience = { timeout: PATIENCE_MS, protocolTimeout: PATIENCE_MS };
+    return new Browser(await launch({ executablePath: await programPath(CHROMIUM), args, ...patience }));
   }
 
   /** A page of somebody who has nothing open yet. */
   async page(): Promise<Tab> {
     const context = await this.#chromium.createBrowserContext();
-    return new Tab(await context.newPage(), async () => await context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    return new Tab(page, async () => await context.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -57,12 +57,20 @@ export class RealSidecar implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
+  /** Asks it to end, and resolves once it has: it has released what it led. */
+  async stop(): Promise<void> {
+    await this.#endBy("SIGTERM");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const ended = once(this.#child, "exit");
-      this.#child.kill("SIGKILL");
-      await ended;
-    }
+    await this.#endBy("SIGKILL");
     this.#guard.kill("SIGKILL");
+  }
+
+  async #endBy(signal: NodeJS.Signals): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill(signal);
+    await ended;
   }
 }
