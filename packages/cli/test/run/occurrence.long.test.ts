@@ -33,7 +33,7 @@ const ran = (election: string): readonly string[] =>
     .split("\n")
     .filter((line) => line !== "");
 
-describe.concurrent("run --occurrence", () => {
+describe.concurrent("run --occurrence", { timeout: 300_000 }, () => {
   test("is done once, however far the hosts' clocks are apart; who asks later finds it done", async () => {
     for (const key of ["2026-11-23T03:00Z", "2026-11-23T04:00Z"]) {
       // The clocks fire their crons one after another: the last one when it is long done.
@@ -76,7 +76,7 @@ describe.concurrent("run --occurrence", () => {
   });
 
   test("one whose host dies in the middle is done by who waits", async () => {
-    const first = stage.start({ election: "dying", command: ["sleep", "1000"], args: ["--occurrence", "k", "--lease", "8s"] });
+    const first = stage.start({ election: "dying", command: ["sleep", "1000"], args: ["--occurrence", "k", "--lease", "3s"] });
     await first.said(/leading/);
     const waiting = cronLine("dying", 1, "k", 'echo done >> "$LOG"', "--wait", "60s");
     first.signal("SIGKILL");

@@ -8,7 +8,7 @@ import { Stage } from "./wrapper.ts";
 /** A terminal in which a shell runs the command, whose own command is a script. */
 async function terminalWith(stage: Stage, script: string): Promise<Terminal> {
   const terminal = await Terminal.start(["sh"], commandEnvironment({ LEASEHOLD_STORE: stage.store }));
-  const line = commandLine(["run", "--election", "e", "--lease", "4s", "--", "sh", stage.write("command", script)]);
+  const line = commandLine(["run", "--election", "e", "--", "sh", stage.write("command", script)]);
   await terminal.press(`${line.join(" ")}; echo "code $?"`, "Enter");
   return terminal;
 }
