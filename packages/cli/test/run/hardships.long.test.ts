@@ -71,12 +71,11 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
 
   test("asks its command once to end when its store answers no more", async () => {
     await using store = new Stage();
-    const command = [
-      process.execPath,
-      "-e",
-      'setInterval(() => {}, 1_000); process.on("SIGTERM", () => console.log("asked")); console.log("up")',
-    ];
-    const wrapper = store.start({ command, args: ["--lease", "18s"] });
+    // It would hear its guard, too, before it ends.
+    const heard = 'console.log("asked"); setTimeout(() => process.exit(), 3_000);';
+    const program = `setInterval(() => {}, 1_000); process.on("SIGTERM", () => { ${heard} }); console.log("up")`;
+    // From the renew deadline on, both have longer than a stall to ask.
+    const wrapper = store.start({ command: [process.execPath, "-e", program], args: ["--lease", "27s"] });
     await wrapper.wrote(/up/);
     using locked = new DatabaseSync(store.path("leases.db-leasehold"), { timeout: 60_000 });
     locked.exec("BEGIN EXCLUSIVE");
