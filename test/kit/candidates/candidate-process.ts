@@ -7,7 +7,7 @@ export interface Wanted<Event extends Line["event"]> {
   /** Only a line later than this one counts. */
   readonly after?: Line | undefined;
   readonly where?: ((line: LineOf<Event>) => boolean) | undefined;
-  /** @defaultValue 100000: more than any wait in these tests should take, less than a test may */
+  /** @defaultValue 300000: ten times the longest wait on an idle machine, and less than a test may take */
   readonly withinMs?: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export class CandidateProcess {
    * @throws if it does not come in time, or the process ends without it.
    */
   async said<Event extends Line["event"]>(event: Event, wanted: Wanted<Event> = {}): Promise<LineOf<Event>> {
-    const { after, where, withinMs = 100_000 } = wanted;
+    const { after, where, withinMs = 300_000 } = wanted;
     const matches = (line: Line): boolean =>
       line.event === event && (after === undefined || line.atMs > after.atMs) && (where?.(line as LineOf<Event>) ?? true);
     const known = this.lines.find(matches);

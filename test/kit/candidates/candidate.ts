@@ -3,7 +3,7 @@
  * to it as lines of JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has
  * stopped, nothing here keeps the process alive. It is an entry point: import nothing but types from here.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { Elector, isLeaseholdError, StoreError } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, LeaseStore } from "@leasehold/core";
 import type { Instant, Place } from "@leasehold/core/provider";
@@ -91,11 +91,15 @@ export type CandidateEvent =
   /** How an attempt of `tryRun` went that did not lead to a leadership; nothing is said of the one that did. */
   | { readonly event: "tried"; readonly elected: false }
   /** The elector's `run` has resolved, and this process has nothing left to do. */
-  | { readonly event: "runSettled" };
+  | { readonly event: "runSettled" }
+  /** The last line. `keptAliveBy`: what Node's event loop still waits for, by the names of `process.getActiveResourcesInfo()`. */
+  | { readonly event: "idle"; readonly keptAliveBy: readonly string[] };
 
 const HEARTBEAT_MS = 4;
 /** A heartbeat that is late by so many leases shows that the process was frozen. */
 const FROZEN_LEASES = 0.4;
+/** Sockets and pipes that were closed are gone after a few turns of the event loop. */
+const CLOSING_TURNS = 10;
 const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "standby",
   "startedLeading",
@@ -148,6 +152,9 @@ await close();
 process.removeAllListeners("disconnect");
 process.off("message", obey);
 process.disconnect();
+for (let turn = 0; turn < CLOSING_TURNS; turn += 1) await nextTurn();
+// Its standard output and error are pipes, and are always in the list.
+say({ event: "idle", keptAliveBy: process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap") });
 
 async function tryUntilElected(everyMs: number): Promise<void> {
   while (!stopping.signal.aborted) {
@@ -234,8 +241,8 @@ async function write(by: Leadership, slowlyMs?: number): Promise<void> {
 }
 
 /**
- * Looks at the clock and at the leadership every few milliseconds, and says what has changed. Whether the signal has
- * aborted it asks only after all the timers that were due, so that a process that the system let wait is not blamed.
+ * Looks at the clock and at the leadership every few milliseconds, and says what has changed. It asks whether the signal has
+ * aborted only after all the timers that were due at the last heartbeat. So a stall of this process does not make a timer late.
  */
 function startHeartbeat(): NodeJS.Timeout {
   lastBeatMs = hostMs();
@@ -246,7 +253,8 @@ function beat(): void {
   // The very first thing, before any timer of the elector's has its turn: this one is due the earliest.
   const beatMs = hostMs();
   const valid = asks ? watched?.leadership.isValid() : undefined;
-  const frozenMs = beatMs - lastBeatMs;
+  const beforeMs = lastBeatMs;
+  const frozenMs = beatMs - beforeMs;
   lastBeatMs = beatMs;
   const aborted = watched?.leadership.signal.aborted ?? false;
   if (frozenMs >= FROZEN_LEASES * settings.elector.leaseDurationMs) say({ event: "thawed", frozenMs, valid, aborted }, beatMs);
@@ -255,7 +263,8 @@ function beat(): void {
     say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
     watched.lastValidMs = undefined;
   }
-  setImmediate(noteSignal, watched, beatMs);
+  // The event loop took its time after the heartbeat before this one. It may have been an earlier time than `beatMs` by any stall.
+  setImmediate(noteSignal, watched, beforeMs);
 }
 
 /** The last leadership, as the heartbeat knows it. */
@@ -281,7 +290,7 @@ function watch(leadership: Leadership): Watched {
   return begun;
 }
 
-/** @param atMs when the timers were looked at: this process may have been frozen since */
+/** @param atMs all timers that were due at this time have run */
 function noteSignal(seen: Watched | undefined, atMs: number): void {
   if (seen && !seen.leadership.signal.aborted) seen.lastUnabortedMs = Math.max(seen.lastUnabortedMs, atMs);
 }

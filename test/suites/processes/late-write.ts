@@ -11,12 +11,13 @@ export function lateWrite(stage: StoreStage): void {
       const leader = await scene.startLeader("leader", { guards: true });
       const standby = await scene.startStandby("standby", { guards: true });
 
-      leader.obey({ kind: "freeze-before-write", ms: stage.leaseMs / 4 });
+      await leader.said("wrote");
+      // The leader stands still for a lease, so there is time to freeze it. Most of this passes while it is frozen.
+      leader.obey({ kind: "freeze-before-write", ms: stage.leaseMs });
       const still = await leader.said("about-to-write");
       await leader.freeze();
-      const frozenMs = hostMs();
       await expect(standby.said("wrote")).resolves.toMatchObject({ outcome: "ok" });
-      await delay(Math.max(frozenMs + stage.leaseMs - hostMs(), 0));
+      await delay(Math.max(still.atMs + stage.leaseMs - hostMs(), 0));
       leader.thaw();
 
       await leader.said("invalid");

@@ -7,14 +7,16 @@ import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate
 import { Cast } from "./cast.ts";
 
 /**
- * What a look and an acquisition may take on a busy machine, the first ones of a process too: with the wait for the short lease, less
- * than the long one of a rolling deploy.
+ * A leader renews every third of it, and steps down after two thirds without a renewal. So a leader that has just renewed keeps its
+ * lease through a stall of 4 s.
  */
-export const FIRST_ROUND_TRIPS_MS = 1_300;
-/** How soon a standby looks, at the latest, unless a test says otherwise. */
+const LEASE_MS = 12_000;
+/** Azure's shortest lease. */
+const AZURE_LEASE_MS = 15_000;
+/** A standby polls at least so often, unless a test says otherwise. */
 const RETRY_PERIOD_MS = 500;
 
-export type StoreCandidateOptions = Partial<Pick<CandidateSettings, "elector" | "guards" | "task" | "triesEveryMs">>;
+export type StoreCandidateOptions = Partial<Pick<CandidateSettings, "elector" | "guards" | "task">>;
 
 /** The service of one store, for all the tests of a `describe` block. */
 export class StoreStage {
@@ -29,8 +31,8 @@ export class StoreStage {
 
   /** Registers its start and its end with Vitest. */
   static async of(name: StoreName): Promise<StoreStage> {
-    const { leaseDurationMs, start } = await testStore(name);
-    const stage = new StoreStage(name, leaseDurationMs);
+    const { start } = await testStore(name);
+    const stage = new StoreStage(name, name === "azure" ? AZURE_LEASE_MS : LEASE_MS);
     beforeAll(async () => {
       stage.#service = await start();
     });
@@ -47,7 +49,9 @@ export class StoreStage {
     const service = this.name === "sqlite" || this.name === "voting" ? await start() : this.#service!;
     const seated = await Promise.all((service.seats ?? []).map(async (seat) => ({ seat, bystander: await open(seat.settings) })));
     const connection = seated.at(-1)?.bystander ?? (await open(service.settings));
-    const scene = new StoreScene(this, { service, open: connection, seated, cast: new Cast(onTestFailed) });
+    const election = `nightly-${randomUUID()}`;
+    const document = connection.document(election);
+    const scene = new StoreScene(this, { service, election, document, seated, cast: new Cast(onTestFailed) });
     onTestFinished(async () => {
       await scene.cast.end();
       await Promise.all((service.seats ? scene.bystanders : [connection]).map((each) => each.close()));
@@ -66,15 +70,10 @@ interface Seated {
 /** One election on the store of a {@link StoreStage}, and the processes that compete in it. */
 export class StoreScene {
   readonly cast: Cast;
-  /**
-   * The delay with which the end of a lease may be found by clocks of the store: of a quorum by the least exact one of its members,
-   * since a leader that is killed may not have had its last renewal arrive at all of them.
-   */
-  readonly expiryDelayMs: number;
   readonly #stage: StoreStage;
   readonly #service: StoreService;
   readonly #document: GuardedDocument;
-  readonly #election = `nightly-${randomUUID()}`;
+  readonly #election: string;
   /** Those that no candidate's process has had. */
   readonly #seated: Seated[];
   readonly #links = new Map<CandidateProcess, Seat["links"]>();
@@ -83,23 +82,24 @@ export class StoreScene {
     stage: StoreStage,
     {
       service,
-      open,
+      election,
+      document,
       seated,
       cast,
     }: {
       readonly service: StoreService;
-      readonly open: OpenStore;
+      readonly election: string;
+      readonly document: GuardedDocument;
       readonly seated: readonly Seated[];
       readonly cast: Cast;
     },
   ) {
     this.#seated = [...seated];
     this.cast = cast;
-    const clocks = [open.store, ...(open.members ?? [])].map(({ capabilities }) => capabilities.storeClock);
-    this.expiryDelayMs = Math.max(...clocks.map((clock) => clock?.toleranceMs ?? 0));
     this.#stage = stage;
     this.#service = service;
-    this.#document = open.document(this.#election);
+    this.#election = election;
+    this.#document = document;
   }
 
   /** Those who keep seats still. */
@@ -129,10 +129,10 @@ export class StoreScene {
     return () => links.forEach((link) => link.heal());
   }
 
-  /** Starts a process, and waits until it has led for a while. */
+  /** Starts a process, and waits until it leads. */
   async startLeader(candidateId: string, options: StoreCandidateOptions = {}): Promise<CandidateProcess> {
     const leader = await this.start(candidateId, options);
-    await leader.said("renewed");
+    await leader.said("startedLeading");
     return leader;
   }
 

@@ -2,9 +2,9 @@
 import { processesOn } from "./on-store.ts";
 
 /**
- * Records behind a network, leases of the service's own, records of a majority, and processes that vote. Records in this machine's files are in sqlite.test.ts; Azure, whose
- * shortest lease is long, waits beside others in processes.long.test.ts. What is another store's own, conformance shows with electors,
- * and the demo and chaos with processes that are killed and frozen.
+ * Records behind a network, leases of the service's own, records of a majority, and processes that vote. Records in this machine's
+ * files are in sqlite.test.ts, and Azure is in processes.long.test.ts. Conformance shows the other stores with electors. The demo and
+ * chaos show them with processes that are killed and frozen.
  */
 await processesOn("postgres");
 await processesOn("etcd");
