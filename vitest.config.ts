@@ -12,9 +12,7 @@ const resolve = { conditions: ["@leasehold/source", "node"] };
 const LONG = "*.long.test.ts";
 
 /** Those of them that judge by the clock. */
-const TIMED: readonly string[] = ["programs/demo", "programs/chaos", "suites/processes"].map(
-  (folder) => `test/${folder}/${LONG}`,
-);
+const TIMED: readonly string[] = ["programs/demo", "programs/chaos"].map((folder) => `test/${folder}/${LONG}`);
 
 /**
  * How many tests of one file go on at a time, of those that are concurrent because they wait for leases in real time. A file
