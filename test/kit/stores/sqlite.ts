@@ -82,9 +82,11 @@ function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string):
 async function lockBoth(path: string): Promise<DatabaseSync> {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.prepare("ATTACH ? AS leases").run(`${path}-leasehold`);
+    let isAttached = false;
     for (;;) {
       try {
+        if (!isAttached) database.prepare("ATTACH ? AS leases").run(`${path}-leasehold`);
+        isAttached = true;
         database.exec("BEGIN EXCLUSIVE");
         return database;
       } catch (error) {
