@@ -15,7 +15,7 @@ const MAIN = fileURLToPath(new URL("main.js", import.meta.url));
 
 /** Starts a process; returns it, and what waits for the first of its lines that match. */
 function start(name: string, freezeAt?: string): { child: ChildProcess; said: (pattern: RegExp) => Promise<void> } {
-  const env = { ...process.env, LEASE_DURATION_MS: "2000", FREEZE_AT: freezeAt };
+  const env = { LEASE_DURATION_MS: "2000", ...process.env, FREEZE_AT: freezeAt };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ["ignore", "pipe", "inherit"] });
   const lines: string[] = [];
   const waiting = new Set<() => void>();

@@ -1,9 +1,13 @@
 import { execFile } from "node:child_process";
-import { cp, glob, mkdir } from "node:fs/promises";
+import { cp, glob, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { DockerfileParser, type Copy, type Instruction } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
+import { EXAMPLES } from "./workshop.ts";
+
+/** What is only for those who start a container, and decides nothing of what is in the image. */
+const RUNNING: readonly string[] = ["CMD", "EXPOSE", "HEALTHCHECK"];
 
 /**
  * A Dockerfile of an example: its faults, and what it does, done without containers. A stage is a folder here, which stands
@@ -16,6 +20,18 @@ export class Dockerfile {
   constructor(text: string) {
     this.#text = text;
     this.#instructions = DockerfileParser.parse(text).getInstructions();
+  }
+
+  /** The one of an example. */
+  static async of(example: string): Promise<Dockerfile> {
+    return new Dockerfile(await readFile(join(EXAMPLES, example, "Dockerfile"), "utf8"));
+  }
+
+  /** The instructions that decide what is in the image. */
+  get building(): string[] {
+    return this.#instructions
+      .filter((each) => !RUNNING.includes(each.getKeyword()))
+      .map((each) => `${each.getKeyword()} ${each.getRawArgumentsContent() ?? ""}`);
   }
 
   /** What a linter finds, and what it leaves to us: the user, the form of CMD, and the version of the base. */

@@ -1,8 +1,8 @@
 import { afterAll } from "vitest";
 import { workshop } from "./test.ts";
 /*
- * Every example is installed from the packed packages, compiled, and run as its README says. This is one file, so that they are
- * packed once.
+ * The examples are installed from the packed packages, each is compiled, and run as its README says. This is one file, so that
+ * the packages are packed once, and the examples installed once. Nearly all of a test is waiting, so all run at once.
  */
 import "./worker.ts";
 import "./cron-job.ts";
@@ -12,5 +12,6 @@ import "./clouds.ts";
 import "./azure.ts";
 import "./google-cloud.ts";
 import "./infra-aws.ts";
+import "./imports.ts";
 
 afterAll(async () => workshop[Symbol.asyncDispose]());

@@ -8,7 +8,7 @@ import { test, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const readme = join(import.meta.dirname, "../../../infra/aws/README.md");
 
-describe("the README of infra/aws", { timeout: TIME_LIMIT_MS }, () => {
+describe.concurrent("the README of infra/aws", { timeout: TIME_LIMIT_MS }, () => {
   test("leads from an empty folder to all that is deployed, by the packed packages", async ({ folder }) => {
     const text = await readFile(readme, "utf8");
     const [install = "", deploy = ""] = blocks(text, "sh");

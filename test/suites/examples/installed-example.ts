@@ -5,23 +5,19 @@ import { promisify } from "node:util";
 import { userEnvironment } from "@leasehold/test-kit/processes/user-environment";
 import type { Registry } from "./registry.ts";
 
-const examples = join(import.meta.dirname, "../../../examples");
+/** Installs what the package.json of a folder names, our packages from the registry. */
+export async function installIn(folder: string, registry: Registry): Promise<void> {
+  await writeFile(join(folder, ".npmrc"), registry.npmrc);
+  const args = ["install", "--prefer-offline", "--no-audit", "--no-fund"];
+  await promisify(execFile)("npm", args, { cwd: folder, env: userEnvironment() });
+}
 
-/** A copy of one of our examples in a folder of its own, as whoever has copied it would use it. */
+/** A copy of one of our examples, as a user who has copied it would have it. */
 export class InstalledExample {
   readonly folder: string;
 
-  private constructor(folder: string) {
+  constructor(folder: string) {
     this.folder = folder;
-  }
-
-  /** Copies the example into `parent`, and installs what its package.json names. */
-  static async install(name: string, parent: string, registry: Registry): Promise<InstalledExample> {
-    const example = new InstalledExample(join(parent, name));
-    await cp(join(examples, name), example.folder, { recursive: true });
-    await writeFile(join(example.folder, ".npmrc"), registry.npmrc);
-    await example.run("npm", "install", "--prefer-offline", "--no-audit", "--no-fund");
-    return example;
   }
 
   /** Runs a program in its folder to the end, and returns what it printed. @throws with all of that where it fails. */
@@ -37,5 +33,13 @@ export class InstalledExample {
 
   async read(file: string): Promise<string> {
     return await readFile(join(this.folder, file), "utf8");
+  }
+
+  /** Copies what was built from `dist` to another folder beside it, and changes one file there. @throws if `from` is not in it. */
+  async copyBuild(to: string, file: string, from: string, by: string): Promise<void> {
+    await cp(join(this.folder, "dist"), join(this.folder, to), { recursive: true });
+    const before = await this.read(`dist/${file}`);
+    if (!before.includes(from)) throw new Error(`There is no '${from}' in dist/${file}.`);
+    await writeFile(join(this.folder, to, file), before.replace(from, by));
   }
 }

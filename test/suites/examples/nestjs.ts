@@ -3,21 +3,28 @@ import { describe, expect } from "vitest";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import type { InstalledExample } from "./installed-example.ts";
-import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
+import { LEASE_MS, test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const test = base.extend("nestjs", async ({}) => workshop.install("nestjs", "build"));
 
-async function start(open: AsyncDisposableStack, example: InstalledExample, env: NodeJS.ProcessEnv): Promise<ExampleProcess> {
+async function start(
+  open: AsyncDisposableStack,
+  example: InstalledExample,
+  env: NodeJS.ProcessEnv,
+  main = "dist/main.js",
+): Promise<ExampleProcess> {
   const PORT = String(await freePort());
   return open.use(
-    new ExampleProcess(example, ["node", "dist/main.js"], { NO_COLOR: "1", LEASE_DURATION_MS: "6000", PORT, ...env }),
+    new ExampleProcess(example, ["node", main], { NO_COLOR: "1", LEASE_DURATION_MS: String(LEASE_MS), PORT, ...env }),
   );
 }
 
 describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
   test("hands over on SIGTERM before it has answered what is under way, and exits with 0", async ({ nestjs, folder, open }) => {
     const env = { SQLITE_FILE: join(folder, "nest.db") };
-    const leader = await start(open, nestjs, env);
+    // Its slow request takes ten times as long as a handover on an idle machine.
+    await nestjs.copyBuild("slower", "status.controller.js", "5_000", "20_000");
+    const leader = await start(open, nestjs, env, "slower/main.js");
     await leader.said("Billed batch 1 of term 1");
     const standby = await start(open, nestjs, env);
     await standby.said("leads 'billing', term 1");

@@ -1,9 +1,8 @@
-import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect } from "vitest";
 import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
-import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
+import { LEASE_MS, test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const test = base.extend("queue", async ({}) => workshop.install("queue", "build"));
 
@@ -22,26 +21,27 @@ function countedTo(last: number): number[] {
 
 describe.concurrent("examples/queue", { timeout: TIME_LIMIT_MS }, () => {
   test("is drained in order, by the second where the first is killed", async ({ queue, folder, open }) => {
-    const env = { PAYMENTS_FILE: join(folder, "killed.db"), LEASE_DURATION_MS: "6000" };
+    const env = { PAYMENTS_FILE: join(folder, "killed.db"), LEASE_DURATION_MS: String(LEASE_MS) };
     const first = open.use(new ExampleProcess(queue, ["node", "dist/main.js"], env));
     await first.said("leads");
     const second = open.use(new ExampleProcess(queue, ["npm", "start"], env));
     await second.said("campaigns");
-    await queue.runWith(env, "npm", "run", "add", "--", "10");
+    // The first would be at work on these for ten seconds more.
+    await queue.runWith(env, "npm", "run", "add", "--", "40");
     await first.said("preparing payment 4");
 
     first.signal("SIGKILL");
-    await second.said("applied payment 10,");
+    await second.said("applied payment 40,");
     second.interrupt();
     await second.ended;
 
-    expect(ledgerOf(env.PAYMENTS_FILE)).toEqual(countedTo(10));
+    expect(ledgerOf(env.PAYMENTS_FILE)).toEqual(countedTo(40));
     expect(second.lines.at(-1)).toEqual({ msg: "term 2: over" });
-    expect(await queue.runWith(env, "npm", "run", "show")).toContain("10 payments, each once and in order");
+    expect(await queue.runWith(env, "npm", "run", "show")).toContain("40 payments, each once and in order");
   });
 
   test("refuses the payment of a leader that was frozen", async ({ queue, folder }) => {
-    const env = { PAYMENTS_FILE: join(folder, "frozen-payments.db") };
+    const env = { PAYMENTS_FILE: join(folder, "frozen-payments.db"), LEASE_DURATION_MS: String(LEASE_MS) };
     const told = await queue.runWith(env, "npm", "run", "freeze");
 
     // As the README shows it.
@@ -52,14 +52,9 @@ describe.concurrent("examples/queue", { timeout: TIME_LIMIT_MS }, () => {
   });
 
   test("finds that payment twice where the fence is taken away", async ({ queue, folder }) => {
-    await cp(join(queue.folder, "dist"), join(queue.folder, "unfenced"), { recursive: true });
-    const payments = join(queue.folder, "unfenced/payments.js");
-    const fenced = await readFile(payments, "utf8");
-    const unfenced = fenced.replace("await this.store.fence(leadership, this.#database);", "");
-    expect(unfenced).not.toBe(fenced);
-    await writeFile(payments, unfenced);
+    await queue.copyBuild("unfenced", "payments.js", "await this.store.fence(leadership, this.#database);", "");
 
-    const env = { PAYMENTS_FILE: join(folder, "unfenced.db") };
+    const env = { PAYMENTS_FILE: join(folder, "unfenced.db"), LEASE_DURATION_MS: String(LEASE_MS) };
     await expect(queue.runWith(env, "node", "unfenced/freeze.js")).rejects.toThrow("payment 4 (term 1) comes after payment");
     expect(ledgerOf(env.PAYMENTS_FILE).filter((payment) => payment === 4)).toHaveLength(2);
   });

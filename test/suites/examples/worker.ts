@@ -1,17 +1,16 @@
-import { cp, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { describe, expect } from "vitest";
 import { Dockerfile } from "./dockerfile.ts";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
-import { ExampleProcess, type Line } from "@leasehold/test-kit/processes/example-process";
+import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import type { InstalledExample } from "./installed-example.ts";
-import { test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
+import { LEASE_MS, test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
-const LEASE_MS = 6_000;
-/** As long as a standby on SQLite waits between two looks at most, and a little for a busy machine. */
-const LOOK_MS = 2_000 + 2_000;
+/** Of a request that is still under way when another leads: ten times what that takes on an idle machine. */
+const SLOW_MS = 20_000;
 
 const test = base.extend("worker", async ({}) => workshop.install("worker", "build"));
 
@@ -42,21 +41,17 @@ async function startTwo(
   return [leader, standby];
 }
 
-function timeOf(line: Line): number {
-  return Number(line["time"]);
-}
-
 describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
   test("on SIGTERM answers what is under way, frees the lease at once, and exits with 0", async ({ worker, folder, open }) => {
-    const [leader, standby] = await startTwo(open, worker, { SQLITE_FILE: join(folder, "polite.db") });
-    const slow = leader.ask("/slow?ms=5000");
+    const env = { SQLITE_FILE: join(folder, "polite.db"), DRAIN_TIMEOUT_MS: String(3 * SLOW_MS) };
+    const [leader, standby] = await startTwo(open, worker, env);
+    const slow = leader.ask(`/slow?ms=${SLOW_MS}`);
     await leader.said("incoming request");
 
     leader.signal("SIGTERM");
     const stopped = await leader.said("stoppedLeading");
     expect(stopped).toMatchObject({ released: true });
-    const started = await standby.said("startedLeading");
-    expect(timeOf(started) - timeOf(stopped)).toBeLessThan(LOOK_MS);
+    await standby.said("startedLeading");
     // The request outlasts the handover, and nothing new is accepted meanwhile.
     await expect(leader.ask("/leader")).rejects.toThrow("fetch failed");
     expect((await standby.ask("/leader")).body).toMatchObject({ leading: true, seen: { term: 2 } });
@@ -72,10 +67,13 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
     folder,
     open,
   }) => {
-    await cp(join(worker.folder, "dist"), join(worker.folder, "stubborn"), { recursive: true });
-    const never = "export const work = () => new Promise(() => {});\n";
-    await writeFile(join(worker.folder, "stubborn/work.js"), never);
-    const env = { SQLITE_FILE: join(folder, "stubborn.db"), DRAIN_TIMEOUT_MS: "2000" };
+    await worker.copyBuild(
+      "stubborn",
+      "work.js",
+      await worker.read("dist/work.js"),
+      "export const work = () => new Promise(() => {});\n",
+    );
+    const env = { SQLITE_FILE: join(folder, "stubborn.db"), DRAIN_TIMEOUT_MS: "5000" };
     const [leader, standby] = await startTwo(open, worker, env, "stubborn/main.js");
     const slow = leader.ask("/slow?ms=500");
     await leader.said("incoming request");
@@ -86,8 +84,7 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
     const overrun = await leader.said("overrun");
     expect(await leader.ended).toBe(70);
     const started = await standby.said("startedLeading");
-    expect(timeOf(started)).toBeGreaterThan(timeOf(overrun));
-    expect(timeOf(started) - timeOf(overrun)).toBeLessThan(LEASE_MS + LOOK_MS);
+    expect(Number(started["time"])).toBeGreaterThan(Number(overrun["time"]));
   });
 
   test("cuts off requests that take too long, and says so", async ({ worker, folder, open }) => {
@@ -107,7 +104,7 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
   test("ends politely when Ctrl-C reaches both npm and Node", async ({ worker, folder, open }) => {
     const alone = await start(open, worker, { SQLITE_FILE: join(folder, "npm.db") }, ["npm", "start"]);
     await alone.said("startedLeading");
-    const slow = alone.ask("/slow?ms=500");
+    const slow = alone.ask("/slow?ms=5000");
     await alone.said("incoming request");
 
     alone.interrupt();
@@ -221,7 +218,7 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
   });
 });
 
-describe("the check of Dockerfiles", () => {
+describe.concurrent("the check of Dockerfiles", () => {
   test("finds what it looks for", async ({ folder }) => {
     const faults = new Dockerfile("FROM node\nWORKDIR app\nUSER root\nCMD npm start\n").faults;
     expect(faults).toHaveLength(4);
