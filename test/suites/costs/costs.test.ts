@@ -1,9 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { timing } from "@leasehold/core";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { amount, sum } from "@leasehold/test-kit/costs/cost";
 import { testStore } from "@leasehold/test-kit/stores/stores";
 import { describe, expect, test } from "vitest";
 import { functionRequests } from "../../programs/bench/function-requests.ts";
+import { mostRequests } from "./most-requests.ts";
 import { costsPage } from "./page.ts";
 import { CHOICES, costsAt, OF_A_MEMBER } from "./quorums.ts";
 import { CHARGED_STORES, costsOf, USAGES, WHO, type Who } from "./usage.ts";
@@ -44,11 +46,24 @@ test("a quorum costs what its members are asked, each at its own price", () => {
   for (const who of WHO) expect(monthly("three databases", who)).toBe(0);
 });
 
-describe.each([...CHARGED_STORES, "quorum"] as const)("a function's tick on %s", async (name) => {
-  test.skipIf(await isMissing((await testStore(name)).missing()))("asks for what it is charged with", async () => {
+test("a leader is charged with a write for each of its renewals", () => {
+  const { renewIntervalMs } = timing({});
+  for (const { leader } of [...Object.values(USAGES), OF_A_MEMBER]) expect(leader.writes).toBe(3_600_000 / renewIntervalMs);
+});
+
+describe.each([...CHARGED_STORES, "quorum"] as const)("a function on %s", async (name) => {
+  const missing = await isMissing((await testStore(name)).missing());
+
+  test.skipIf(missing)("asks for what its ticks are charged with, and for few requests in every situation", async () => {
     const { tick, idleTick } = name === "quorum" ? OF_A_MEMBER : USAGES[name];
+    const { decides, leads, doesAnOccurrence } = mostRequests(name);
     const counts = await functionRequests(name, 1);
     expect(counts.get("a whole invocation, warm (oncePerTick, fresh occurrence)")).toEqual([tick]);
     expect(counts.get("cold, done already (oncePerTick)")).toEqual([idleTick]);
+    for (const [situation, sent] of counts) {
+      const whole = situation.includes("fresh occurrence") ? doesAnOccurrence : leads;
+      const most = situation.startsWith("cold") ? decides : whole;
+      for (const { reads, writes } of sent) expect.soft(reads + writes, situation).toBeLessThanOrEqual(most);
+    }
   });
 });
