@@ -15,12 +15,12 @@ import { storeTolerance } from "./store-tolerance.ts";
 import type { StormOptions, Verdict } from "./storm.ts";
 
 const WORKERS = 8;
-const TICKS = 20;
 /** Of each tick, for each of two elections: a twin, and two more. */
 const DELIVERIES_OF_A_TICK = 4;
 const PLATFORM_TIMEOUT_MS = 30_000;
 
 interface Pace {
+  readonly ticks: number;
   readonly leaseMs: number;
   readonly tickEveryMs: number;
   /** In the second election, whose handlers are quick. */
@@ -28,12 +28,12 @@ interface Pace {
 }
 
 /** A lease that is left behind stops the election for as long as it lasts: ticks enough lie between two of them. */
-const SHORT: Pace = { leaseMs: 3_000, tickEveryMs: 1_200, minimumHoldMs: 700 };
+const SHORT: Pace = { ticks: 20, leaseMs: 3_000, tickEveryMs: 1_200, minimumHoldMs: 700 };
 /** Azure's shortest lease, and holds in whole seconds. */
-const AZURE: Pace = { leaseMs: 15_000, tickEveryMs: 4_000, minimumHoldMs: 2_000 };
+const AZURE: Pace = { ticks: 12, leaseMs: 15_000, tickEveryMs: 4_000, minimumHoldMs: 2_000 };
 
 /**
- * 160 deliveries of 20 ticks to 8 workers, half of them in an election whose handlers hold it for a while however quick
+ * Eight deliveries of each tick to 8 workers, half of them in an election whose handlers hold it for a while however quick
  * they are. A third of their processes are killed. Nothing is delivered again: what is missed is missed. There are fewer
  * than of occurrences: one that dies stops the whole election for as long as its lease lasts.
  */
@@ -82,14 +82,14 @@ function paceOf(store: StoreName): Pace {
 
 function planOf(
   dice: SeededRandom,
-  { leaseMs, tickEveryMs, minimumHoldMs }: Pace,
+  { ticks, leaseMs, tickEveryMs, minimumHoldMs }: Pace,
   plain: string,
   held: string,
 ): PlannedDelivery[] {
   const weather = { workMs: tickEveryMs / 2, leaseDurationMs: leaseMs, long: 0.05, failing: 0.05 };
   const quick = { ...weather, workMs: minimumHoldMs / 4, long: 0, failing: 0 };
   const planned = [plain, held].flatMap((election) =>
-    Array.from({ length: TICKS * DELIVERIES_OF_A_TICK }, (_, at) => {
+    Array.from({ length: ticks * DELIVERIES_OF_A_TICK }, (_, at) => {
       const tick = Math.floor(at / DELIVERIES_OF_A_TICK);
       // Some come just when a hold is over.
       const spreadMs = dice.pick([0.1, 0.1, 1.1]) * minimumHoldMs;

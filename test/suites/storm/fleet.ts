@@ -5,8 +5,8 @@ import type { Delivery, SelfDeath, WorkerSettings } from "./delivery.ts";
 import { Witness, type DeliveryLog, type Moments } from "./witness.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-/** After so long a delivery that is neither settled nor dead hangs: three times what its platform gives it. */
-const HUNG_MS = 90_000;
+/** After so long a delivery that is neither settled nor dead hangs: ten times what its platform gives it. */
+const HUNG_MS = 300_000;
 
 /** How many deliveries a process takes at a time: as platforms that let instances share, and not so many that all die at once. */
 const CONCURRENCY = 2;

@@ -26,8 +26,8 @@ const RETENTION_MS = 86_400_000;
 const BEGINNING_MS = Math.floor(Date.now() / 3_600_000) * 3_600_000;
 /** A platform's wait before it delivers again: it doubles from the one to the other. */
 const BACK_OFF_MS = { first: 1_000, longest: 4_000 };
-/** How often a delivery is made again, at most: there is time for three leases to run out, and more. */
-const MOST_REDELIVERIES = 20;
+/** How often a delivery is made again, at most. In this time many leases run out. */
+const MOST_REDELIVERIES = 60;
 
 /**
  * 200 deliveries of 20 ticks to 8 workers, a third of whose processes are killed. Deliveries that died, failed or found

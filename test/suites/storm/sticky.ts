@@ -20,12 +20,10 @@ const WORKERS_OF_A_GROUP = 4;
 const DELIVERIES_OF_A_TICK = 3;
 const MISSED_TICKS = 2;
 const PLATFORM_TIMEOUT_MS = 30_000;
-/** The leading group is away for these ticks: long enough to be replaced, and, when both are there again, too short. */
-const AWAY = [
-  { from: 3, to: 6 },
-  { from: 10, to: 10 },
-];
-const TICKS = 14;
+/** How many ticks both groups are there, before and after one of them is away. */
+const TOGETHER = 2;
+/** By so many ticks the group that is there has taken over, on the slowest machine. */
+const MOST_TICKS = 100;
 /** How much of a period deliveries of a tick are apart, at most. */
 const SPREAD = 0.15;
 
@@ -43,10 +41,9 @@ const SHORT: Pace = { leaseMs: 2_000, periodMs: 3_000 };
 const AZURE: Pace = { leaseMs: 15_000, periodMs: 8_000 };
 
 /**
- * 14 ticks, each delivered six times, to two groups of 4 workers: as many as fit into two minutes where the clock of the
- * store is coarse, in real time. A third of the deliveries' processes are killed, while both groups are there: a process
- * that dies as it takes over keeps its own group out for a lease. The group that leads goes away for four ticks, in which the
- * other one has to take over, and comes back; the other one then misses a single tick.
+ * Ticks, each of which is delivered six times, to two groups of 4 workers. A third of the deliveries' processes are killed, while both
+ * groups are there: a process that dies as it takes over keeps its own group out for a lease. The group that leads goes away until
+ * the other one has taken over, and comes back. The other one then misses a single tick.
  */
 export async function stormSticky({ store, service, seed }: StormOptions): Promise<Verdict> {
   const { leaseMs, periodMs } = store === "azure" ? AZURE : SHORT;
@@ -69,12 +66,9 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
   const weather = { workMs: periodMs / 10, leaseDurationMs: leaseMs, long: 0, failing: 0.05 };
   const underWay: Array<Promise<unknown>> = [];
   let away: string | undefined;
-  for (let tick = 0; tick < TICKS; tick += 1) {
+  let tick = 0;
+  const play = async (): Promise<void> => {
     await delay(Math.max(beginMs + tick * periodMs - hostMs(), 1));
-    if (AWAY.some(({ from }) => from === tick)) {
-      away = leadingGroup(fleet.witness);
-      await fleet.close(away);
-    }
     for (const [at, group] of GROUPS.flatMap((each) => Array.from({ length: DELIVERIES_OF_A_TICK }, () => each)).entries()) {
       const place = GROUPS.indexOf(group) * WORKERS_OF_A_GROUP + Math.floor(dice.next() * WORKERS_OF_A_GROUP);
       const delivery = { ...workOf(dice, weather), id: `tick${tick}-${at}`, election, scheduledMs: 0 };
@@ -85,12 +79,28 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
       if (group === away) continue;
       underWay.push(delay(afterMs).then(async () => fleet.deliver(place, delivery, election, death)));
     }
+    tick += 1;
+  };
+  const playTogether = async (): Promise<void> => {
+    for (let ticks = 0; ticks < TOGETHER; ticks += 1) await play();
+    await delay(Math.max(beginMs + tick * periodMs - hostMs(), 1));
+  };
+  const playWithoutLeaders = async (isOver: () => boolean): Promise<void> => {
+    away = leadingGroup(fleet.witness);
+    await fleet.close(away);
+    do await play();
+    while (!isOver() && tick < MOST_TICKS);
     // Back before the next one is due.
-    if (away !== undefined && AWAY.some(({ to }) => to === tick)) {
-      await fleet.open(away);
-      away = undefined;
-    }
-  }
+    await fleet.open(away);
+    away = undefined;
+  };
+  await playTogether();
+  const changes = groupChanges(fleet.witness.deliveries).length;
+  const isReplaced = (): boolean => groupChanges(fleet.witness.deliveries).length > changes;
+  await playWithoutLeaders(isReplaced);
+  await playTogether();
+  await playWithoutLeaders(() => true);
+  await playTogether();
   await Promise.all(underWay);
   await fleet.deathsAreOver();
   const { deliveries, failedWrites, surprises } = fleet.witness;
@@ -100,7 +110,7 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
     ...surprises,
     ...checkReigns(deliveries),
     ...checkGroups(deliveries, reservationMs),
-    ...(groupChanges(deliveries).length > 0 ? [] : ["No group took over from the one that was away"]),
+    ...(isReplaced() ? [] : ["No group took over from the one that was away"]),
     ...checkTurnedAway({ deliveries, failedWrites, ...bars }),
   ];
   return {
