@@ -12,12 +12,13 @@ import { SqlLeaseStore } from "@leasehold/sql";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { AWS, CLOSED, items, noAwsCredentials } from "./mistakes.ts";
+import { untilSaid, type PageLines } from "./page-lines.ts";
 import { steady } from "./steady.ts";
 
-/** A leader renews within this time, so that whoever is away has been asked twice. */
+/** A leader renews within this time, so that a member that is away has been asked twice. */
 const HEARD_MS = 7_000;
-/** Where nobody leads, a refusal ends the campaign within this time. */
-const CAMPAIGN_MS = LEASE_MS + 3_000;
+/** Where no candidate leads, a refusal ends the campaign after a lease: long before this. */
+const CAMPAIGN_MS = 3 * LEASE_MS;
 /** How far away members are for which a short lease leaves too little time. */
 const FAR_MS = 200;
 
@@ -115,7 +116,7 @@ const MISTAKES: Readonly<Record<string, (place: Place) => Wrong | Promise<Wrong>
 };
 
 /** Makes each mistake, and tells what was said. */
-export async function quorumMistakes(): Promise<readonly string[]> {
+export async function quorumMistakes(expected: PageLines): Promise<readonly string[]> {
   await using end = new AsyncDisposableStack();
   const made: Array<readonly [mistake: string, wrong: Wrong]> = [];
   const folder = await memoryFolder("leasehold-quorum-mistakes-");
@@ -131,10 +132,13 @@ export async function quorumMistakes(): Promise<readonly string[]> {
     };
     made.push([mistake, await make({ path, file, begun, silent })]);
   }
-  return await Promise.all(made.map(async ([mistake, wrong]) => `${mistake}: ${await tell(wrong)}`));
+  return await Promise.all(made.map(async ([mistake, wrong]) => `${mistake}: ${await tell(wrong, expected(mistake))}`));
 }
 
-async function tell({ members, leaseDurationMs = LEASE_MS, call }: Wrong): Promise<string> {
+async function tell(
+  { members, leaseDurationMs = LEASE_MS, call }: Wrong,
+  expected: readonly string[] | undefined,
+): Promise<string> {
   const said = new Set<string>();
   const nothing = (): void => undefined;
   const keep = (message: string): void => void said.add(message);
@@ -157,11 +161,11 @@ async function tell({ members, leaseDurationMs = LEASE_MS, call }: Wrong): Promi
           (await does(store, leadership).then(nothing, (error: unknown) => `${name} throws ${thrown(error)}`)) ??
             `${name} resolves`,
         );
-      else led.resolve(`run leads, and the logger is told${linesOf(await heard(said))}`);
+      else led.resolve(`run leads, and the logger is told${linesOf(await heard(said, expected))}`);
       await leadership.ended;
     })
     .then(nothing, (error: unknown) => {
-      const isAtOnce = performance.now() - beganMs < LEASE_MS / 2;
+      const isAtOnce = performance.now() - beganMs < LEASE_MS;
       return `run rejects ${isAtOnce ? "at once" : "after a lease"} with ${thrown(error)}`;
     });
   const neither = delay(CAMPAIGN_MS, undefined).then(() => `run goes on, and the logger is told${linesOf([...said])}`);
@@ -170,8 +174,8 @@ async function tell({ members, leaseDurationMs = LEASE_MS, call }: Wrong): Promi
   return outcome ?? "run resolves";
 }
 
-async function heard(said: ReadonlySet<string>): Promise<readonly string[]> {
-  await delay(HEARD_MS);
+async function heard(said: ReadonlySet<string>, expected: readonly string[] | undefined): Promise<readonly string[]> {
+  await untilSaid(expected, () => [...said].map((line) => shown(line)), HEARD_MS);
   return [...said];
 }
 
@@ -180,9 +184,14 @@ function linesOf(lines: readonly string[]): string {
   const first = lines.filter((line) => !line.startsWith("The store still fails"));
   if (first.length === 0) return " nothing";
   return first
-    .map((line) => `\n    ${withoutIds(steady(line))}`)
+    .map((line) => `\n${shown(line)}`)
     .toSorted()
     .join("");
+}
+
+/** A line as the page has it. */
+function shown(line: string): string {
+  return `    ${withoutIds(steady(line))}`;
 }
 
 function thrown(error: unknown): string {
