@@ -1,5 +1,6 @@
 import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
 import { onlyAsLeader, type AzureFunctionOptions } from "@leasehold/functions/azure-functions";
+import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { invoke, timerPayload } from "./azure-worker.ts";
 import { DUE, DUE_BEFORE } from "./due.ts";
@@ -108,7 +109,10 @@ describe("a timer's function of @azure/functions", () => {
 describe("the time of an Azure function", () => {
   /** For how long its leadership is valid when it begins. */
   async function validForMs(options: AzureFunctionOptions = {}): Promise<number> {
-    const name = register((_timer, _context, leadership) => leadership.remainingMs(), options);
+    // On a clock that stands still.
+    const clock = new MovableClock();
+    const own = { clock, store: new MemoryLeaseStore({ clock }) };
+    const name = register((_timer, _context, leadership) => leadership.remainingMs(), { ...options, ...own });
     return Number((await invoke(name, TEN)).returnValue);
   }
 

@@ -19,7 +19,7 @@ export interface FunctionOptions {
 interface Invocation {
   readonly id: string;
   readonly event: unknown;
-  readonly deadlineMs: number;
+  readonly timeoutMs: number;
   readonly invoked: PromiseWithResolvers<Invoked>;
 }
 
@@ -87,7 +87,7 @@ export class LambdaFunction implements AsyncDisposable {
     const invocation: Invocation = {
       id: requestId ?? `${this.#name}-${this.#ids}`,
       event,
-      deadlineMs: Date.now() + timeoutMs,
+      timeoutMs,
       invoked: Promise.withResolvers(),
     };
     this.#queued = invocation;
@@ -135,9 +135,10 @@ export class LambdaFunction implements AsyncDisposable {
 
   #deliver(): void {
     if (!this.#waiting || !this.#queued) return;
-    const { id, event, deadlineMs } = this.#queued;
+    const { id, event, timeoutMs } = this.#queued;
     this.#waiting.setHeader("Lambda-Runtime-Aws-Request-Id", id);
-    this.#waiting.setHeader("Lambda-Runtime-Deadline-Ms", String(deadlineMs));
+    // Counted from here, as Lambda does: the start of the process is no part of it.
+    this.#waiting.setHeader("Lambda-Runtime-Deadline-Ms", String(Date.now() + timeoutMs));
     this.#waiting.setHeader("Content-Type", "application/json");
     this.#waiting.end(JSON.stringify(event));
     this.#current = this.#queued;
