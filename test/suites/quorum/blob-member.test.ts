@@ -10,7 +10,7 @@ const election = "nightly-billing";
 const PATIENT = { timeoutMs: 20_000 };
 const TIMES = { leaseDurationMs: 60_000, renewIntervalMs: 20_000, ...PATIENT };
 
-test("leases are kept where a blob carries the majority, and are none of the container's own", { timeout: 60_000 }, async () => {
+test("leases are kept where a blob carries the majority, and are none of the container's own", async () => {
   const azurite = await startAzurite();
   onTestFinished(() => azurite.stop());
   const container = containerClient(azurite.url);

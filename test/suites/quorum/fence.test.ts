@@ -60,7 +60,7 @@ test("once it has sealed a member, a leader's guarded write passes there after a
   const [b, c] = [taking(others.b, 1), taking(others.c, 1)];
   const loser = new QuorumLeaseStore({ members: { a: sqlite, b, c } });
   const minTerm = Number.MAX_SAFE_INTEGER;
-  const losing = { election, candidateId: "loser", minTerm, ...TIMES, timeoutMs: 1_000 };
+  const losing = { election, candidateId: "loser", minTerm, ...TIMES };
   await expect(loser.acquire(losing)).rejects.toMatchObject({ mayHaveBeenApplied: true });
   const lost = (await sqlite.records.get(election, { consistent: true, signal: new AbortController().signal }))?.data as Lease;
   expect(lost).toMatchObject({ term: minTerm });

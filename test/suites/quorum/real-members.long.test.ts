@@ -55,7 +55,7 @@ async function members() {
   return { dynalite, server, open, emptySqlite, sqliteHas };
 }
 
-test("any one member may stand still or lose everything, on three real services", { timeout: 120_000 }, async () => {
+test("any one member may stand still or lose everything, on three real services", { timeout: 600_000 }, async () => {
   const { dynalite, server, open, emptySqlite, sqliteHas } = await members();
   const [one, other] = [open(), open()];
   const won = await one.acquire({ election, candidateId: "one", value: "é", ...TIMES });

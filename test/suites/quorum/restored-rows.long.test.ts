@@ -4,13 +4,15 @@ import { join } from "node:path";
 import type { Lease } from "@leasehold/core/provider";
 import { QuorumLeaseStore } from "@leasehold/quorum";
 import { SqlLeaseStore } from "@leasehold/sql";
-import { ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { expect, onTestFinished } from "vitest";
 import { describeDatabases, SERVERS, type SqlWorld } from "../../../packages/sql/test/sql-world.ts";
 
 /** Longer than any test. */
 const HELD = { leaseDurationMs: 600_000, renewIntervalMs: 200_000 };
+/** A request to a member has a quarter of it. */
+const LIMITS = { timeoutMs: 60_000 };
 const TABLES = ["leasehold_leases", "leasehold_fences"] as const;
 
 /** A process's own stores. */
