@@ -30,7 +30,7 @@ export class Payments implements AsyncDisposable {
     this.store = new SqlLeaseStore({ sqlite: file });
     try {
       // The milliseconds to wait for the transaction of another process.
-      this.#database = new DatabaseSync(file, { timeout: 1_000 });
+      this.#database = new DatabaseSync(file, { timeout: 10_000 });
       this.#database.exec(TABLES);
     } catch (error) {
       throw new Error(`${file} cannot be opened: ${(error as Error).message}`, { cause: error });
