@@ -19,6 +19,8 @@ import { steady } from "./steady.ts";
 const HEARD_MS = 7_000;
 /** Where no candidate leads, a refusal ends the campaign after a lease: long before this. */
 const CAMPAIGN_MS = 3 * LEASE_MS;
+/** Longer than the task may wait for what is said. */
+const DRAIN_TIMEOUT_MS = 120_000;
 /** How far away members are for which a short lease leaves too little time. */
 const FAR_MS = 200;
 
@@ -148,7 +150,7 @@ async function tell(
   let store: QuorumLeaseStore;
   try {
     store = new QuorumLeaseStore({ members, logger });
-    elector = new Elector({ store, election: ELECTION, leaseDurationMs, logger });
+    elector = new Elector({ store, election: ELECTION, leaseDurationMs, drainTimeoutMs: DRAIN_TIMEOUT_MS, logger });
   } catch (error) {
     return `the constructor throws ${thrown(error)}`;
   }
