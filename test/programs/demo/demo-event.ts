@@ -32,14 +32,14 @@ export interface EventDetails {
   /** The worker saw `isValid()` false, or its task is about to settle; `lastValid` is when it last saw it true. */
   readonly "validity-ended": { readonly lastValid: number };
   readonly "stopped-leading": { readonly lost: boolean };
-  /** The worker has no request under way, and sends none until something happens to it, or a moment has passed. */
+  /** The worker has no request under way, and stops itself until it is killed or resumed. */
   readonly "stands-still": object;
   /** The worker ran again after a freeze; `valid` is what `isValid()` said in its first statement. */
   readonly thawed: { readonly frozenMs: number; readonly valid: boolean };
   /** `error`: the name of what the write failed with. */
   readonly "fenced-write-refused": { readonly error: string; readonly message: string };
-  /** Must never happen. */
-  readonly "stale-write-accepted": object;
+  /** A write that was sent at `sentAt`, when `isValid()` was false. It must not be accepted once a newer leader has begun. */
+  readonly "late-write-accepted": { readonly sentAt: number };
   /** SIGKILL was sent. */
   readonly killed: object;
   /** SIGTERM was sent. */
@@ -51,10 +51,10 @@ export interface EventDetails {
   /** Nothing passes between the worker, which is a server, and the others any more; and it does again. */
   readonly "cut-off": object;
   readonly rejoined: object;
-  /** SIGKILL was sent to a store of several. */
+  /** A store of several was ended by SIGKILL. */
   readonly "member-killed": { readonly member: string };
-  /** It answers again, with what it had; or it is empty. */
-  readonly "member-started": { readonly member: string; readonly empty: boolean };
+  /** It answers again, with what it had; or it is empty. The demo began to start it at `since`. */
+  readonly "member-started": { readonly member: string; readonly empty: boolean; readonly since: number };
   /** The others have written it anew. */
   readonly "member-healed": { readonly member: string };
   readonly exited: { readonly code: number | null; readonly signal: string | null };

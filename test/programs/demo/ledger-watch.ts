@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { GuardedDocument } from "@leasehold/test-kit/stores/test-store";
+import { demoMs } from "./demo-clock.ts";
 import { entriesOf, type Entry } from "./ledger.ts";
 
 const LOOK_MS = 100;
-/** How long the last look may take, should the store be gone. */
-const LAST_LOOK_MS = 5_000;
+/** How long the last look is tried, should the store be gone. */
+const LAST_LOOK_MS = 60_000;
 
 /** Reads the ledger again and again beside those who write it: the leader's next write would hide a stale one. */
 export class LedgerWatch implements AsyncDisposable {
@@ -24,7 +25,9 @@ export class LedgerWatch implements AsyncDisposable {
   async end(): Promise<void> {
     await this[Symbol.asyncDispose]();
     const timeUp = new AbortController();
-    await this.#look(delay(LAST_LOOK_MS, undefined, { signal: timeUp.signal }));
+    const end = delay(LAST_LOOK_MS, undefined, { signal: timeUp.signal }).catch(() => undefined);
+    const untilMs = demoMs() + LAST_LOOK_MS;
+    while (!(await this.#look(end)) && demoMs() < untilMs) await delay(LOOK_MS);
     timeUp.abort();
   }
 
@@ -41,9 +44,10 @@ export class LedgerWatch implements AsyncDisposable {
     }
   }
 
-  /** No leader, no ledger yet; and a look that fails, or comes after `end`, tells nothing. */
-  async #look(end: Promise<undefined>): Promise<void> {
+  /** Returns whether the ledger was read: a read that fails, or comes after `end`, tells nothing. */
+  async #look(end: Promise<undefined>): Promise<boolean> {
     const version = await Promise.race([this.#ledger.read().then(entriesOf), end]).catch(() => undefined);
     if (version && JSON.stringify(version) !== JSON.stringify(this.versions.at(-1))) this.versions.push(version);
+    return version !== undefined;
   }
 }

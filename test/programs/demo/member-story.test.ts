@@ -28,10 +28,10 @@ function goodStory(): DemoEvent[] {
     e(36_000, "a", "ending", { lost: true, reason: "" }, 1),
     e(36_010, "a", "validity-ended", { lastValid: 36_000 }, 1),
     e(36_020, "a", "stopped-leading", { lost: true }, 1),
-    e(40_000, null, "member-started", { member: "dynamodb", empty: false }),
+    e(40_000, null, "member-started", { member: "dynamodb", empty: false, since: 39_000 }),
     e(42_000, "b", "started-leading", { validUntil: 55_500 }, 2),
     e(43_000, "b", "wrote", { entry: 2 }, 2),
-    e(44_000, null, "member-started", { member: "firestore", empty: true }),
+    e(44_000, null, "member-started", { member: "firestore", empty: true, since: 43_500 }),
     e(60_000, null, "member-healed", { member: "firestore" }),
     e(61_000, null, "member-killed", { member: "dynamodb" }),
     ...[62_000, 67_000, 72_000, 77_000].map((at) => renewed(at, "b", 2)),
@@ -45,6 +45,10 @@ const LEDGER = [
   ],
 ];
 
+function without(name: DemoEvent["event"]): (event: DemoEvent) => DemoEvent | undefined {
+  return (event) => (event.event === name ? undefined : event);
+}
+
 function failuresOf(change: (event: DemoEvent) => DemoEvent | undefined): string[] {
   const events = goodStory().flatMap((event) => change(event) ?? []);
   return judgeMembers({ store: "", fence: "none", events, takeovers: [], timing: lease, ledger: LEDGER })
@@ -56,24 +60,23 @@ test("a story in which everything went well holds", () => {
   expect(failuresOf((event) => event)).toEqual([]);
 });
 
+test("a leader whose lease was sent for before the second store died may say so later", () => {
+  const early = (event: DemoEvent): DemoEvent =>
+    isEvent(event, "started-leading") && event.term === 2 ? { ...event, at: 38_900, validUntil: 40_000 } : event;
+  expect(failuresOf(early)).not.toContain("nobody begins to lead while one store of three is left");
+});
+
 test.each<[string, (event: DemoEvent) => DemoEvent | undefined]>([
   ["one store of three dies, and the leader goes on", (event) => (event.at === 21_000 ? undefined : event)],
-  [
-    "without a majority the leader steps down by its renew deadline (10,700 ms)",
-    (event) => (isEvent(event, "ending") ? { ...event, at: 36_800 } : event),
-  ],
+  ["one leader until no majority is left, and one once it is back", (event) => (event.term === 2 ? undefined : event)],
+  ["one leader until no majority is left, and one once it is back", without("stopped-leading")],
+  ["without a majority the leader steps down", without("ending")],
   [
     "nobody begins to lead while one store of three is left",
-    (event) => (isEvent(event, "started-leading") && event.term === 2 ? { ...event, at: 39_600 } : event),
+    (event) => (isEvent(event, "started-leading") && event.term === 2 ? { ...event, at: 38_900 } : event),
   ],
-  [
-    "somebody leads within 2 leases of its return (30,000 ms)",
-    (event) => (isEvent(event, "started-leading") && event.term === 2 ? { ...event, at: 70_001 } : event),
-  ],
-  [
-    "the store that is empty is written anew within 3 leases of its return (45,000 ms)",
-    (event) => (isEvent(event, "member-healed") ? undefined : event),
-  ],
+  ["somebody leads once a store is back", (event) => (event.term === 2 ? undefined : event)],
+  ["the store that came back empty is written anew", without("member-healed")],
   [
     "another one dies, and the store that was emptied makes the majority",
     (event) => (isEvent(event, "renewed") && event.at === 77_000 ? undefined : event),

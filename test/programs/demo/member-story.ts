@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MemberService } from "@leasehold/test-kit/stores/test-store";
+import { isEvent } from "./demo-event.ts";
 import type { EventLog } from "./event-log.ts";
+import { followLeader } from "./follow-leader.ts";
 import { judgeMembers, momentsOf } from "./member-expectations.ts";
-import { formatMs, type Evidence } from "./expectations.ts";
+import { formatMs, RENEWALS, type Evidence } from "./expectations.ts";
 import type { Measure, Stage, Story } from "./story.ts";
 
-/** More than a lease of them. */
-export const RENEWALS = 4;
 /** How often an emptied store is asked whether it has a record again. */
 const LOOK_MS = 50;
 /** How long nobody leads, so that the picture shows it, in leases. */
@@ -28,28 +28,26 @@ async function play(stage: Stage): Promise<void> {
     MemberService,
     MemberService,
   ];
-  const leader = await election(stage);
-  await renewals(log, leader);
+  await election(stage);
+  await followLeader(log, { renewals: RENEWALS });
   act(log, "One store dies", "SIGKILL to DynamoDB while the leader leads: two stores of three are left, and nothing happens.");
   await kill(log, onDisk);
-  await renewals(log, leader);
+  await followLeader(log, { renewals: RENEWALS });
 
   act(
     log,
     "A second store dies",
     "SIGKILL to Firestore: the only store that is left is no majority. The leader steps down in time.",
   );
-  const down = log.length;
   await kill(log, inMemory);
-  await log.next({ what: "the leader to step down", event: "stopped-leading", of: leader, from: down });
+  await nobody(log);
   await delay(NOBODY * leaseDurationMs, undefined, { signal });
 
   act(log, "One is back", "DynamoDB is started again, with what it had on its disk: with SQLite it is a majority.");
   const back = log.length;
   await start(log, onDisk, false);
-  const { candidate } = await log.next({ what: "a leader", event: "started-leading", from: back });
-  const next = candidate ?? "";
-  await log.next({ what: "the new leader's first entry", event: "wrote", of: next, from: back });
+  await log.next({ what: "a leader", event: "started-leading", from: back });
+  await followLeader(log, { entries: 1 });
 
   act(
     log,
@@ -59,24 +57,28 @@ async function play(stage: Stage): Promise<void> {
   await start(log, inMemory, true);
   while (!(await inMemory.keeps(stage.election))) await delay(LOOK_MS, undefined, { signal });
   log.note("member-healed", null, { member: inMemory.name });
-  await renewals(log, next, 1);
+  await followLeader(log, { renewals: 1 });
 
   act(log, "It carries again", "SIGKILL to DynamoDB: now the store that had lost everything makes the majority, with SQLite.");
   await kill(log, onDisk);
-  await renewals(log, next);
+  await followLeader(log, { renewals: RENEWALS });
 }
 
-async function election({ log, workers }: Stage): Promise<string> {
+async function election({ log, workers }: Stage): Promise<void> {
   act(log, "Election", "Two workers compete for one lease, which three stores keep together. One gets it; the other stands by.");
   workers.start();
   workers.start();
   const { candidate } = await log.next({ what: "a first leader", event: "started-leading", from: 0 });
   await log.next({ what: "the other to stand by", event: "standby", notOf: candidate ?? "", from: 0 });
-  return candidate ?? "";
 }
 
-async function renewals(log: EventLog, leader: string, count: number = RENEWALS): Promise<void> {
-  for (let times = 0; times < count; times += 1) await log.next({ what: `${leader} to renew`, event: "renewed", of: leader });
+/** Waits until every term is over. */
+async function nobody(log: EventLog): Promise<void> {
+  const leads = (): boolean => {
+    const over = new Set(log.events.filter((event) => isEvent(event, "stopped-leading")).map(({ term }) => term));
+    return log.events.some((event) => isEvent(event, "started-leading") && !over.has(event.term));
+  };
+  while (leads()) await log.next({ what: "the leader to step down", event: "stopped-leading" });
 }
 
 function act(log: EventLog, title: string, explanation: string): void {
@@ -84,13 +86,15 @@ function act(log: EventLog, title: string, explanation: string): void {
 }
 
 async function kill(log: EventLog, member: MemberService): Promise<void> {
-  log.note("member-killed", null, { member: member.name });
   await member.kill();
+  // Only now: no request that is sent later reaches it.
+  log.note("member-killed", null, { member: member.name });
 }
 
 async function start(log: EventLog, member: MemberService, empty: boolean): Promise<void> {
+  const since = log.now();
   await member.start();
-  log.note("member-started", null, { member: member.name, empty });
+  log.note("member-started", null, { member: member.name, empty, since });
 }
 
 function measures(evidence: Evidence): Measure[] {

@@ -66,8 +66,8 @@ export class Narrator {
           quote: `${event.error}: ${event.message}`,
           tone: "relief",
         };
-      case "stale-write-accepted":
-        return { text: `writes entry ${this.#nextEntry(who)} all the same: ACCEPTED, and it must not be`, tone: "trouble" };
+      case "late-write-accepted":
+        return { text: `writes entry ${this.#nextEntry(who)} all the same: ACCEPTED`, tone: "trouble" };
       case "member-killed":
         return { text: "SIGKILL: the store dies", tone: "trouble" };
       case "member-started":

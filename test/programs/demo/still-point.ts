@@ -5,8 +5,8 @@ import { STAND_STILL } from "./worker-settings.ts";
 const UNTIL_RENEWAL = 0.25;
 
 /**
- * Where a worker waits for what the demo does to it: between two writes, and between two renewals. So nothing is under
- * way when it dies or freezes: how long its lease still runs is known, and no lock of its own keeps the others waiting.
+ * The point at which the demo kills or freezes a worker: between two writes, and between two renewals. Nothing is under way
+ * there, so its lease runs for a known time, and no lock of the worker keeps the others waiting.
  */
 export class StillPoint {
   readonly #validForMs: number;
@@ -27,9 +27,9 @@ export class StillPoint {
     return this.#wanted && leadership.remainingMs() > freshMs;
   }
 
-  /** Blocks this process, so that nothing begins, until it is killed or has been frozen; at most for a moment. */
+  /** Stops this process here, however late the demo is. The demo kills it, or resumes it. */
   standStill(): void {
     this.#wanted = false;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.#renewIntervalMs);
+    process.kill(process.pid, "SIGSTOP");
   }
 }

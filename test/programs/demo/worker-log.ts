@@ -5,7 +5,7 @@ import { workerSettings } from "./worker-settings.ts";
 
 /** How often a worker asks itself whether it leads. */
 const SAMPLE_MS = 5;
-/** A gap of so many leases between two samples is a freeze, not a busy machine. */
+/** The worker reports a gap of so many leases between two samples: a freeze, or a very busy machine. */
 const FREEZE_LEASES = 0.5;
 
 /** What a worker tells the demo, event by event, stamped in this process by the clock that all processes share. */
@@ -16,8 +16,11 @@ export interface WorkerLog {
   standsStill(leadership: Leadership): void;
   sealed(leadership: Leadership): void;
   wrote(leadership: Leadership, entry: number): void;
-  lateWriteRefused(leadership: Leadership, error: Error): void;
-  lateWriteAccepted(leadership: Leadership): void;
+  writeRefused(leadership: Leadership, error: Error): void;
+  /** @param sentAt by {@link WorkerLog.now}, before the write was sent. */
+  lateWriteAccepted(leadership: Leadership, sentAt: number): void;
+  /** The present, as in the events' `at`. */
+  now(): number;
   /** Says no more, so that the process can end. */
   close(): void;
 }
@@ -80,7 +83,8 @@ export function logOf(elector: Elector): WorkerLog {
       if (at - lastSample >= FREEZE_LEASES * leaseDurationMs) tell("thawed", term, { frozenMs: at - lastSample, valid }, at);
       lastSample = at;
     };
-    tell("started-leading", term, { validUntil: validUntil(leadership) });
+    // A process that stood still since its acquisition may be too late: then it has never led.
+    if (leadership.isValid()) tell("started-leading", term, { validUntil: validUntil(leadership) }, lastValid);
     const timer = setInterval(sample, SAMPLE_MS);
     return {
       sample,
@@ -98,8 +102,9 @@ export function logOf(elector: Elector): WorkerLog {
     standsStill: ({ term }) => tell("stands-still", term, {}),
     sealed: ({ term }) => tell("sealed", term, {}),
     wrote: ({ term }, entry) => tell("wrote", term, { entry }),
-    lateWriteRefused: ({ term }, { name, message }) => tell("fenced-write-refused", term, { error: name, message }),
-    lateWriteAccepted: ({ term }) => tell("stale-write-accepted", term, {}),
+    writeRefused: ({ term }, { name, message }) => tell("fenced-write-refused", term, { error: name, message }),
+    lateWriteAccepted: ({ term }, sentAt) => tell("late-write-accepted", term, { sentAt }),
+    now: () => demoMs(originMs),
     close: () => process.disconnect(),
   };
 }

@@ -14,7 +14,7 @@ export interface WorkerSettings {
   readonly originMs: number;
 }
 
-/** Asks a worker to stand still once it has no request under way. */
+/** Asks a worker to stop itself once it leads and has no request under way. */
 export const STAND_STILL = "stand still";
 
 /** The settings of this process, a worker. @throws an error if it is none. */

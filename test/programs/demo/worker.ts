@@ -8,7 +8,7 @@ import { Elector, type Leadership } from "@leasehold/core";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { entriesOf, type Entry } from "./ledger.ts";
 import { StillPoint } from "./still-point.ts";
-import { logOf } from "./worker-log.ts";
+import { logOf, type Watch } from "./worker-log.ts";
 import { workerSettings } from "./worker-settings.ts";
 
 const { candidateId, election, leaseDurationMs, retryPeriodMs, ledgerName, unitOfWorkMs, ...settings } = workerSettings();
@@ -30,39 +30,53 @@ log.close();
 
 async function lead(leadership: Leadership): Promise<void> {
   using watch = log.watch(leadership);
-
-  // First of all, where the store needs it: from here on, it refuses what the leader before us may still send.
-  if (ledger.seal) {
-    await ledger.seal(leadership);
-    log.sealed(leadership);
-  }
-
-  const entries = entriesOf(await ledger.read());
-  while (!leadership.signal.aborted) {
-    if (stillPoint.isReached(leadership)) {
-      log.standsStill(leadership);
-      stillPoint.standStill(); // The process is killed here, or it freezes, for any time.
-      watch.sample();
-    }
-    await delay(unitOfWorkMs); // The work.
-    if (!leadership.isValid()) {
-      await writeLate(leadership, entries);
-      return;
-    }
-    entries.push({ entry: entries.length + 1, term: leadership.term, candidate: candidateId });
-    await ledger.write(leadership, JSON.stringify(entries));
-    log.wrote(leadership, entries.length);
+  try {
+    await keepLedger(leadership, watch);
+  } catch (error) {
+    // The store refuses a leader that was deposed on the way: this term is over.
+    if (!isRefusal(error)) throw error;
+    log.writeRefused(leadership, error as Error);
   }
 }
 
-/** A worker must not do this, and does it on purpose: it knows that it is deposed, and writes all the same. */
-async function writeLate(leadership: Leadership, entries: readonly Entry[]): Promise<void> {
-  const late: Entry = { entry: entries.length + 1, term: leadership.term, candidate: candidateId };
-  try {
-    await ledger.write(leadership, JSON.stringify([...entries, late]));
-    log.lateWriteAccepted(leadership);
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    log.lateWriteRefused(leadership, error as Error);
+async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
+  const { signal, term } = leadership;
+  // What the ledger holds; undefined as long as that is unknown.
+  let entries: readonly Entry[] | undefined;
+  let isSealed = ledger.seal === undefined;
+  let isLate = false;
+  while (isLate || !signal.aborted) {
+    try {
+      if (!isSealed) {
+        // Where the store needs it: from here on, it refuses what the leader before us may still send.
+        await ledger.seal?.(leadership);
+        isSealed = true;
+        log.sealed(leadership);
+      }
+      entries ??= entriesOf(await ledger.read());
+      if (stillPoint.isReached(leadership)) {
+        log.standsStill(leadership);
+        stillPoint.standStill(); // The process is killed here, or it freezes, for any time.
+        watch.sample();
+      }
+      await delay(unitOfWorkMs); // The work.
+      const longer = [...entries, { entry: entries.length + 1, term, candidate: candidateId }];
+      // A worker must not write late. This one does it on purpose: it knows that it is deposed, and writes all the same.
+      isLate = !leadership.isValid();
+      const sentAt = log.now();
+      await ledger.write(leadership, JSON.stringify(longer));
+      if (isLate) {
+        log.lateWriteAccepted(leadership, sentAt);
+        return;
+      }
+      entries = longer;
+      log.wrote(leadership, longer.length);
+    } catch (error) {
+      if (isRefusal(error)) throw error;
+      // The store is busy, or its reply was lost: the ledger has to be read again.
+      process.stderr.write(`${candidateId}: ${String(error)}\n`);
+      entries = undefined;
+      await delay(unitOfWorkMs);
+    }
   }
 }

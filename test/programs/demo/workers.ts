@@ -63,12 +63,9 @@ export class Workers implements AsyncDisposable {
     return candidateId;
   }
 
-  /** Resolves when it has no request under way, and sends none for a moment. */
-  async standStill(candidateId: string): Promise<void> {
-    const { log } = this.#options;
-    const from = log.length;
+  /** Asks it to stop itself, the next time that it leads and has no request under way. */
+  standStill(candidateId: string): void {
     this.#get(candidateId).process.send(STAND_STILL);
-    await log.next({ what: `${candidateId} to be between two requests`, event: "stands-still", of: candidateId, from });
   }
 
   /** SIGKILL: it ends at once, and cannot do anything about it. */
