@@ -14,7 +14,7 @@ export interface Verdict {
   readonly staleWrites: readonly string[];
   /** Something was confirmed, and is not there; or what is there was never written, or twice. */
   readonly lostWrites: readonly string[];
-  /** No leader within the bound once all faults were over. */
+  /** No leader any more once all faults were over. */
   readonly missingLeaders: readonly string[];
   /** One of several stores did not come to have the election's record again. */
   readonly unhealed: readonly string[];

@@ -16,7 +16,7 @@ export const USAGE = `Usage: npm run chaos [-- --store <store>] [-- --minutes <n
 Five worker processes compete for one lease on a real store, each through a fault proxy of its own, and write to a register
 in that store while they lead. They are killed, frozen, blocked, restarted and cut off, and the store goes away and comes
 back; of several stores that keep the lease together, one is stopped, killed or emptied at a time. In the end all that was said and written is checked: never two leaders, no stale write accepted, no confirmed write
-lost, a leader back in time.
+lost, and a leader again after every round.
 
   --store <store>     ${STORE_NAMES.join(", ")}; default: all that are installed
   --minutes <number>  how long on each store, more than 0; default 1. The last election is played to its end

@@ -9,8 +9,8 @@ import { Leading } from "./leading.ts";
 
 /** How many workers compete. */
 export const CREW_SIZE = 5;
-/** How long a process may take until it competes, on a busy machine. */
-const START_MS = 30_000;
+/** How long to wait until a process competes. */
+const START_MS = 300_000;
 
 export interface CrewSettings {
   readonly service: StoreService;

@@ -9,7 +9,7 @@ export interface EpisodeLog {
   readonly store: StoreName;
   readonly seed: number;
   readonly leaseMs: number;
-  /** How long the election may take to have a leader again once all faults are over. */
+  /** How long the election takes on an idle machine, at most, to have a leader again once all faults are over. */
   readonly leaderBackMs: number;
   readonly fence: LeaseStoreCapabilities["fence"];
   /** One for each process there was. */
@@ -17,7 +17,7 @@ export interface EpisodeLog {
   readonly injected: readonly Injected[];
   /** When all faults of a round were over, round by round. */
   readonly healedMs: readonly number[];
-  /** The stores, of several, that were not written anew in time once they were back and somebody led, with what had befallen them. */
+  /** The stores, of several, that were not written anew once they were back and somebody led, with what had befallen them. */
   readonly unhealed: readonly string[];
   /** The register's entries in the end. */
   readonly register: readonly Run[];

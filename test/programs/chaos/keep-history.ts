@@ -19,7 +19,7 @@ function historyOf(log: EpisodeLog): string {
   const originMs = Math.min(...log.workers.flatMap(({ lines }) => lines.map(({ atMs }) => atMs)));
   const since = (ms: number | undefined): string => (ms === undefined ? "the end" : (ms - originMs).toFixed(1));
   return [
-    `${log.store}, seed ${log.seed}, a lease of ${log.leaseMs} ms, a leader back within ${log.leaderBackMs.toFixed(0)} ms`,
+    `${log.store}, seed ${log.seed}, a lease of ${log.leaseMs} ms, a leader back within ${log.leaderBackMs.toFixed(0)} ms on an idle machine`,
     ...section("Wrong", problemsOf(judge(log))),
     ...section(
       "Faults",

@@ -45,15 +45,18 @@ export class Tally {
       ...faults.map(([kind, count]) => [`  ${kind}`, count] as const),
       ["leader changes", this.#leaderChanges],
       ["longest gap without a leader, faults included", seconds(this.#longestGapMs)],
-      ["longest wait for a leader after faults", `${seconds(this.#longestReturnMs)} (bound ${seconds(this.#leaderBackMs)})`],
+      [
+        "longest wait for a leader after faults",
+        `${seconds(this.#longestReturnMs)} (${seconds(this.#leaderBackMs)} on an idle machine)`,
+      ],
       ["writes confirmed", this.#writes],
       ["writes refused to stale leaders", this.#refused],
       ["overlaps", this.#count("overlaps")],
       ["late signals", this.#count("lateSignals")],
       ["stale writes accepted", this.#count("staleWrites")],
       ["lost writes", this.#count("lostWrites")],
-      ["leaders not back in time", this.#count("missingLeaders")],
-      ["stores not written anew in time", this.#count("unhealed")],
+      ["leaders not back", this.#count("missingLeaders")],
+      ["stores not written anew", this.#count("unhealed")],
       ["unexpected", this.#count("unexpected")],
     ];
     return [this.store, ...rows.map(([name, value]) => `  ${name.padEnd(46)} ${value}`)].join("\n");
