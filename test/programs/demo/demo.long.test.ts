@@ -46,22 +46,29 @@ test("on a quorum, it shows what becomes of stores that die and come back", LIMI
 });
 
 const voting = await testStore("voting");
-test.skipIf(await isMissing(voting.missing()))("on servers that vote, it shows the same story, and one that is cut off", LIMITS, async () => {
-  const picture = join(await freshFolder(), "timeline.svg");
-  const events = await expectStory(voting.title, start(["--json", "--store", "voting", "--out", picture]));
-  expect(await readFile(picture, "utf8")).toContain(`s on ${voting.title}`);
-  expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(["cut-off", "rejoined"]));
-  await everyWorkerIsGone(events);
-});
+test.skipIf(await isMissing(voting.missing()))(
+  "on servers that vote, it shows the same story, and one that is cut off",
+  LIMITS,
+  async () => {
+    const picture = join(await freshFolder(), "timeline.svg");
+    const events = await expectStory(voting.title, start(["--json", "--store", "voting", "--out", picture]));
+    expect(await readFile(picture, "utf8")).toContain(`s on ${voting.title}`);
+    expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(["cut-off", "rejoined"]));
+    await everyWorkerIsGone(events);
+  },
+);
 
 test("Ctrl-C at the beginning ends the demo and all its processes", async () => await interrupts("demo", "sqlite"));
 
 // The whole story on each of them would show no more: chaos plays worse ones there.
 for (const name of STORE_NAMES) {
   const { missing } = await testStore(name);
-  test.skipIf(await isMissing(missing()))(`on ${name}, a leader works, and Ctrl-C ends the demo and all its processes`, async () => {
-    await interrupts("wrote", name);
-  });
+  test.skipIf(await isMissing(missing()))(
+    `on ${name}, a leader works, and Ctrl-C ends the demo and all its processes`,
+    async () => {
+      await interrupts("wrote", name);
+    },
+  );
 }
 
 /** Ends a demo right after its first event of that name. */

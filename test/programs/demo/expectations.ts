@@ -132,7 +132,9 @@ function deposedKnows({ events }: Evidence): Expectation {
 
 function lateWriteRefused({ events }: Evidence): Expectation {
   const [resumed] = all(events, "resumed");
-  const refused = all(events, "fenced-write-refused").find(({ at, term }) => resumed && term === resumed.term && at >= resumed.at);
+  const refused = all(events, "fenced-write-refused").find(
+    ({ at, term }) => resumed && term === resumed.term && at >= resumed.at,
+  );
   const stale = all(events, "late-write-accepted").filter((late) => isStale(late, events));
   return {
     expected: "the store refuses the deposed leader's write",

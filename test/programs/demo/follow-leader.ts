@@ -18,7 +18,7 @@ export async function followLeader(log: EventLog, { renewals = 0, entries = 0, n
   const started = log.events.findLast((event) => isEvent(event, "started-leading"));
   let leader = started?.candidate ?? undefined;
   let done = { renewals: 0, entries: 0 };
-  for (let from = log.length; ; ) {
+  for (let from = log.length; ;) {
     const isThere = leader !== undefined && leader !== notOf;
     if (isThere && done.renewals >= renewals && done.entries >= entries) return leader!;
     const event = await log.next({

@@ -83,10 +83,7 @@ test("a second leader beside the first fails, and the overlap is in the summary"
 });
 
 test("a leader after another one whose term nothing has ended fails", () => {
-  const more = [
-    eventAt(60_000, "c", "started-leading", { validUntil: 73_500 }, 5),
-    eventAt(60_001, "c", "sealed", {}, 5),
-  ];
+  const more = [eventAt(60_000, "c", "started-leading", { validUntil: 73_500 }, 5), eventAt(60_001, "c", "sealed", {}, 5)];
   expect(summaryOf([...goodStory(), ...more], goodLedger()).expectations.filter(({ held }) => !held)).toEqual([
     {
       expected: "one leader each time",
