@@ -20,23 +20,23 @@ const temporary = mkdtempSync(join(tmpdir(), "leasehold-packaging-"));
 try {
   const workspaces = findWorkspaces();
   const published = workspaces.filter(({ manifest }) => manifest.private !== true);
-  report.check("packages to publish are found", () => {
+  await report.check("packages to publish are found", () => {
     if (published.length === 0) throw new Error(`There is none under ${join(root, "packages")}.`);
   });
-  const tarballs = published.flatMap((workspace) => {
-    const tarball = report.check(`${workspace.manifest.name}: npm pack`, () => pack(workspace, temporary));
-    if (tarball) checkTarball(report, tarball, workspaces, root);
-    return tarball ?? [];
-  });
+  const tarballs = (await report.check("npm pack", async () => await pack(published, temporary, root))) ?? [];
   // A package that could not be packed has been reported; what depends on it could only be installed from a registry.
-  if (tarballs.length === published.length && tarballs.length > 0) {
+  if (tarballs.length > 0) {
     const folder = join(temporary, "consumer");
     mkdirSync(folder);
-    checkConsumer(report, tarballs.filter(isLibrary), folder, root);
-    checkCommandLine(report, tarballs, temporary);
-    for (const cloud of tarballs.filter(isCloud)) {
-      checkInfrastructure(report, cloud, tarballs, join(temporary, basename(cloud.folder)), root);
-    }
+    // What takes longest first: programs begin in this order, a few at a time.
+    await Promise.all([
+      checkConsumer(report, tarballs.filter(isLibrary), folder, root),
+      ...tarballs
+        .filter(isCloud)
+        .map(async (cloud) => checkInfrastructure(report, cloud, tarballs, join(temporary, basename(cloud.folder)), root)),
+      checkCommandLine(report, tarballs, temporary),
+      ...tarballs.map(async (tarball) => checkTarball(report, tarball, workspaces, root)),
+    ]);
   }
 } finally {
   rmSync(temporary, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "./command.ts";
+import { npmInstall } from "./install.ts";
 import type { Report } from "./report.ts";
 import type { Manifest, Tarball } from "./tarball.ts";
 import { checkUsers } from "./users.ts";
@@ -86,31 +87,40 @@ const COMPILER_OPTIONS = {
 };
 
 /** Checks that the packages work together where only their tarballs are. */
-export function checkConsumer(report: Report, tarballs: readonly Tarball[], folder: string, root: string): void {
+export async function checkConsumer(report: Report, tarballs: readonly Tarball[], folder: string, root: string): Promise<void> {
   const names = Object.fromEntries(tarballs.flatMap(entryPoints).map((entry) => [entry, importedNames(entry, root)]));
-  report.check("consumer: documents and examples import from every entry point", () => {
+  await report.check("consumer: documents and examples import from every entry point", () => {
     const untold = Object.keys(names).filter((entry) => names[entry]?.length === 0);
     if (untold.length > 0) throw new Error(`None shows how to use ${untold.join(", ")}.`);
   });
-  const installed = report.check("consumer: npm install of the tarballs", () => {
+  write(folder, "program.js", program(names));
+  write(folder, "typed-program.ts", TYPED_PROGRAM);
+  const installed = report.check("consumer: npm install of the tarballs", async () => {
     write(folder, "package.json", JSON.stringify(consumerManifest(tarballs, root)));
-    run("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"], folder);
-    return true;
+    await npmInstall(folder);
+    return true as const;
   });
-  if (!installed) return;
-  report.check("consumer: imports them under Node, and elects a leader", () => {
-    write(folder, "program.js", program(names));
-    run(process.execPath, ["program.js"], folder);
-  });
-  for (const resolution of RESOLUTIONS) {
-    report.check(`consumer: compiles against their types, with moduleResolution ${resolution.moduleResolution}`, () => {
-      write(folder, "typed-program.ts", TYPED_PROGRAM);
-      const compilerOptions = { ...COMPILER_OPTIONS, ...resolution };
-      write(folder, "tsconfig.json", JSON.stringify({ compilerOptions, files: ["typed-program.ts"] }));
-      run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"], folder);
-    });
-  }
-  checkUsers(report, tarballs, Object.keys(names), folder, root);
+  await Promise.all([
+    installed.then(async (isInstalled) => isInstalled && (await checkImports(report, folder, root))),
+    checkUsers(report, { tarballs, entries: Object.keys(names), folder, root, installed }),
+  ]);
+}
+
+async function checkImports(report: Report, folder: string, root: string): Promise<void> {
+  await Promise.all([
+    report.check(
+      "consumer: imports them under Node, and elects a leader",
+      async () => await run(process.execPath, ["program.js"], folder),
+    ),
+    ...RESOLUTIONS.map(async (resolution) =>
+      report.check(`consumer: compiles against their types, with moduleResolution ${resolution.moduleResolution}`, async () => {
+        const compilerOptions = { ...COMPILER_OPTIONS, ...resolution };
+        const config = `tsconfig.${resolution.moduleResolution}.json`;
+        write(folder, config, JSON.stringify({ compilerOptions, files: ["typed-program.ts"] }));
+        await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", config], folder);
+      }),
+    ),
+  ]);
 }
 
 function entryPoints({ manifest }: Tarball): string[] {

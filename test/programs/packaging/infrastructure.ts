@@ -1,6 +1,7 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "./command.ts";
+import { npmInstall } from "./install.ts";
 import type { Report } from "./report.ts";
 import type { Manifest, Tarball } from "./tarball.ts";
 
@@ -21,31 +22,34 @@ const APP = /^```ts\n((?:(?!^```)[^])*?new App\((?:(?!^```)[^])*?)^```/m;
  * Checks that the constructs for a cloud work where only their tarballs are: in an empty folder with their peers, the app
  * of their README compiles, and is synthesized.
  */
-export function checkInfrastructure(
+export async function checkInfrastructure(
   report: Report,
   cloud: Tarball,
   tarballs: readonly Tarball[],
   folder: string,
   root: string,
-): void {
+): Promise<void> {
   const { name } = cloud.manifest;
-  report.check(`${name}: the app of its README compiles and is synthesized, beside nothing but tarballs and peers`, () => {
-    const [, app] = APP.exec(readFileSync(join(cloud.folder, "README.md"), "utf8")) ?? [];
-    if (!app) throw new Error("Its README has no block of TypeScript with a `new App(`.");
-    mkdirSync(folder);
-    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest(cloud, tarballs, root)));
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ["app.ts"] }));
-    writeFileSync(join(folder, "app.ts"), app);
-    run("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"], folder);
-    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")], folder);
-    run(process.execPath, ["app.ts"], folder, { CDK_OUTDIR: join(folder, "cdk.out") });
-    const written = globSync(["cdk.out/*.template.json", "cdktf.out/stacks/*/cdk.tf.json"], { cwd: folder });
-    const resources = written.flatMap((file) => {
-      const template = JSON.parse(readFileSync(join(folder, file), "utf8")) as { Resources?: object; resource?: object };
-      return Object.keys(template.Resources ?? template.resource ?? {});
-    });
-    if (resources.length === 0) throw new Error(`It wrote no resource, in ${written.join(", ") || "no file"}.`);
-  });
+  await report.check(
+    `${name}: the app of its README compiles and is synthesized, beside nothing but tarballs and peers`,
+    async () => {
+      const [, app] = APP.exec(readFileSync(join(cloud.folder, "README.md"), "utf8")) ?? [];
+      if (!app) throw new Error("Its README has no block of TypeScript with a `new App(`.");
+      mkdirSync(folder);
+      writeFileSync(join(folder, "package.json"), JSON.stringify(manifest(cloud, tarballs, root)));
+      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ["app.ts"] }));
+      writeFileSync(join(folder, "app.ts"), app);
+      await npmInstall(folder);
+      await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")], folder);
+      await run(process.execPath, ["app.ts"], folder, { CDK_OUTDIR: join(folder, "cdk.out") });
+      const written = globSync(["cdk.out/*.template.json", "cdktf.out/stacks/*/cdk.tf.json"], { cwd: folder });
+      const resources = written.flatMap((file) => {
+        const template = JSON.parse(readFileSync(join(folder, file), "utf8")) as { Resources?: object; resource?: object };
+        return Object.keys(template.Resources ?? template.resource ?? {});
+      });
+      if (resources.length === 0) throw new Error(`It wrote no resource, in ${written.join(", ") || "no file"}.`);
+    },
+  );
 }
 
 /** The package, those of ours that it needs, and all their peers, at the versions that the tests run with. */

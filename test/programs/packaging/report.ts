@@ -1,12 +1,12 @@
-/** One line per check, and how many failed. */
+/** One line per check, as it ends, and how many failed. */
 export class Report {
   #passed = 0;
   #failed = 0;
 
   /** Runs a check: it fails by throwing. Gives what it returns, or `undefined` where it failed. */
-  check<T>(name: string, run: () => T): T | undefined {
+  async check<T>(name: string, run: () => T | Promise<T>): Promise<T | undefined> {
     try {
-      const result = run();
+      const result = await run();
       this.#passed += 1;
       console.log(`ok    ${name}`);
       return result;

@@ -30,34 +30,48 @@ export interface Tarball extends Workspace {
   readonly files: ReadonlySet<string>;
 }
 
-/** Packs a workspace into `folder`. */
-export function pack(workspace: Workspace, folder: string): Tarball {
-  const output = run("npm", ["pack", "--json", "--pack-destination", folder], workspace.folder);
-  const [packed] = JSON.parse(output) as readonly { filename: string; files: readonly { path: string }[] }[];
-  if (!packed) throw new Error(`npm pack reported nothing:\n${output}`);
-  return { ...workspace, path: join(folder, packed.filename), files: new Set(packed.files.map(({ path }) => path)) };
+/** Packs workspaces into `folder`. */
+export async function pack(workspaces: readonly Workspace[], folder: string, root: string): Promise<readonly Tarball[]> {
+  const names = workspaces.flatMap(({ manifest }) => ["--workspace", manifest.name]);
+  const output = await run("npm", ["pack", "--json", "--pack-destination", folder, ...names], root);
+  const all = JSON.parse(output) as readonly { name: string; filename: string; files: readonly { path: string }[] }[];
+  return workspaces.map((workspace) => {
+    const packed = all.find(({ name }) => name === workspace.manifest.name);
+    if (!packed) throw new Error(`npm pack reported nothing of ${workspace.manifest.name}:\n${output}`);
+    return { ...workspace, path: join(folder, packed.filename), files: new Set(packed.files.map(({ path }) => path)) };
+  });
 }
 
 /** Checks what is in a tarball, by itself. */
-export function checkTarball(report: Report, tarball: Tarball, workspaces: readonly Workspace[], root: string): void {
+export async function checkTarball(
+  report: Report,
+  tarball: Tarball,
+  workspaces: readonly Workspace[],
+  root: string,
+): Promise<void> {
   const { name } = tarball.manifest;
   const tool = (command: string): string => join(root, "node_modules/.bin", command);
-  report.check(`${name}: publint --strict`, () => run(tool("publint"), ["run", tarball.path, "--strict"], root));
-  report.check(`${name}: attw --profile esm-only`, () => run(tool("attw"), [tarball.path, "--profile", "esm-only"], root));
-  report.check(`${name}: holds LICENSE, README.md and CHANGELOG.md`, () => {
+  await Promise.all([
+    report.check(`${name}: publint --strict`, async () => await run(tool("publint"), ["run", tarball.path, "--strict"], root)),
+    report.check(
+      `${name}: attw --profile esm-only`,
+      async () => await run(tool("attw"), [tarball.path, "--profile", "esm-only"], root),
+    ),
+  ]);
+  await report.check(`${name}: holds LICENSE, README.md and CHANGELOG.md`, () => {
     none(
       "missing",
       ["LICENSE", "README.md", "CHANGELOG.md"].filter((file) => !tarball.files.has(file)),
     );
   });
-  report.check(`${name}: dist is the build of src, no more and no less`, () => checkBuild(tarball));
-  report.check(`${name}: holds no tests`, () => {
+  await report.check(`${name}: dist is the build of src, no more and no less`, () => checkBuild(tarball));
+  await report.check(`${name}: holds no tests`, () => {
     none(
       "should not be there",
       [...tarball.files].filter((file) => /(^|\/)(tests?|__tests__)\/|\.(test|spec)\./.test(file)),
     );
   });
-  report.check(`${name}: every target of exports is there`, () => {
+  await report.check(`${name}: every target of exports is there`, () => {
     const targets = exportTargets(tarball.manifest.exports);
     if (targets.length === 0) throw new Error("exports names no file.");
     none(
@@ -65,7 +79,7 @@ export function checkTarball(report: Report, tarball: Tarball, workspaces: reado
       targets.filter((target) => !tarball.files.has(target.replace(/^\.\//, ""))),
     );
   });
-  report.check(`${name}: depends on nothing private, and on our own packages as they are`, () => {
+  await report.check(`${name}: depends on nothing private, and on our own packages as they are`, () => {
     none("wrong", wrongDependencies(tarball.manifest, workspaces));
   });
 }

@@ -71,93 +71,123 @@ const JEST_TEST = `${ELECTION.replace(LEADS, "")}
 test("the only candidate is elected", async () => {${LEADS}});
 `;
 
+export interface Users {
+  readonly tarballs: readonly Tarball[];
+  /** What can be imported of them. */
+  readonly entries: readonly string[];
+  /** Where they are installed once `installed` resolves with `true`. */
+  readonly folder: string;
+  readonly installed: Promise<true | undefined>;
+  readonly root: string;
+}
+
 /** Checks what users do with the packages: any Node that is supported, import and require, bundles, and Jest. */
-export function checkUsers(
-  report: Report,
-  tarballs: readonly Tarball[],
-  entries: readonly string[],
-  folder: string,
-  root: string,
-): void {
-  const nodes = report.check("users: the oldest and the newest Node, and one that is too old, are installed", () =>
+export async function checkUsers(report: Report, users: Users): Promise<void> {
+  const { folder, installed } = users;
+  const found = report.check("users: the oldest and the newest Node, and one that is too old, are installed", async () =>
     installNodes(join(folder, "../nodes")),
   );
+  const jest = installJest(report, users);
+  const nodes = await found;
   if (!nodes) return;
+  await Promise.all([
+    checkConformance(report, nodes, users),
+    installed.then(async (isInstalled) => {
+      if (!isInstalled) return;
+      for (const [what, code] of Object.entries(PROGRAMS)) writeFileSync(join(folder, `${what}.mjs`), code);
+      await Promise.all([checkNodes(report, nodes, users), checkBundles(report, nodes, users)]);
+    }),
+    jest.then(async (project) => project !== undefined && (await checkJest(report, nodes, project))),
+  ]);
+}
 
-  for (const [what, code] of Object.entries(PROGRAMS)) writeFileSync(join(folder, `${what}.mjs`), code);
+type Nodes = Readonly<Record<keyof typeof NODES, string>>;
+
+async function checkConformance(report: Report, nodes: Nodes, { root }: Users): Promise<void> {
+  await report.check(`users: the conformance suite on SQLite, with Node ${NODES.oldest}`, async () => {
+    const vitest = join(root, "node_modules/vitest/vitest.mjs");
+    await run(nodes.oldest, [vitest, "run", "packages/sql/test/conformance-on-sqlite.test.ts"], root);
+  });
+}
+
+async function checkNodes(report: Report, nodes: Nodes, { entries, folder }: Users): Promise<void> {
   writeFileSync(
     join(folder, "all.cjs"),
     `for (const entry of ${JSON.stringify(entries)}) if (Object.keys(require(entry)).length === 0) throw new Error(entry);`,
   );
-  for (const [which, node] of [["oldest", nodes.oldest] as const, ["newest", nodes.newest] as const]) {
-    const version = NODES[which];
-    report.check(`users: Node ${version} imports them`, () => run(node, ["program.js"], folder));
-    report.check(`users: Node ${version} requires them`, () => run(node, ["all.cjs"], folder));
-    report.check(`users: Node ${version} elects a leader in SQLite`, () =>
-      run(node, ["sql.mjs", join(folder, `${which}.db`)], folder),
+  for (const which of ["oldest", "newest"] as const) {
+    const [node, version] = [nodes[which], NODES[which]];
+    await report.check(`users: Node ${version} imports them`, async () => await run(node, ["program.js"], folder));
+    await report.check(`users: Node ${version} requires them`, async () => await run(node, ["all.cjs"], folder));
+    await report.check(
+      `users: Node ${version} elects a leader in SQLite`,
+      async () => await run(node, ["sql.mjs", join(folder, `${which}.db`)], folder),
     );
   }
-  report.check(`users: Node ${NODES.refused} is told so, from whichever entry, imported or required`, () => {
+  await report.check(`users: Node ${NODES.refused} is told so, from whichever entry, imported or required`, async () => {
     writeFileSync(join(folder, "refused.mjs"), tryingAll(entries));
-    const said = run(nodes.refused, ["refused.mjs"], folder).trim().split("\n");
+    const said = (await run(nodes.refused, ["refused.mjs"], folder)).trim().split("\n");
     const wrong = said.filter((line) => line !== REFUSAL);
     if (said.length !== 2 * entries.length || wrong.length > 0)
       throw new Error(wrong.join("\n") || `only ${said.length} were refused`);
   });
-  report.check(`users: the conformance suite on SQLite, with Node ${NODES.oldest}`, () =>
-    run(
-      nodes.oldest,
-      [join(root, "node_modules/vitest/vitest.mjs"), "run", "packages/sql/test/conformance-on-sqlite.test.ts"],
-      root,
-    ),
-  );
+}
 
+async function checkBundles(report: Report, nodes: Nodes, { folder, root }: Users): Promise<void> {
   for (const what of Object.keys(PROGRAMS)) {
-    report.check(`users: a bundle of ${what} runs`, () => {
+    await report.check(`users: a bundle of ${what} runs`, async () => {
       const bundle = join(folder, `${what}.bundle.mjs`);
       // The SDKs are the user's own, and many times as large.
       const options = ["--bundle", "--minify", "--platform=node", "--format=esm", "--external:pg", "--external:mysql2"];
       const sdks = ["--external:@aws-sdk/*", "--external:@azure/*", "--external:@google-cloud/*"];
-      run(join(root, "node_modules/.bin/esbuild"), [`${what}.mjs`, ...options, ...sdks, `--outfile=${bundle}`], folder);
-      run(nodes.oldest, [bundle, join(folder, "bundle.db")], folder);
-      refuses(nodes.refused, [bundle], folder);
-      console.log(
-        `      ${statSync(bundle).size} bytes minified, ${gzipSync(readFileSync(bundle)).length} gzipped, without the SDK`,
-      );
+      await run(join(root, "node_modules/.bin/esbuild"), [`${what}.mjs`, ...options, ...sdks, `--outfile=${bundle}`], folder);
+      await run(nodes.oldest, [bundle, join(folder, "bundle.db")], folder);
+      await refuses(nodes.refused, [bundle], folder);
+      const sizes = [statSync(bundle).size, gzipSync(readFileSync(bundle)).length];
+      console.log(`      the bundle of ${what}: ${sizes[0]} bytes minified, ${sizes[1]} gzipped, without the SDK`);
     });
   }
+}
 
+/** Returns the folder of a project that has Jest and core. */
+async function installJest(report: Report, { folder, tarballs }: Users): Promise<string | undefined> {
   const jest = join(folder, "../jest");
-  report.check("users: Jest is installed beside core", () => {
+  return await report.check("users: Jest is installed beside core", async () => {
     const core = tarballs.find(({ manifest }) => manifest.name === "@leasehold/core");
-    install(jest, { "@leasehold/core": `file:${core?.path ?? ""}`, jest: JEST });
+    await install(jest, { "@leasehold/core": `file:${core?.path ?? ""}`, jest: JEST });
     writeFileSync(join(jest, "imports.test.mjs"), JEST_TEST);
     writeFileSync(
       join(jest, "requires.test.cjs"),
       JEST_TEST.replace("import {", "const {").replace('from "@leasehold/core"', '= require("@leasehold/core")'),
     );
+    return jest;
   });
+}
+
+async function checkJest(report: Report, nodes: Nodes, project: string): Promise<void> {
   const options = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--testMatch"];
-  report.check("users: Jest runs tests that import, on the oldest Node", () =>
-    run(nodes.oldest, [...options, "**/*.test.mjs"], jest),
+  await report.check(
+    "users: Jest runs tests that import, on the oldest Node",
+    async () => await run(nodes.oldest, [...options, "**/*.test.mjs"], project),
   );
-  report.check("users: Jest runs tests that import or require, on the newest", () =>
-    run(nodes.newest, [...options, "**/*.test.?js"], jest),
+  await report.check(
+    "users: Jest runs tests that import or require, on the newest",
+    async () => await run(nodes.newest, [...options, "**/*.test.?js"], project),
   );
 }
 
-function installNodes(folder: string): Readonly<Record<keyof typeof NODES, string>> {
+async function installNodes(folder: string): Promise<Nodes> {
   const name = `node-${process.platform}-${process.arch}`;
-  install(folder, Object.fromEntries(Object.entries(NODES).map(([which, version]) => [which, `npm:${name}@${version}`])));
+  await install(folder, Object.fromEntries(Object.entries(NODES).map(([which, version]) => [which, `npm:${name}@${version}`])));
   const binary = (which: keyof typeof NODES): string => join(folder, "node_modules", which, "bin/node");
   return { oldest: binary("oldest"), newest: binary("newest"), refused: binary("refused") };
 }
 
 /** @throws unless the program fails, and says why. */
-function refuses(node: string, args: readonly string[], folder: string): void {
+async function refuses(node: string, args: readonly string[], folder: string): Promise<void> {
   let said: string;
   try {
-    said = run(node, args, folder);
+    said = await run(node, args, folder);
   } catch (error) {
     said = String(error);
     if (said.includes(REFUSAL)) return;

@@ -1,21 +1,14 @@
-import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
-import type { Manifest, Workspace } from "../../programs/packaging/tarball.ts";
+import { run } from "../../programs/packaging/command.ts";
+import { pack, type Manifest, type Tarball } from "../../programs/packaging/tarball.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const execute = promisify(execFile);
-
-/** A package as it would be published: packed into a file. */
-interface Packed extends Workspace {
-  readonly path: string;
-}
 
 /** A registry that has our packages as they would be published, and nothing else; npm asks its usual one for the rest. */
 export interface Registry extends AsyncDisposable {
@@ -31,8 +24,9 @@ export async function startRegistry(folder: string): Promise<Registry> {
     .map((path) => ({ folder: path, manifest: JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest }))
     .filter(({ manifest }) => manifest.private !== true);
   const tsc = join(root, "node_modules/typescript/bin/tsc");
-  await execute(nodeExecutable(), [tsc, "-b", ...workspaces.map((each) => each.folder)], { cwd: root });
-  const tarballs = new Map((await packed(workspaces, folder)).map((each) => [each.manifest.name, each]));
+  await run(nodeExecutable(), [tsc, "-b", ...workspaces.map((each) => each.folder)], root);
+  const packed = await pack(workspaces, folder, root);
+  const tarballs = new Map(packed.map((tarball) => [tarball.manifest.name, tarball]));
 
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? "").slice(1);
@@ -58,23 +52,8 @@ export async function startRegistry(folder: string): Promise<Registry> {
   };
 }
 
-/** Packs all of them by one npm. */
-async function packed(workspaces: readonly Workspace[], folder: string): Promise<Packed[]> {
-  const each = workspaces.flatMap(({ manifest }) => ["--workspace", manifest.name]);
-  const { stdout } = await execute("npm", ["pack", "--json", "--pack-destination", folder, ...each], {
-    cwd: root,
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  const files = JSON.parse(stdout) as ReadonlyArray<{ readonly name: string; readonly filename: string }>;
-  return workspaces.map((workspace) => {
-    const file = files.find(({ name }) => name === workspace.manifest.name);
-    if (!file) throw new Error(`npm has not packed ${workspace.manifest.name}:\n${stdout}`);
-    return { ...workspace, path: join(folder, file.filename) };
-  });
-}
-
 /** What npm asks of a package: its versions. There is one. */
-function packument({ manifest, path }: Packed, origin: string): object {
+function packument({ manifest, path }: Tarball, origin: string): object {
   const { name, version } = manifest;
   const published = { ...manifest, dist: { tarball: `${origin}/${basename(path)}` } };
   return { name, "dist-tags": { latest: version }, versions: { [version]: published } };
