@@ -3,37 +3,24 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { commandLine } from "../command-line.ts";
 import { account } from "./account.ts";
 import type { Check } from "./check.ts";
 import { checks } from "./checks.ts";
+import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { findPrograms, type Programs } from "./programs.ts";
 import { Table } from "./table.ts";
 import { search, type Found } from "./search.ts";
 
-const USAGE = `npm run model [-- --full]
-
-Searches every state of the models of the record protocol, of a quorum and of voting (test/programs/model): of the right ones, where
-all claims have to hold, and of versions with one rule broken, where the search has to find how a claim is violated.
-
---full  also searches the right ones with everything at once, and without its reductions (about 1 GB of memory each)
-`;
-
 /** At most this many searches at once: each of them takes a core, and up to a gigabyte. */
 const AT_ONCE = Math.min(availableParallelism(), 2);
 
-process.exitCode = await main();
+const told = commandLine(readCommandLine, USAGE);
+if (told) process.exitCode = await main(told);
 
-async function main(): Promise<number> {
+async function main({ full }: CommandLine): Promise<number> {
   let programs: Programs;
-  let full: boolean | undefined;
   try {
-    const { values } = parseArgs({ options: { full: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
-    if (values.help === true) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    full = values.full;
     programs = await findPrograms();
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
@@ -48,7 +35,7 @@ async function main(): Promise<number> {
     });
   }
   try {
-    return await report(checks(full === true), programs, folder);
+    return await report(checks(full), programs, folder);
   } finally {
     remove();
   }

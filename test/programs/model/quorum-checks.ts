@@ -14,24 +14,8 @@ const PATIENT = "PATIENT";
 const FORGETS = "FORGETS";
 const FIRST_ROUND = "LAST_BALLOT=5";
 
-/** The replicated record as it is, in parts that are small enough for every day. */
+/** The replicated record as it is, in parts that are small enough for every change. */
 const RIGHT: readonly QuorumCheck[] = [
-  {
-    name: "a majority: looks, and members that are silent",
-    macros: [FIRST_ROUND, "LOOKS", NO_LATE],
-    shows: ["a look finds a split", "a put without a prepare"],
-  },
-  { name: "a majority: gets, and members that are silent", macros: [FIRST_ROUND, NO_LATE], shows: ["a split is found"] },
-  {
-    name: "a majority: one member forgets, the others answer",
-    macros: [FIRST_ROUND, PATIENT, FORGETS],
-    shows: ["a member is rolled back", "a member is wiped", "a member that had forgotten is taken back"],
-  },
-  {
-    name: "a majority: one member is wiped, and others are silent",
-    macros: [FIRST_ROUND, NO_GETS, NO_LATE, FORGETS, "WIPED_ONLY"],
-    shows: ["a member is known to have forgotten", "a member that had forgotten is taken back"],
-  },
   {
     name: "a majority: writes that arrive late",
     macros: [FIRST_ROUND, NO_GETS],
@@ -57,6 +41,22 @@ const LONG: readonly QuorumCheck[] = [
     name: "a majority: two puts of one candidate, and three rounds",
     macros: ["LAST_BALLOT=8", "PUTS_A=2", PATIENT],
     shows: ["a put cannot tell what became of it"],
+  },
+  {
+    name: "a majority: looks, and members that are silent",
+    macros: [FIRST_ROUND, "LOOKS", NO_LATE],
+    shows: ["a look finds a split", "a put without a prepare"],
+  },
+  { name: "a majority: gets, and members that are silent", macros: [FIRST_ROUND, NO_LATE], shows: ["a split is found"] },
+  {
+    name: "a majority: one member forgets, the others answer",
+    macros: [FIRST_ROUND, PATIENT, FORGETS],
+    shows: ["a member is rolled back", "a member is wiped", "a member that had forgotten is taken back"],
+  },
+  {
+    name: "a majority: one member is wiped, and others are silent",
+    macros: [FIRST_ROUND, NO_GETS, NO_LATE, FORGETS, "WIPED_ONLY"],
+    shows: ["a member is known to have forgotten", "a member that had forgotten is taken back"],
   },
 ];
 
@@ -111,6 +111,24 @@ const TAKEN_IN = ["another list of members is taken over", "a store is to be tak
 /** Who the members are. */
 const MEMBERS: readonly QuorumCheck[] = [
   {
+    name: "members: so, and the election is new",
+    macros: ["LAST_BALLOT=4", "LAST_ROSTER_BALLOT=5", "REPLACED", "NEW_ELECTION", NO_LATE],
+    shows: TAKEN_IN,
+  },
+  {
+    name: "members: one store is emptied, and gets late what was sent before",
+    macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=4", "NEW_ELECTION", "WIPES=1"],
+    shows: ["a store is emptied", "a write arrives late", "a store is to be taken in"],
+  },
+];
+
+const MEMBERS_LONG: readonly QuorumCheck[] = [
+  {
+    name: "members: one store is emptied twice",
+    macros: ["LAST_BALLOT=5", "LAST_ROSTER_BALLOT=6", "WIPES=2", NO_LATE],
+    shows: TAKEN_IN,
+  },
+  {
     name: "members: one store is emptied, and others are silent",
     macros: [...FEW, "WIPES=1", NO_LATE, "LOST_REPLIES"],
     shows: [...TAKEN_IN, "a store is emptied", "a put without a prepare"],
@@ -121,33 +139,10 @@ const MEMBERS: readonly QuorumCheck[] = [
     shows: [...TAKEN_IN, "a write arrives late", "a put without a prepare"],
   },
   {
-    name: "members: so, and the election is new",
-    macros: ["LAST_BALLOT=4", "LAST_ROSTER_BALLOT=5", "REPLACED", "NEW_ELECTION", NO_LATE],
-    shows: TAKEN_IN,
-  },
-  {
-    name: "members: one store is emptied, and gets late what was sent before",
-    macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=4", "NEW_ELECTION", "WIPES=1"],
-    shows: ["a store is emptied", "a write arrives late", "a store is to be taken in"],
-  },
-  {
     name: "members: a quorum begins, of two processes with different stores",
     macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE],
     shows: ["another list of members is taken over"],
   },
-];
-
-const MEMBERS_LONG: readonly QuorumCheck[] = [
-  {
-    name: "members: one store is emptied twice",
-    macros: ["LAST_BALLOT=5", "LAST_ROSTER_BALLOT=6", "WIPES=2", NO_LATE],
-    shows: TAKEN_IN,
-  },
-];
-
-const MEMBERS_WRONG: readonly QuorumCheck[] = [
-  { name: "what a new store lacks was never there", macros: [...FEW, "REPLACED", NO_LATE, "EMPTY_COUNTS"], violates: FORK },
-  { name: "a newer list of members is ignored", macros: [...FEW, "REPLACED", NO_LATE, "FOLLOWS_NOBODY"], violates: FORK },
   {
     name: "an empty store confirms that it is taken in",
     macros: ["PUTS_A=0", "PUTS_B=0", "LAST_BALLOT=4", "LAST_ROSTER_BALLOT=7", "WIPES=2", NO_LATE, "EMPTY_CONFIRMS"],
@@ -158,6 +153,11 @@ const MEMBERS_WRONG: readonly QuorumCheck[] = [
     macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE, "FOUNDED_BY_MAJORITY"],
     violates: TWO_LISTS,
   },
+];
+
+const MEMBERS_WRONG: readonly QuorumCheck[] = [
+  { name: "what a new store lacks was never there", macros: [...FEW, "REPLACED", NO_LATE, "EMPTY_COUNTS"], violates: FORK },
+  { name: "a newer list of members is ignored", macros: [...FEW, "REPLACED", NO_LATE, "FOLLOWS_NOBODY"], violates: FORK },
   {
     name: "a marker is written where there is none, and once more later",
     macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=5", "NEW_ELECTION", "WIPES=1", NO_LATE, "MARKS_NOTHING"],
@@ -187,18 +187,11 @@ const AGES_LONG: readonly QuorumCheck[] = [
     shows: ["a takeover", "a split is completed"],
   },
   { name: "ages: orders, too, and replies are lost", macros: [], shows: ["a write that is sent again"] },
-];
-
-const AGES_WRONG: readonly QuorumCheck[] = [
-  { name: "members' clocks differ by 100 to 89", macros: ["SLOW=89"], violates: TWO_VALID },
-  { name: "what one member shows counts", macros: ["ONE_SHOWS"], violates: TWO_VALID },
-  { name: "the age of whatever nonce a member keeps", macros: [NO_LOST_REPLIES, "OF_ANY_NONCE"], violates: TWO_VALID },
   {
     name: "a member keeps the date of the nonce that was chosen",
     macros: [NO_LOST_REPLIES, "NO_ORDERS", "LAST_BALLOT=11", "KEEPS_BY_WHAT_IS_CHOSEN"],
     violates: TWO_VALID,
   },
-  { name: "a renewal counts from the reply", macros: [NO_LOST_REPLIES, "COUNT_FROM_REPLY"], violates: TWO_VALID },
   {
     name: "what is sent again keeps its date, and counts from then",
     macros: ["KEEPS_WHAT_IS_SENT_AGAIN"],
@@ -206,12 +199,19 @@ const AGES_WRONG: readonly QuorumCheck[] = [
   },
 ];
 
+const AGES_WRONG: readonly QuorumCheck[] = [
+  { name: "members' clocks differ by 100 to 89", macros: ["SLOW=89"], violates: TWO_VALID },
+  { name: "what one member shows counts", macros: ["ONE_SHOWS"], violates: TWO_VALID },
+  { name: "the age of whatever nonce a member keeps", macros: [NO_LOST_REPLIES, "OF_ANY_NONCE"], violates: TWO_VALID },
+  { name: "a renewal counts from the reply", macros: [NO_LOST_REPLIES, "COUNT_FROM_REPLY"], violates: TWO_VALID },
+];
+
 export const QUORUM_RIGHT: readonly Check[] = [
   ...of("quorum/quorum", RIGHT),
   ...of("quorum/members", MEMBERS),
   ...of("quorum/ages", AGES),
 ];
-/** These take minutes where the machine is busy. */
+/** Only a full search takes these. */
 export const QUORUM_LONG: readonly Check[] = [
   ...of("quorum/quorum", LONG),
   ...of("quorum/members", MEMBERS_LONG),

@@ -41,6 +41,7 @@ export async function search(check: Check, programs: Programs, folder: string): 
   await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", basename(model)], folder);
   const exhaustive = check.violates === undefined;
   const options = ["-DSAFETY", "-DNOREDUCE", "-DBFS", "-DCOLLAPSE", `-DMEMLIM=${MEMORY_LIMIT_MB}`];
+  // A better program would take longer to compile than it saves.
   await run(programs.gcc, ["-w", exhaustive ? "-O1" : "-O0", ...options, "-o", "pan", "pan.c"], folder);
   const pan = join(folder, "pan");
   const printed = await run(pan, [exhaustive ? "-w24" : "-w20"], folder);
