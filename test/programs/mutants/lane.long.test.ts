@@ -15,7 +15,7 @@ beforeAll(async () => {
   source = files.find(({ path }) => path === FILE)!;
   lane = await Lane.open("functions", files);
   testFile = (await lane.testFiles()).find((path) => path.endsWith("/exclusive.test.ts"))!;
-  baseline = await lane.baseline(testFile);
+  baseline = (await lane.baselines([testFile])).get(testFile)!;
 });
 
 afterAll(async () => {
@@ -57,7 +57,7 @@ test("a process that a test starts runs the changed source", async () => {
   await using cli = await Lane.open("cli", files);
   const child = files.find(({ path }) => path === "packages/cli/src/run/child.ts")!;
   const wrapperTest = (await cli.testFiles()).find((path) => path.endsWith("/run/run.test.ts"))!;
-  const reached = await cli.baseline(wrapperTest);
+  const reached = (await cli.baselines([wrapperTest])).get(wrapperTest)!;
   const notInherited = child.mutants.find(({ to }) => to.includes('stdio: ""'))!;
 
   expect(reached.always).toContain(child.base + notInherited.block);

@@ -11,7 +11,7 @@ import { ROOT, type SourceFile } from "./sources.ts";
 
 /** The time that a test file needs, and the blocks that it enters, without any mutant. */
 export interface Baseline extends Reached {
-  /** From the start of the file's process to its end. */
+  /** Of its tests. */
   readonly durationMs: number;
   readonly slowestTestMs: number;
 }
@@ -87,17 +87,32 @@ export class Lane implements AsyncDisposable {
     return specifications.map(({ moduleId }) => moduleId).toSorted();
   }
 
-  /** @throws an error where a test of the file fails. */
-  async baseline(testFile: string): Promise<Baseline> {
+  /**
+   * Runs test files one after the other in one process. What one of them loads counts as loaded by those that follow it.
+   * @throws an error where a test fails.
+   */
+  async baselines(testFiles: readonly string[]): Promise<ReadonlyMap<string, Baseline>> {
     const directory = await mkdtemp(join(tmpdir(), "leasehold-mutants-"));
     try {
-      const report = { byTests: join(directory, "tests.json"), byChildren: join(directory, "children") };
-      const startMs = performance.now();
-      const { modules, errors } = await this.#run([{ testFile }], {}, report);
-      if (errors.length > 0) throw new Error(`${testFile} fails without any mutant.`, { cause: errors[0] });
-      const reached = JSON.parse(await readFile(report.byTests, "utf8")) as Reached;
-      const durations = modules.flatMap((one) => [...one.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0));
-      return { ...reached, durationMs: performance.now() - startMs, slowestTestMs: Math.max(0, ...durations) };
+      const reports = Object.fromEntries(
+        testFiles.map((testFile, nth) => [
+          testFile,
+          { byTests: join(directory, `${nth}.json`), byChildren: join(directory, `${nth}.children`) },
+        ]),
+      );
+      const { modules, errors } = await this.#run(
+        testFiles.map((testFile) => ({ testFile })),
+        {},
+        reports,
+      );
+      if (errors.length > 0) throw new Error("A test fails without any mutant.", { cause: errors[0] });
+      const all = modules.map(async (module): Promise<[string, Baseline]> => {
+        const reached = JSON.parse(await readFile(reports[module.moduleId]!.byTests, "utf8")) as Reached;
+        const durations = [...module.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0);
+        const durationMs = module.diagnostic().duration;
+        return [module.moduleId, { ...reached, durationMs, slowestTestMs: Math.max(0, ...durations) }];
+      });
+      return new Map(await Promise.all(all));
     } finally {
       await rm(directory, { recursive: true });
     }
@@ -125,13 +140,13 @@ export class Lane implements AsyncDisposable {
   async #run(
     selections: ReadonlyArray<Pick<Selection, "testFile" | "names">>,
     limits: WorkerOrders["limits"],
-    report?: WorkerOrders["report"],
+    reports: WorkerOrders["reports"] = {},
   ): Promise<{ modules: TestModule[]; errors: unknown[] }> {
     // What failed before is counted with what fails now, unless it is forgotten.
     this.#vitest.state.filesMap.clear();
     this.#vitest.state.idMap.clear();
     const project = this.#vitest.projects[0]!;
-    project.provide("mutants", { limits, report, preload: this.#sources.preload(report?.byChildren) });
+    project.provide("mutants", { limits, reports, preload: this.#sources.preload });
     const specifications = selections.map(({ testFile, names }) =>
       project.createSpecification(testFile, names && { testNames: [...names] }),
     );

@@ -4,6 +4,9 @@ import type { Mutant } from "./mutate.ts";
 import { drawSample } from "./sample.ts";
 import { readSources, type SourceFile } from "./sources.ts";
 
+/** So many test files are run in one process without a mutant. */
+const BATCH = 12;
+
 export interface PackageResult {
   /** All that there are, equivalents apart. */
   readonly mutants: number;
@@ -71,8 +74,8 @@ async function judge(
   const open = await Promise.all(Array.from({ length: lanes }, async () => await Lane.open(packageName, files, isLong)));
   try {
     const baselines = new Map<string, Baseline>();
-    await inTurn(await open[0]!.testFiles(), open, async (testFile, lane) => {
-      baselines.set(testFile, await lane.baseline(testFile));
+    await inTurn(inBatches(await open[0]!.testFiles()), open, async (testFiles, lane) => {
+      for (const [testFile, baseline] of await lane.baselines(testFiles)) baselines.set(testFile, baseline);
     });
     await inTurn(mutants, open, async (mutant, lane) => {
       onFate(mutant, await lane.judge(mutant, selectTests(mutant, files, baselines)));
@@ -80,6 +83,12 @@ async function judge(
   } finally {
     await Promise.all(open.map(async (lane) => await lane[Symbol.asyncDispose]()));
   }
+}
+
+/** A process for each file would take longer to start than most of them take to run. */
+function inBatches(testFiles: readonly string[]): string[][] {
+  const count = Math.ceil(testFiles.length / BATCH);
+  return Array.from({ length: count }, (_, nth) => testFiles.filter((_each, index) => index % count === nth));
 }
 
 /** The tests that enter the mutant's block, the quickest files first. */

@@ -16,11 +16,10 @@ export class PresentSources implements Disposable {
     for (const [path, { source }] of this.#files) this.#write(path, source);
   }
 
-  /** What a Node process loads first that is to have them; it writes the blocks that it enters to the file `report`. */
-  preload(report: string | undefined): string {
+  /** What a Node process loads first that is to have them. */
+  get preload(): string {
     const url = pathToFileURL(fileURLToPath(new URL("./child.ts", import.meta.url)));
     url.searchParams.set("sources", this.#folder);
-    if (report !== undefined) url.searchParams.set("report", report);
     return url.href;
   }
 

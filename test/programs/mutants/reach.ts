@@ -21,12 +21,18 @@ export interface TestLimits {
 
 /** The settings of a worker. */
 export interface WorkerOrders {
-  /** The files into which the worker writes what was reached, and the processes that tests start; none: they do not look. */
-  readonly report: { readonly byTests: string; readonly byChildren: string } | undefined;
+  /** By test file: into which files the worker writes what was reached, and the processes that tests start. None: they do not look. */
+  readonly reports: Readonly<Record<string, TestReport>>;
   /** By test file; none by default. */
   readonly limits: Readonly<Record<string, TestLimits>>;
   /** What processes that tests start load first. */
   readonly preload: string;
+}
+
+/** Files. */
+export interface TestReport {
+  readonly byTests: string;
+  readonly byChildren: string;
 }
 
 declare module "vitest" {

@@ -1,19 +1,26 @@
 /** Each test file begins with this: it tells which blocks each test enters, and ends where they are entered without end. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { afterAll, beforeEach, expect, inject, onTestFinished, vi } from "vitest";
-import { preloadInChildren } from "./children.ts";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, vi } from "vitest";
+import { preloadInChildren, reportingTo } from "./children.ts";
 import { BLOCKS_OF_A_FILE, REACH, type Reached, type TestLimits } from "./reach.ts";
 
-const { report, limits, preload } = inject("mutants");
-preloadInChildren(preload);
+const LOADED = Symbol.for("leasehold.mutants.loaded");
+const { reports, limits, preload } = inject("mutants");
 const { testPath = "" } = expect.getState();
+const report = reports[testPath];
+preloadInChildren(report === undefined ? preload : reportingTo(report.byChildren, preload));
 const { timeoutMs, mostEntries = Infinity }: Partial<TestLimits> = limits[testPath] ?? {};
 if (timeoutMs !== undefined) vi.setConfig({ testTimeout: timeoutMs });
 /** The blocks that each test under way has entered. */
 const underWay = new Map<string, Set<number>>();
 const byTest = new Map<string, Set<number>>();
+/** What the files before this one have loaded, in this process, is not loaded again. */
+const shared = globalThis as { [LOADED]?: Set<number> };
+shared[LOADED] ??= new Set();
+const loaded = shared[LOADED];
 /** The blocks that were entered while no test was under way: they may be for any of them. */
-const always = new Set<number>();
+const always = new Set<number>(loaded);
+let isLoading = true;
 let entries = 0;
 
 Object.assign(globalThis, {
@@ -23,11 +30,15 @@ Object.assign(globalThis, {
     if (entries > mostEntries) process.kill(process.pid, "SIGKILL");
     // A file that one test loads is the next one's, too.
     if (underWay.size === 0 || block % BLOCKS_OF_A_FILE === 0) always.add(block);
+    if (isLoading || block % BLOCKS_OF_A_FILE === 0) loaded.add(block);
     for (const blocks of underWay.values()) blocks.add(block);
   },
 });
 
 if (report !== undefined) {
+  beforeAll(() => {
+    isLoading = false;
+  });
   beforeEach(({ task }) => {
     const blocks = new Set<number>();
     byTest.set(task.fullTestName, blocks);
