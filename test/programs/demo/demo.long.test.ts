@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -158,6 +158,8 @@ async function expectEnd(title: string, demo: RunningDemo): Promise<readonly Dem
 
 async function freshFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-demo-"));
+  // PostgreSQL's server may run as another user.
+  await chmod(folder, 0o755);
   onTestFinished(() => rm(folder, { recursive: true }));
   return folder;
 }
