@@ -37,6 +37,7 @@ async function openDatabase({ port }: MariaDb, admin: Connection, name: string):
       const [rows] = await admin.query(sql.replace(/leasehold_\w+/, `${name}.$&`), [...values]);
       return Array.isArray(rows) ? rows : [];
     },
+    earlier: (column, ms) => `TIMESTAMPADD(MICROSECOND, ${-Math.round(ms * 1_000)}, ${column})`,
     [Symbol.asyncDispose]: async () => void (await admin.query(`DROP DATABASE ${name}`)),
   };
 }

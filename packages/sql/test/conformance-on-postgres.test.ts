@@ -39,6 +39,7 @@ async function openSchema({ port }: Postgres, admin: Pool, name: string): Promis
       const numbered = sql.replaceAll("?", () => `$${(count += 1)}`).replace(/leasehold_\w+/, `${name}.$&`);
       return (await admin.query<Record<string, unknown>>(numbered, [...values])).rows;
     },
+    earlier: (column, ms) => `${column} - make_interval(secs => ${ms / 1_000})`,
     [Symbol.asyncDispose]: async () => void (await admin.query(`DROP SCHEMA ${name} CASCADE`)),
   };
 }

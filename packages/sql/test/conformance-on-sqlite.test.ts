@@ -1,20 +1,21 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as delay } from "node:timers/promises";
 import type { GuardedText, Place } from "@leasehold/conformance";
-import { systemClock, type Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { sqlite } from "@leasehold/test-kit/stores/sqlite";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
-import { LONG_OUTAGE_MS } from "@leasehold/test-kit/conformance/real-time";
+import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
 
+const LEASE_MS = 15_000;
 const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
 
 let folder: string;
@@ -30,8 +31,9 @@ afterAll(async () => {
 runConformance(
   {
     name: "sqlite",
-    leaseMs: 3_000,
-    outageMs: LONG_OUTAGE_MS,
+    leaseMs: LEASE_MS,
+    // A store that is locked out tries again every 10 ms.
+    outageMs: 4 * LEASE_MS,
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push", unseen: "a look is no request here" },
@@ -40,35 +42,56 @@ runConformance(
   { concurrently: true },
 );
 
-/** Two files of its own, which each store opens for itself. */
+/**
+ * Two files of its own, which each store opens for itself. The host's clock moves: every time of it that is stored is made
+ * earlier, which is the same to a store.
+ */
 class SqlitePlace implements Place {
   readonly #path: string;
+  readonly #time = new MovedTime({ advance: (ms) => Promise.resolve(this.#advance(ms)) });
   readonly #stores: SqlLeaseStore[] = [];
   #guarding: OpenStore | undefined;
+  /** Somebody has locked the leases. */
+  #isLocked = false;
+  /** How much time has passed since then. */
+  #passedMs = 0;
 
   constructor(path: string) {
     this.#path = path;
   }
 
+  get clock(): Clock {
+    return this.#time.clock;
+  }
+
   connect(): Promise<SqlLeaseStore> {
-    return this.connectWith(systemClock);
+    return this.connectWith(this.clock);
   }
 
   connectWith(clock: Clock): Promise<SqlLeaseStore> {
-    const store = new SqlLeaseStore({ sqlite: this.#path, clock });
+    const farthest = (): Promise<unknown> | undefined => (this.#isLocked ? Promise.resolve() : undefined);
+    const open = (storeClock: Clock): SqlLeaseStore => new SqlLeaseStore({ sqlite: this.#path, clock: storeClock });
+    const store = this.#time.store(open, { clock, farthest });
     this.#stores.push(store);
     return Promise.resolve(store);
   }
 
   async pass(ms: number): Promise<void> {
-    await delay(ms);
+    await this.#time.pass(ms);
   }
 
   /** Another process locks the leases, for all the others: to them they are there, and cannot be read. */
   interrupt(): Promise<AsyncDisposable> {
     const leases = new DatabaseSync(this.#leasesPath);
     leases.exec("BEGIN EXCLUSIVE");
-    return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve(leases.close()) });
+    this.#isLocked = true;
+    const unlock = (): void => {
+      leases.close();
+      this.#isLocked = false;
+      this.#advance(this.#passedMs);
+      this.#passedMs = 0;
+    };
+    return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve(unlock()) });
   }
 
   async guard(): Promise<GuardedText> {
@@ -106,8 +129,22 @@ class SqlitePlace implements Place {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#time.stop();
     await this.#guarding?.close();
     for (const store of this.#stores) await store.close();
+  }
+
+  #advance(ms: number): void {
+    if (this.#isLocked) {
+      this.#passedMs += ms;
+      return;
+    }
+    // Before a store has opened the file, it has no tables, and no times.
+    if (!existsSync(this.#leasesPath)) return;
+    this.#inLeases((leases) => {
+      leases.exec(`UPDATE leasehold_leases SET nonce_at = nonce_at - ${ms}`);
+      leases.exec(`UPDATE leasehold_occurrences SET nonce_at = nonce_at - ${ms}, expires_at = expires_at - ${Math.round(ms)}`);
+    });
   }
 
   get #leasesPath(): string {
