@@ -1,39 +1,59 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
-import { systemClock, type Clock } from "@leasehold/core";
-import { EtcdLeaseStore } from "@leasehold/etcd";
+import type { Clock } from "@leasehold/core";
+import { EtcdLeaseStore, type EtcdTransport } from "@leasehold/etcd";
 import { etcdctl, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { HttpFaults } from "@leasehold/test-kit/conformance/http-faults";
+import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { startFaultProxy, type FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { etcd as testStore } from "@leasehold/test-kit/stores/etcd";
+import { HttpTransport } from "../src/http-transport.ts";
+import { startMovedEtcd, type MovedEtcd } from "./moved-etcd.ts";
 
-/** A prefix of its own in etcd, in real time. */
+/** The network of the processes whose network can fail. */
+interface Network {
+  readonly proxy: FaultProxy;
+  readonly faults: HttpFaults;
+}
+
+/** A prefix of its own in etcd, and leases that end by a clock of its own. */
 export class EtcdPlace implements Place {
   readonly #etcd: Etcd;
+  readonly #moved: MovedEtcd;
+  readonly #time: MovedTime;
   readonly #prefix: string;
-  #proxy: FaultProxy | undefined;
+  #network: Network | undefined;
 
-  constructor(etcd: Etcd, prefix: string) {
+  private constructor(etcd: Etcd, moved: MovedEtcd, prefix: string) {
     this.#etcd = etcd;
+    this.#moved = moved;
+    this.#time = new MovedTime(moved);
     this.#prefix = prefix;
   }
 
+  static async open(etcd: Etcd, prefix: string): Promise<EtcdPlace> {
+    return new EtcdPlace(etcd, await startMovedEtcd(etcd.url), prefix);
+  }
+
+  get clock(): Clock {
+    return this.#time.clock;
+  }
+
   connect(): Promise<EtcdLeaseStore> {
-    return this.connectWith(systemClock);
+    return this.connectWith(this.clock);
   }
 
   connectWith(clock: Clock): Promise<EtcdLeaseStore> {
-    return Promise.resolve(this.#store(this.#etcd.url, clock));
+    return Promise.resolve(this.#store(this.#moved.url, clock));
   }
 
   async pass(ms: number): Promise<void> {
-    await delay(ms);
+    await this.#time.pass(ms);
   }
 
   async connectUnreliably(): Promise<UnreliableConnection> {
-    this.#proxy ??= await startEtcdProxy(this.#etcd.url);
-    return { store: this.#store(this.#proxy.url, systemClock), faults: new HttpFaults(this.#proxy) };
+    const { proxy, faults } = (this.#network ??= await this.#openNetwork());
+    return { store: this.#store(proxy.url, this.clock, () => faults.farthest), faults };
   }
 
   async guard(): Promise<GuardedText> {
@@ -55,15 +75,31 @@ export class EtcdPlace implements Place {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#proxy?.stop();
+    this.#time.stop();
+    await this.#network?.proxy.stop();
+    await this.#moved[Symbol.asyncDispose]();
+  }
+
+  async #openNetwork(): Promise<Network> {
+    const proxy = await startEtcdProxy(this.#moved.url);
+    return { proxy, faults: new HttpFaults(proxy) };
   }
 
   #foreign(election: string): string {
     return `${this.#prefix}${election}/theirs`;
   }
 
-  #store(url: string, clock: Clock): EtcdLeaseStore {
-    return new EtcdLeaseStore({ endpoints: url, prefix: this.#prefix, clock });
+  /** Its keep-alives and its watches wait by timers of its own, so that time waits for its requests themselves. */
+  #store(url: string, clock: Clock, farthest: () => Promise<unknown> | undefined = () => undefined): EtcdLeaseStore {
+    const way = new HttpTransport([new URL(url)], undefined);
+    const transport: EtcdTransport = {
+      call: async (path, body, options) => {
+        const settled = this.#time.awaiting(farthest());
+        return await way.call(path, body, options).finally(settled);
+      },
+      watch: (requests, options) => way.watch(requests, options),
+    };
+    return new EtcdLeaseStore({ transport, prefix: this.#prefix, clock });
   }
 }
 

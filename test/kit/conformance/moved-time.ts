@@ -92,11 +92,17 @@ export class MovedTime {
     this.#clock.stop();
   }
 
-  #await(farthest: Promise<unknown> | undefined, limit: (settled: () => void) => Timer): Timer {
+  /** Time is not moved until a request has come as far as it will, or until the function is called that this returns. */
+  awaiting(farthest: Promise<unknown> | undefined): () => void {
     const request = {};
     const settled = (): void => void this.#awaited.delete(request);
     this.#awaited.add(request);
     farthest?.then(settled, settled);
+    return settled;
+  }
+
+  #await(farthest: Promise<unknown> | undefined, limit: (settled: () => void) => Timer): Timer {
+    const settled = this.awaiting(farthest);
     const timer = limit(settled);
     return {
       cancel: () => {
