@@ -61,9 +61,15 @@ export class MovableClock implements Clock {
   forward(ms: number): void {
     this.freeze(ms);
     for (const pending of this.#inOrder()) {
-      if (this.#runs) this.#arm(pending);
       // One that ran before it may have cancelled it.
-      else if (pending.atMs <= this.monotonicMs() && this.#timers.delete(pending)) pending.callback();
+      if (!this.#timers.has(pending)) continue;
+      if (pending.atMs > this.monotonicMs()) {
+        if (this.#runs) this.#arm(pending);
+        continue;
+      }
+      clearTimeout(pending.handle);
+      this.#timers.delete(pending);
+      pending.callback();
     }
   }
 
