@@ -42,7 +42,7 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
   };
 }
 
-/** The conformance suites once more, with the oldest SDK and driver of each store. */
+/** The cases of conformance that an SDK can change, with the oldest SDK and driver of each store. */
 function oldestPeersProject(): TestProjectInlineConfiguration {
   const project = testProject("oldest-peers", "test/oldest-peers", false, AT_A_TIME.packages);
   const suites = "packages/{azure-blob,dynamodb,firestore,sql}/test/conformance*.test.ts";
@@ -50,7 +50,12 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
   return {
     ...project,
     plugins: [oldestPeers],
-    test: { ...project.test, include, exclude: [...(project.test?.exclude ?? []), "**/*-on-sqlite.test.ts"] },
+    test: {
+      ...project.test,
+      include,
+      exclude: [...(project.test?.exclude ?? []), "**/*-on-sqlite.test.ts"],
+      env: { ...project.test?.env, LEASEHOLD_OLDEST_PEERS: "1" },
+    },
   };
 }
 

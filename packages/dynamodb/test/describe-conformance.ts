@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Subject } from "@leasehold/conformance";
 import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
 import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
-import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import { runConformance, SOME_ROUNDS, type RunOptions } from "@leasehold/test-kit/conformance/run-conformance";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 import { win } from "@leasehold/test-kit/acquisitions";
 
@@ -13,7 +13,7 @@ const LIMITS = { timeoutMs: 5_000 };
 export function describeDynamoDb(
   name: string,
   start: () => Promise<ServiceProcess>,
-  { transacts }: Pick<DynamoDB, "transacts">,
+  { transacts, ...options }: Pick<DynamoDB, "transacts"> & RunOptions,
 ): void {
   let dynamoDb: DynamoDB;
 
@@ -33,7 +33,7 @@ export function describeDynamoDb(
     lacks: { watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
     open: () => DynamoDBPlace.open(dynamoDb),
   };
-  runConformance(subject);
+  runConformance(subject, options);
 
   test(`${name}: what is counted as one request is one on the wire, but for the question about the table in the background`, async () => {
     await using place = await DynamoDBPlace.open(dynamoDb);

@@ -6,16 +6,49 @@ import { keepResults } from "./table.ts";
 /** Of the cases of a thousand, where each operation goes to a service or a file; memory goes through them all. */
 export const SOME_ROUNDS = 250;
 
+/**
+ * The cases that show an SDK, or another server of the same service, which differs: each kind of request, its answer, its failure, and
+ * its end by a signal. All others judge what this repository's code makes of the answers.
+ */
+const EACH_KIND_OF_REQUEST: ReadonlySet<string> = new Set([
+  ...["capabilities", "check", "read-held", "watch-release", "watch-ends", "request-counts"],
+  ...["acquire-on-nothing", "acquire-while-held", "acquire-after-release", "contention", "expiry-store-clock"],
+  ...["renew-keeps-term", "publish", "publish-late", "release-twice", "record-missing"],
+  ...["unseen-open", "unseen-barred", "unseen-foreign", "unseen-fence", "unseen-contention", "unseen-lost-reply"],
+  ...["break-closes-renewal", "transfer-accepted", "hold", "reservation", "foreign-record"],
+  ...["occurrence-done", "occurrence-failed", "occurrence-contention", "occurrences-apart"],
+  ...["names-round-trip", "values-round-trip", "values-with-controls"],
+  ...["abort-read", "abort-read-unanswered", "unreachable", "counts-from-send"],
+  ...["lost-acquire-request", "lost-acquire-reply", "lost-renewal", "lost-release-reply"],
+  ...["late-acquire", "late-renewal", "duplicate-renewal"],
+  ...["leading-stale-write", "leading-outage"],
+]);
+
+/** What runs only some cases runs all of them with LEASEHOLD_EVERY_CASE=1. */
+const ONLY_EACH_KIND = "another run judges it; LEASEHOLD_EVERY_CASE=1 runs it here too";
+
 /** How to run the cases of one store. */
 export interface RunOptions {
   /** Several cases at a time: where time is real, most of them do nothing but wait for it. @defaultValue false */
   readonly concurrently?: boolean | undefined;
+  /**
+   * Leaves out the cases that no other SDK or server changes.
+   * @defaultValue true where the SDK is the oldest: LEASEHOLD_OLDEST_PEERS=1
+   */
+  readonly onlyEachKindOfRequest?: boolean | undefined;
 }
 
 /** Registers the suite for one store in Vitest, and keeps its results for the table. */
-export function runConformance(subject: Subject, { concurrently = false }: RunOptions = {}): void {
+export function runConformance(subject: Subject, options: RunOptions = {}): void {
+  const { concurrently = false, onlyEachKindOfRequest = process.env["LEASEHOLD_OLDEST_PEERS"] === "1" } = options;
   const results: CaseResult[] = [];
-  conformance({ describe, it: concurrently ? it.concurrent : it }, subject, (result) => results.push(result));
+  const leftOut =
+    onlyEachKindOfRequest && process.env["LEASEHOLD_EVERY_CASE"] !== "1"
+      ? cases.filter(({ id }) => !EACH_KIND_OF_REQUEST.has(id)).map(({ id }) => [id, ONLY_EACH_KIND] as const)
+      : [];
+  const skips = { ...Object.fromEntries(leftOut), ...subject.skips };
+  const runner = { describe, it: concurrently ? it.concurrent : it };
+  conformance(runner, { ...subject, skips }, (result) => results.push(result));
   afterAll(async () => keepResults(subject.name, results));
 }
 
