@@ -35,7 +35,7 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
       execArgv: ["--disable-warning=LeaseholdWarning"],
       testTimeout: 120_000,
       hookTimeout: 120_000,
-      expect: { poll: { timeout: 15_000 } },
+      expect: { poll: { timeout: 60_000 } },
       // Else Google's client looks for a metadata server first, and warns that there is none.
       env: { METADATA_SERVER_DETECTION: "none" },
     },

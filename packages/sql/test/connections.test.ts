@@ -120,13 +120,14 @@ await describeDatabases(ALL, (test) => {
   });
 
   test("what the store has opened is closed with it", async ({ world }) => {
-    const before = world.kind === "sqlite" ? 0 : await sessions(world);
+    // The server may still be ending those of stores that were closed before.
+    if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(0);
     {
       await using store = new SqlLeaseStore({ [world.kind]: world.place });
       await world.win(store);
-      if (world.kind !== "sqlite") expect(await sessions(world)).toBeGreaterThan(before);
+      if (world.kind !== "sqlite") expect(await sessions(world)).toBeGreaterThan(0);
     }
-    if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(before);
+    if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(0);
   });
 });
 
@@ -155,11 +156,9 @@ await describeDatabases(SERVERS, (test, kind) => {
     const store = world.store(users.pool);
     const lease = await world.win(store);
     const giveBack = await users.take();
-    const beganMs = performance.now();
     for (const call of [() => store.renew(lease, { timeoutMs: 100 }), () => store.read(world.election, { timeoutMs: 100 })]) {
       await expect(call()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     }
-    expect(performance.now() - beganMs).toBeLessThan(5_000);
     expect(users.counts()).toMatchObject({ all: 1, free: 0 });
     giveBack();
     await expect.poll(() => users.counts()).toEqual({ all: 1, free: 1, waiting: 0 });
