@@ -134,7 +134,7 @@ await describeDatabases(["postgres"], (test) => {
     const failure = (async () => {
       for (;;) await watch?.next();
     })();
-    const timeout = setTimeout(() => stop.abort(), 5_000);
+    const timeout = setTimeout(() => stop.abort(), 60_000);
     await expect(failure).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     clearTimeout(timeout);
   });
@@ -181,18 +181,16 @@ await describeDatabases(["postgres"], (test) => {
     await expect.poll(() => listeners(world)).toEqual([]);
   });
 
-  test("a standby takes over as soon as the lease is released, long before its next look", async ({ world }) => {
-    const leaseDurationMs = 120_000;
-    const options = { election: world.election, leaseDurationMs, retryPeriodMs: 30_000, cooldownMs: 60_000 };
+  test("a standby takes over when it is told of the release, long before its next look", async ({ world }) => {
+    // This test would end before the next look.
+    const options = { election: world.election, leaseDurationMs: 3_600_000, retryPeriodMs: 600_000, cooldownMs: 600_000 };
     const leader = new Elector({ ...options, store: world.store(), candidateId: "leader" });
     const standby = new Elector({ ...options, store: world.store(), candidateId: "standby" });
     const leadership = await leader.campaign();
     const campaign = standby.campaign();
     await expect.poll(async () => (await listeners(world)).length).toBe(1);
-    const releasedMs = performance.now();
     await leadership[Symbol.asyncDispose]();
     await using next = await campaign;
-    expect(performance.now() - releasedMs).toBeLessThan(5_000);
     expect(next.term).toBe(2);
   });
 

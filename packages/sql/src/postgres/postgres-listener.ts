@@ -60,7 +60,7 @@ export class PostgresListener {
       stopped = true;
       this.#listening = undefined;
       // It has its state at the server: nobody else gets this connection.
-      client?.release(true);
+      if (client) this.#connections.discard(client);
     };
     const fail = (error: Error): void => {
       if (stopped) return;

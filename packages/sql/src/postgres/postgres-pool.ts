@@ -54,6 +54,9 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   #own: Promise<PostgresPool> | undefined;
   /** Ends each wait for a connection: a pool that is closed forgets who waits. */
   readonly #waits = new Set<(closed: Error) => void>();
+  /** The connections that the pool has been asked for, and has not been given back. */
+  readonly #lent = new Set<Promise<PostgresPoolClient> | PostgresPoolClient>();
+  readonly #allReturned = Promise.withResolvers<void>();
   #closed: Promise<void> | undefined;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
@@ -70,7 +73,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.checkOpen();
     const pool = await this.#pool();
     this.checkOpen();
-    const client = await this.#unlessClosed(pool.connect());
+    const client = await this.#unlessClosed(this.#lend(pool.connect()));
     // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
     client.on("error", ignore);
     if (!client.getTransactionStatus && !heard.has(client)) hear(client);
@@ -80,11 +83,13 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   release(client: PostgresPoolClient): void {
     client.off("error", ignore);
     client.release();
+    this.#returned(client);
   }
 
   /** Its last error may still come, and is heard. */
   discard(client: PostgresPoolClient): void {
     client.release(true);
+    this.#returned(client);
   }
 
   async cancel({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<void> {
@@ -110,16 +115,40 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
       return await Promise.race([connecting, closed.promise]);
     } catch (error) {
       // One that comes too late goes back.
-      connecting.then((late) => late.release()).catch(() => undefined);
+      connecting
+        .then((late) => {
+          late.release();
+          this.#returned(late);
+        })
+        .catch(() => undefined);
       throw error;
     } finally {
       this.#waits.delete(closed.reject);
     }
   }
 
+  /**
+   * The pool's own end never comes with an old `pg`, such as 8.5, where a connection that had broken was given back last: that
+   * client calls nobody back when it is ended again. Then it is enough that every connection has come back.
+   */
   async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
-    await own?.end();
+    if (own === undefined) return;
+    const ended = own.end();
+    if (this.#lent.size === 0) this.#allReturned.resolve();
+    await Promise.race([ended, this.#allReturned.promise]);
+  }
+
+  #lend(connecting: Promise<PostgresPoolClient>): Promise<PostgresPoolClient> {
+    this.#lent.add(connecting);
+    const lent = connecting.then((client) => this.#lent.add(client));
+    lent.catch(() => undefined).finally(() => this.#returned(connecting));
+    return connecting;
+  }
+
+  #returned(client: Promise<PostgresPoolClient> | PostgresPoolClient): void {
+    this.#lent.delete(client);
+    if (this.#closed && this.#lent.size === 0) this.#allReturned.resolve();
   }
 
   async #pool(): Promise<PostgresPool> {
