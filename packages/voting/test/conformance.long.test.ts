@@ -1,4 +1,4 @@
-/** The cases that every store passes, over three servers on ports of loopback, with directories, in real time. */
+/** The cases that every store passes, over three servers on ports of loopback, with directories. */
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 import { LoopbackPlace } from "./loopback-place.ts";
 import { votingSubject } from "./voting-subject.ts";
@@ -8,10 +8,9 @@ const { requests, lacks, skips } = votingSubject(3);
 runConformance(
   {
     name: "voting (loopback)",
-    leaseMs: 5_000,
+    leaseMs: 15_000,
     // A thousand take place in virtual time.
     rounds: 100,
-    outageMs: 20_000,
     requests,
     lacks: { ...lacks, duplicates: "a packet is taken once; the tests of the transport have it" },
     skips,

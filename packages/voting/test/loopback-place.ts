@@ -1,9 +1,10 @@
 import { rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
-import { systemClock, type Clock, type LeaseStore } from "@leasehold/core";
+import type { Clock, LeaseStore } from "@leasehold/core";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
+import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { VotingLeaseStore } from "@leasehold/voting";
 import { openServer, type OpenServer } from "../src/open-server.ts";
@@ -15,7 +16,7 @@ const UNRELIABLE = "c";
 const LOOK_MS = 2;
 
 /**
- * Three servers on ports of loopback, with directories of their own, in real time. All that goes between one of them and the
+ * Three servers on ports of loopback, with directories of their own, whose time is moved. All that goes between one of them and the
  * others passes a network that can fail.
  */
 export class LoopbackPlace implements Place {
@@ -29,6 +30,8 @@ export class LoopbackPlace implements Place {
   #again = 0;
   #requestsUnderWay = 0;
   #isFair = true;
+  /** The servers' time, which is that of their processes. */
+  readonly #time = new MovedTime({ advance: () => Promise.resolve() });
 
   private constructor(folder: string, ports: Readonly<Record<Name, number>>, networks: Readonly<Record<Name, TcpNetwork>>) {
     this.#folder = folder;
@@ -41,9 +44,13 @@ export class LoopbackPlace implements Place {
     const ports = { a: await freePort(), b: await freePort(), c: await freePort() };
     const networks = { a: await TcpNetwork.open(ports.a), b: await TcpNetwork.open(ports.b), c: await TcpNetwork.open(ports.c) };
     const place = new LoopbackPlace(folder, ports, networks);
-    await Promise.all(NAMES.map((name) => place.#start(name, systemClock)));
+    await Promise.all(NAMES.map((name) => place.#start(name, place.clock)));
     await Promise.all(NAMES.map((name) => place.#takesPart(name)));
     return place;
+  }
+
+  get clock(): Clock {
+    return this.#time.clock;
   }
 
   connect(): Promise<LeaseStore> {
@@ -69,7 +76,7 @@ export class LoopbackPlace implements Place {
   }
 
   async pass(ms: number): Promise<void> {
-    await delay(ms);
+    await this.#time.pass(ms);
     await this.#quiet();
   }
 
@@ -79,12 +86,20 @@ export class LoopbackPlace implements Place {
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** A call is over once the requests are that it does not wait for. */
+  /**
+   * A call is over once the requests are that it does not wait for. Until then time is not moved. Where the network fails, one of the
+   * unreliable server may take long; the two others are a majority.
+   */
   #store(name: Name): LeaseStore {
     const quietly = async <T>(call: Promise<T>): Promise<T> => {
-      const result = await call;
-      await this.#quiet();
-      return result;
+      const settled = this.#awaiting(this.#isFair || name !== UNRELIABLE);
+      try {
+        const result = await call;
+        await this.#quiet();
+        return result;
+      } finally {
+        settled();
+      }
     };
     return new (class extends VotingLeaseStore {
       override acquire(...args: Parameters<LeaseStore["acquire"]>): ReturnType<LeaseStore["acquire"]> {
@@ -110,7 +125,11 @@ export class LoopbackPlace implements Place {
     const ask = open.server.ask.bind(open.server);
     open.server.ask = async (...args) => {
       this.#requestsUnderWay += 1;
-      return await ask(...args).finally(() => (this.#requestsUnderWay -= 1));
+      const settled = this.#awaiting(this.#isFair);
+      return await ask(...args).finally(() => {
+        this.#requestsUnderWay -= 1;
+        settled();
+      });
     };
     this.#open.set(server, open);
   }
@@ -123,6 +142,10 @@ export class LoopbackPlace implements Place {
 
   async #takesPart(name: Name): Promise<void> {
     while (!this.#open.get(name)!.server.takesPart) await delay(LOOK_MS);
+  }
+
+  #awaiting(endsSoon: boolean): () => void {
+    return this.#time.awaiting(endsSoon ? undefined : Promise.resolve());
   }
 
   /** Resolves once every request has ended, unless they may take long. */
