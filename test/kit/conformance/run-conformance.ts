@@ -46,7 +46,7 @@ export function runConformance(subject: Subject, options: RunOptions = {}): void
     onlyEachKindOfRequest && process.env["LEASEHOLD_EVERY_CASE"] !== "1"
       ? cases.filter(({ id }) => !EACH_KIND_OF_REQUEST.has(id)).map(({ id }) => [id, ONLY_EACH_KIND] as const)
       : [];
-  const skips = { ...Object.fromEntries(leftOut), ...subject.skips };
+  const skips = { ...subject.skips, ...Object.fromEntries(leftOut) };
   const runner = { describe, it: concurrently ? it.concurrent : it };
   conformance(runner, { ...subject, skips }, (result) => results.push(result));
   afterAll(async () => keepResults(subject.name, results));
