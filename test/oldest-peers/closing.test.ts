@@ -1,13 +1,15 @@
 import { SqlLeaseStore } from "@leasehold/sql";
 import { describe, test } from "vitest";
-import { LIMITS } from "@leasehold/test-kit/acquisitions";
+import { LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing, startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
-import { win } from "@leasehold/test-kit/acquisitions";
 
 describe.skipIf(await isMissing(postgresMissing()))("a store on PostgreSQL", () => {
-  test("is closed although a connection that was under way broke before it was given back", async ({ expect, onTestFinished }) => {
+  test("is closed although a connection that was under way broke before it was given back", async ({
+    expect,
+    onTestFinished,
+  }) => {
     const server = await startPostgres();
     onTestFinished(() => server.stop());
     const proxy = await startTcpFaultProxy(server.port);

@@ -7,8 +7,9 @@ export interface Subject {
   readonly name: string;
   /**
    * The lease that the suite works with, in milliseconds: long enough that it never runs out just because the machine is
-   * slow, and short enough to wait for it some hundred times. Requests may take a third of it, at most 5 seconds. Where
-   * {@link Place.pass} really waits, 3,000 is a good choice; where it moves clocks, 15,000.
+   * slow, and short enough to wait for it some hundred times. Requests may take a third of it, at most 10 seconds. Where
+   * {@link Place.pass} moves clocks, take 15,000. Where it really waits, 12,000 survives a machine that stands still for three
+   * seconds; 3,000 is quicker, and fails on a machine that stands still for one.
    */
   readonly leaseMs: number;
   /**

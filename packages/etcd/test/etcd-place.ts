@@ -52,7 +52,9 @@ export class EtcdPlace implements Place {
   }
 
   async connectUnreliably(): Promise<UnreliableConnection> {
-    const { proxy, faults } = (this.#network ??= await this.#openNetwork());
+    const network = this.#network ?? (await this.#openNetwork());
+    this.#network = network;
+    const { proxy, faults } = network;
     return { store: this.#store(proxy.url, this.clock, () => faults.farthest), faults };
   }
 

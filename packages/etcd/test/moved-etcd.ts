@@ -46,7 +46,9 @@ export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
   };
 
   const endLeases = async (): Promise<number> => {
-    const over = [...leases].filter(([, { untilMs }]) => untilMs <= nowMs()).toSorted(([, one], [, other]) => one.untilMs - other.untilMs);
+    const over = [...leases]
+      .filter(([, { untilMs }]) => untilMs <= nowMs())
+      .toSorted(([, one], [, other]) => one.untilMs - other.untilMs);
     for (const [id] of over) {
       // Two requests may find it at once.
       if (leases.delete(id)) await text(await send("/v3/lease/revoke", JSON.stringify({ ID: id })));

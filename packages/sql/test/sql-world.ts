@@ -14,7 +14,7 @@ import { mariaDbMissing, startMariaDb, type MariaDb } from "@leasehold/test-kit/
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
-import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
+import type { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { MySqlDatabase } from "../src/mysql/mysql-database.ts";

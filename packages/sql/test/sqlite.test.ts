@@ -62,25 +62,25 @@ function prepared(world: SqlWorld, journal: string): DatabaseSync {
 await describeDatabases(["sqlite"], (test) => {
   test.concurrent.for(["DELETE", "WAL"])(
     "of four processes one leads at a time, with the user's data in a file in %s mode",
-    async (journal, { world, expect }) => {
+    async (journal, { world }) => {
       const database = prepared(world, journal);
       const candidates = new Candidates(world);
       await Promise.all(["a", "b", "c", "d"].map((name) => candidates.start(name)));
       const killed: string[] = [];
       // A machine that stands still may end a term before that: then the next one leads.
       const leader = (): Won | undefined => candidates.won.findLast(({ candidateId }) => !killed.includes(candidateId));
-      let term = 0;
+      let lastTerm = 0;
       while (killed.length < 2) {
-        await expect.poll(() => leader()?.term).toBeGreaterThan(term);
+        await expect.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
         const count = (): unknown => database.prepare("SELECT COUNT(*) AS n FROM writes").get()?.["n"];
         const before = Number(count());
         await expect.poll(count).toBeGreaterThan(before + 5);
-        const victim = candidates.won.at(-1)!;
+        const victim = leader()!;
         await candidates.kill(victim.candidateId);
         killed.push(victim.candidateId);
-        term = Math.max(...candidates.won.map((won) => won.term));
+        lastTerm = Math.max(...candidates.won.map((won) => won.term));
       }
-      await expect.poll(() => leader()?.term).toBeGreaterThan(term);
+      await expect.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
       await candidates.end();
       // No term was won twice.
       const won = candidates.won.map((one) => one.term);
@@ -89,8 +89,8 @@ await describeDatabases(["sqlite"], (test) => {
       const rows = database.prepare("SELECT term, who FROM writes ORDER BY id").all();
       const terms = rows.map(({ term }) => Number(term));
       expect(terms).toEqual(terms.toSorted((x, y) => x - y));
-      for (const { term: ofTerm, candidateId } of candidates.won) {
-        expect(rows.filter((row) => row["term"] === ofTerm).every(({ who }) => who === candidateId)).toBe(true);
+      for (const { term, candidateId } of candidates.won) {
+        expect(rows.filter((row) => row["term"] === term).every(({ who }) => who === candidateId)).toBe(true);
       }
       expect(journal).toBe(String(database.prepare("PRAGMA journal_mode").get()?.["journal_mode"]).toUpperCase());
     },
@@ -98,7 +98,7 @@ await describeDatabases(["sqlite"], (test) => {
 
   test.concurrent.for(["DELETE", "WAL"])(
     "a writer that is killed at any moment bars nobody, and opens the fence to nobody, in %s mode",
-    async (journal, { world, expect }) => {
+    async (journal, { world }) => {
       prepared(world, journal);
       const script = fileURLToPath(new URL("./sqlite-writer.ts", import.meta.url));
       const terms: number[] = [];
