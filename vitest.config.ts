@@ -33,8 +33,8 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
       maxConcurrency,
       // Tests make stores fail all the time, of which Leasehold warns; those that want to see it hear the event.
       execArgv: ["--disable-warning=LeaseholdWarning"],
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
       expect: { poll: { timeout: 60_000 } },
       // Else Google's client looks for a metadata server first, and warns that there is none.
       env: { METADATA_SERVER_DETECTION: "none" },
