@@ -3,8 +3,8 @@
  * to it as lines of JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has
  * stopped, nothing here keeps the process alive. It is an entry point: import nothing but types from here.
  */
-import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
-import { Elector, isLeaseholdError, StoreError } from "@leasehold/core";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Elector, isLeaseholdError } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, LeaseStore } from "@leasehold/core";
 import type { Instant, Place } from "@leasehold/core/provider";
 import { openStore } from "../stores/stores.ts";
@@ -18,16 +18,14 @@ export interface CandidateSettings {
   /** Also the name of the document that its leaders guard. */
   readonly election: string;
   readonly candidateId: string;
-  readonly elector: CandidateTiming & Pick<ElectorOptions, "expiry" | "onOverrun" | "drainTimeoutMs">;
-  /** Set: it does not campaign, but tries, as a scheduled function does: again so long after each attempt, until it leads. */
-  readonly triesEveryMs?: number | undefined;
+  readonly elector: CandidateTiming & Pick<ElectorOptions, "onOverrun" | "drainTimeoutMs">;
   /**
    * It asks `isValid()` every few milliseconds while it leads. Asking makes a term that is over end at once, so a
    * test of the timers that end it must not. @defaultValue true
    */
   readonly asks?: boolean | undefined;
-  /** Its task's way once its signal aborts: settle after `drainMs`, or go on until it is told to `settle`. */
-  readonly task?: { readonly drainMs: number } | "ignores-its-signal" | undefined;
+  /** Set: its task does not settle once its signal aborts, but goes on until it is told to `settle`. */
+  readonly task?: "ignores-its-signal" | undefined;
   /** Each of its leaderships writes its name into the guarded document, before all else. */
   readonly guards?: boolean | undefined;
   /** Set: its task keeps a register in the guarded document, in place of all that is said of the task above. */
@@ -49,8 +47,6 @@ export type Command =
   | { readonly kind: "settle" }
   /** Write into the guarded document once more, as the leadership that it had last. */
   | { readonly kind: "write" }
-  /** The same in a transaction that stays open for so long. */
-  | { readonly kind: "write-slowly"; readonly ms: number }
   /**
    * Inside the task, say so and stand still, for at most `ms`, for the parent to freeze this process; the very next
    * statement writes into the guarded document.
@@ -88,8 +84,6 @@ export type CandidateEvent =
   /** How a guarded write ended: `ok`, `refused` by the service, or the error; and whether its leadership was valid then. */
   | { readonly event: "wrote"; readonly outcome: string; readonly valid: boolean }
   | RegisterEvent
-  /** How an attempt of `tryRun` went that did not lead to a leadership; nothing is said of the one that did. */
-  | { readonly event: "tried"; readonly elected: false }
   /** The elector's `run` has resolved, and this process has nothing left to do. */
   | { readonly event: "runSettled" }
   /** The last line. `keptAliveBy`: what Node's event loop still waits for, by the names of `process.getActiveResourcesInfo()`. */
@@ -114,7 +108,7 @@ process.on("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
-const { election, candidateId, asks = true, task = { drainMs: 0 }, triesEveryMs } = settings;
+const { election, candidateId, asks = true, task } = settings;
 const { store, document, isRefusal, close } = await openStore(settings.store);
 const guarded = document(election);
 // Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
@@ -139,8 +133,7 @@ process.on("message", obey);
 
 say({ event: "ready" });
 try {
-  if (triesEveryMs === undefined) await elector.run(lead, { signal: stopping.signal });
-  else await tryUntilElected(triesEveryMs);
+  await elector.run(lead, { signal: stopping.signal });
   say({ event: "runSettled" });
 } catch (error) {
   say({ event: "runRejected", error: String(error) });
@@ -155,21 +148,6 @@ process.disconnect();
 for (let turn = 0; turn < CLOSING_TURNS; turn += 1) await nextTurn();
 // Its standard output and error are pipes, and are always in the list.
 say({ event: "idle", keptAliveBy: process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap") });
-
-async function tryUntilElected(everyMs: number): Promise<void> {
-  while (!stopping.signal.aborted) {
-    try {
-      const { elected } = await elector.tryRun(lead, { signal: stopping.signal });
-      if (elected) return;
-      say({ event: "tried", elected });
-    } catch (error) {
-      // As a platform does, whose function fails because the store does not answer in time: it is called again.
-      if (!(error instanceof StoreError)) throw error;
-      say({ event: "storeFailed" });
-    }
-    await delay(everyMs);
-  }
-}
 
 async function lead(leadership: Leadership): Promise<void> {
   const { signal, term } = leadership;
@@ -188,10 +166,7 @@ async function lead(leadership: Leadership): Promise<void> {
   });
   if (settings.register) await keepRegister({ leadership, register: guarded, isRefusal, habits: settings.register, say });
   else if (task === "ignores-its-signal") await settled.promise;
-  else {
-    await aborted.promise;
-    await delay(task.drainMs);
-  }
+  else await aborted.promise;
   say({ event: "taskSettled", term, valid: leadership.isValid() });
 }
 
@@ -207,9 +182,6 @@ function obey(command: Command): void {
       return settled.resolve();
     case "write":
       if (watched) void write(watched.leadership);
-      return;
-    case "write-slowly":
-      if (watched) void write(watched.leadership, command.ms);
       return;
     case "freeze-before-write":
       return frozen.resolve(command.ms);
@@ -229,11 +201,10 @@ function standStill(ms: number): void {
 }
 
 /** Asks nothing before it writes. */
-async function write(by: Leadership, slowlyMs?: number): Promise<void> {
+async function write(by: Leadership): Promise<void> {
   let outcome = "ok";
   try {
-    if (slowlyMs === undefined) await guarded.write(by, candidateId);
-    else await guarded.writeSlowly?.(by, candidateId, slowlyMs);
+    await guarded.write(by, candidateId);
   } catch (error) {
     outcome = isRefusal(error) ? "refused" : isLeaseholdError(error) ? error.code : String(error);
   }

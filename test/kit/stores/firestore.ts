@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Firestore } from "@google-cloud/firestore";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
@@ -39,10 +38,9 @@ export const firestore: TestStore = {
 
 function documentIn(client: Firestore, store: FirestoreLeaseStore, name: string): GuardedDocument {
   const document = client.doc(`documents/${name}`);
-  const write = async (leadership: Leadership, content: string, ms: number): Promise<void> => {
+  const write = async (leadership: Leadership, content: string): Promise<void> => {
     await client.runTransaction(async (transaction) => {
       await store.fence(leadership, transaction);
-      if (ms > 0) await delay(ms);
       transaction.set(document, { content });
     });
   };
@@ -55,7 +53,6 @@ function documentIn(client: Firestore, store: FirestoreLeaseStore, name: string)
         transaction.set(document, { content: change(String(before.get("content") ?? "")) });
       });
     },
-    write: (leadership, content) => write(leadership, content, 0),
-    writeSlowly: write,
+    write,
   };
 }

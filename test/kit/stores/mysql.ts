@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { createPool, type Pool, type PoolConnection, type RowDataPacket } from "mysql2/promise";
@@ -84,10 +83,5 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
         `SET SESSION idle_transaction_timeout = ${ABANDONED_S}`,
       ),
     write: (leadership, content) => inTransaction(leadership, (connection) => put(connection, content)),
-    writeSlowly: (leadership, content, ms) =>
-      inTransaction(leadership, async (connection) => {
-        await delay(ms);
-        await put(connection, content);
-      }),
   };
 }

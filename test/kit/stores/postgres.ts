@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { Pool, type PoolClient } from "pg";
@@ -90,10 +89,5 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
         `SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}`,
       ),
     write: (leadership, content) => inTransaction(leadership, (client) => client.query(UPSERT, [name, content])),
-    writeSlowly: (leadership, content, ms) =>
-      inTransaction(leadership, async (client) => {
-        await delay(ms);
-        await client.query(UPSERT, [name, content]);
-      }),
   };
 }

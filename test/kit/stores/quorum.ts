@@ -52,7 +52,6 @@ export const quorum: TestStore = {
     const { close, ...guarded } = openTermGuarded(documents);
     return {
       store: new QuorumLeaseStore({ members: Object.fromEntries(members) }),
-      members: members.map(([, member]) => member),
       ...guarded,
       close: async () => void (await Promise.all([close(), ...Object.values(opened).map((member) => member.close())])),
     };

@@ -60,10 +60,9 @@ export const sqlite: TestStore = {
 };
 
 function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string): GuardedDocument {
-  const write = async (leadership: Leadership, content: string | ((before: string) => string), ms: number): Promise<void> => {
+  const write = async (leadership: Leadership, content: string | ((before: string) => string)): Promise<void> => {
     await inTransaction(database, async () => {
       await store.fence(leadership, database);
-      if (ms > 0) await delay(ms);
       const after = typeof content === "string" ? content : content(read());
       database.prepare("INSERT OR REPLACE INTO documents (name, content) VALUES (?, ?)").run(name, after);
     });
@@ -72,9 +71,8 @@ function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string):
     String(database.prepare("SELECT content FROM documents WHERE name = ?").get(name)?.["content"] ?? "");
   return {
     read: () => Promise.resolve(read()),
-    update: (leadership, change) => write(leadership, change, 0),
-    write: (leadership, content) => write(leadership, content, 0),
-    writeSlowly: write,
+    update: write,
+    write,
   };
 }
 

@@ -65,8 +65,6 @@ export type StoreSettings = { readonly store: StoreName } & Readonly<Record<stri
 /** A process's own connections to a service. */
 export interface OpenStore {
   readonly store: LeaseStore;
-  /** The stores that it is made of; absent where it is one. */
-  readonly members?: readonly LeaseStore[];
   /** A document of that name, which leaders guard with their terms. */
   readonly document: (name: string) => GuardedDocument;
   /** The error says that the service refused a guarded write to a stale leader. */
@@ -88,6 +86,4 @@ export interface GuardedDocument {
   update(leadership: Leadership, change: (content: string) => string): Promise<void>;
   /** Replaces what it holds. Whether this process believes in its leadership is not asked. */
   write(leadership: Leadership, content: string): Promise<void>;
-  /** The same in a transaction that stays open for `ms` after the fence was checked; absent where none can stay open. */
-  writeSlowly?(leadership: Leadership, content: string, ms: number): Promise<void>;
 }
