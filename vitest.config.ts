@@ -11,9 +11,6 @@ const resolve = { conditions: ["@leasehold/source", "node"] };
 // The proofs that take minutes are in *.long.test.ts: `npm run test:long` runs them alone, `npm test` leaves them out.
 const LONG = "*.long.test.ts";
 
-/** Those of them that judge by the clock. */
-const TIMED: readonly string[] = ["programs/demo", "programs/chaos"].map((folder) => `test/${folder}/${LONG}`);
-
 /**
  * How many tests of one file go on at a time, of those that are concurrent because they wait for leases in real time. A file
  * cannot say it: a worker goes by what its first file says.
@@ -27,7 +24,7 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
     test: {
       name,
       include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],
-      exclude: ["**/node_modules/**", ...(isLong ? TIMED : [`**/${LONG}`])],
+      exclude: ["**/node_modules/**", ...(isLong ? [] : [`**/${LONG}`])],
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
       maxConcurrency,
@@ -66,6 +63,10 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
 const LONGEST = [
   "/test/programs/simulation/mutants",
   "/test/programs/demo/",
+  "/test/programs/chaos/",
+  "/test/suites/examples/",
+  "/test/suites/processes/",
+  "/test/suites/storm/",
   "/packages/sql/test/conformance-on-",
   "/packages/etcd/test/conformance",
   "/packages/sql/test/",
@@ -86,24 +87,6 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/**
- * The long tests that judge by the clock, on all stores with real servers: after everything else, which computes. Beside that a
- * leader may be kept from renewing, and the story is another one. They themselves wait, for almost half of the time.
- */
-function timedProject(): TestProjectInlineConfiguration {
-  const project = testProject("timed", "test", true);
-  return {
-    ...project,
-    test: {
-      ...project.test,
-      include: [...TIMED],
-      exclude: ["**/node_modules/**"],
-      maxWorkers: availableParallelism() + 1,
-      sequence: { groupOrder: 1 },
-    },
-  };
-}
-
 export default defineConfig(({ mode }) => {
   const isLong = mode === "long";
   return {
@@ -111,8 +94,8 @@ export default defineConfig(({ mode }) => {
     environments: { __vitest__: { resolve } },
     test: {
       // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass. As a
-      // percentage it could not be: Vitest takes more than 100% for 100%. Fewer of the long ones, whose processes have to keep time.
-      maxWorkers: isLong ? availableParallelism() + 1 : 2 * availableParallelism(),
+      // percentage it could not be: Vitest takes more than 100% for 100%.
+      maxWorkers: 2 * availableParallelism(),
       sequence: { sequencer: LongestFirst },
       // The first says what will be skipped. The second prints the table of every store that was put to the test.
       globalSetup: ["test/kit/backends/announce-missing.ts", "test/kit/conformance/table.ts"],
@@ -123,7 +106,6 @@ export default defineConfig(({ mode }) => {
         ...(isLong ? [testProject("kit", "test/kit/test", false)] : []),
         ...(isLong ? [oldestPeersProject()] : []),
         testProject("programs", "test/programs", isLong),
-        ...(isLong ? [timedProject()] : []),
         testProject("suites", "test/suites", isLong, AT_A_TIME.suites),
       ],
     },

@@ -16,7 +16,7 @@ export const STEPS: readonly Step[] = [
   { tests: "test:long" },
   { command: "npm run types" },
   { command: "npm run packaging" },
-  { command: "npm run simulate -- --runs 10000" },
+  { command: "npm run simulate -- --runs 5000" },
   { command: "npm run synth" },
   { command: "npm run model" },
   { command: "npm run mutants -- --package core --package functions --sample 20 --least 90" },
