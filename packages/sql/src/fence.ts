@@ -7,12 +7,20 @@ const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
 const BEHIND =
   "the tables of this transaction, which are of another database than the lease, or of a quorum's member that was not sealed,";
 
-/** @throws {FencedError} unless the fence that was found is this leadership's. */
-export function checkFence({ election, term, termId }: Fenced, found: Row | undefined): void {
-  if (found && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId) return;
-  const currentTerm = found && (numberOf(found["term"]) ?? undefined);
+/** Returns whether the fence that was found is this leadership's. */
+export function passesFence({ term, termId }: Fenced, found: Row | undefined): boolean {
+  return found !== undefined && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId;
+}
+
+/** Returns the error of a leadership that the fence refuses. @param currentTerm that of the fence; `undefined` if there is none. */
+export function fenced({ election, term }: Fenced, currentTerm: number | undefined): FencedError {
   const isBehind = currentTerm === undefined || currentTerm < term;
-  throw new FencedError(election, term, currentTerm, isBehind ? BEHIND : "the tables of this transaction");
+  return new FencedError(election, term, currentTerm, isBehind ? BEHIND : "the tables of this transaction");
+}
+
+/** @throws {FencedError} unless the fence that was found is this leadership's. */
+export function checkFence(leadership: Fenced, found: Row | undefined): void {
+  if (!passesFence(leadership, found)) throw fenced(leadership, found && (numberOf(found["term"]) ?? undefined));
 }
 
 /**

@@ -1,13 +1,19 @@
 import { ConfigurationError } from "@leasehold/core";
+import type { SqliteHandle } from "./sqlite/sqlite-handle.ts";
 import { checkOptions, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 
 /** Exactly one of the databases. */
 export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
-   * The path of a SQLite file on a local disk; it is created where it is missing. It holds the fences, and may hold the
-   * data that they guard; leases and occurrences are in a second file beside it, named with `-leasehold` at the end.
+   * A SQLite file on a local disk: its path, or the application's open handle on it (`DatabaseSync` of `node:sqlite`, or one of another
+   * library that has `exec` and `prepare` alike). It holds the fences. Leases and occurrences are in a second file beside it, named with
+   * `-leasehold` at the end.
+   *
+   * Give a path where the file is Leasehold's own, or where the application opens it by `node:sqlite` too. Give the handle where
+   * the application uses another SQLite library: two libraries in one process destroy the data of a file that both open. The
+   * store never closes a handle that it was given.
    */
-  readonly sqlite?: string | undefined;
+  readonly sqlite?: string | SqliteHandle | undefined;
   /** A pool of `mysql2/promise`, or a URL (`mysql://…`) for a pool of the store's own. */
   readonly mysql?: unknown;
   /** A `Pool` of `pg`, or a URL (`postgres://…`) for a pool of the store's own. */

@@ -3,6 +3,8 @@ import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 /** Leases, and apart from them the fences, which renewals never touch. */
 export const LEASES = "leasehold_leases";
 export const FENCES = "leasehold_fences";
+/** On SQLite, what keeps a transaction of a stale leader from being committed. */
+export const GUARDS = "leasehold_guards";
 /** The occurrences of schedules: rows of the same columns, which may be deleted once they have expired. */
 export const OCCURRENCES = "leasehold_occurrences";
 

@@ -80,7 +80,7 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
 function openDatabase(options: SqlLeaseStoreOptions, clock: Clock): SqlDatabase {
   switch (databaseOf(options)) {
     case "sqlite":
-      return new SqliteDatabase(options.sqlite as string, clock);
+      return new SqliteDatabase(options.sqlite, clock);
     case "mysql":
       return new MySqlDatabase(options.mysql, clock);
     case "postgres":

@@ -35,7 +35,7 @@ async function guardedWrite(world: SqlWorld, store: SqlLeaseStore, lease: Lease,
     await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, `term ${lease.term}`]);
     await session.run("COMMIT");
   } catch (error) {
-    await session.run("ROLLBACK");
+    await session.rollback();
     throw error;
   }
 }
@@ -119,7 +119,7 @@ await describeDatabases(ALL, (test, kind) => {
         message: expect.stringContaining("its lock on leasehold_fences"),
       });
       await session.run("BEGIN");
-      await session.run("ROLLBACK");
+      await session.rollback();
       await expect(store.fence(lease, session.connection)).rejects.toMatchObject({ code: "UNSUPPORTED" });
       // The connection can still be used.
       await session.run("BEGIN");
@@ -138,14 +138,36 @@ await describeDatabases(ALL, (test, kind) => {
     });
   });
 
+  describe("keeps a stale transaction from being committed", () => {
+    test.for([
+      ["swallowed", true],
+      ["not awaited", false],
+    ] as const)("where the FencedError is %s", async ([, isAwaited], { world }) => {
+      const { store, lease } = await led(world);
+      await store.release(lease, LIMITS);
+      const session = await world.session();
+      await session.run("BEGIN");
+      await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "before"]);
+      const fencing = failureOf(store.fence(lease, session.connection));
+      if (isAwaited) await fencing;
+      await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "after"]).catch(() => undefined);
+      await session.run("COMMIT").catch(() => undefined);
+      // A write outside of any transaction is nothing that a fence guards.
+      await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "on its own"]).catch(() => undefined);
+      await session.close();
+      expect((await fencing)["code"]).toBe("FENCED");
+      expect((await writes(world)).filter((who) => who !== "on its own")).toEqual([]);
+    });
+  });
+
   test("a transaction that is rolled back to before the fence and begun anew asks again", async ({ world }) => {
     const { store, lease } = await led(world);
     const session = await guarding(world, { store, lease });
-    await session.run("ROLLBACK");
+    await session.rollback();
     await store.release(lease, LIMITS);
     await session.run("BEGIN");
     await expect(store.fence(lease, session.connection)).rejects.toBeInstanceOf(FencedError);
-    await session.run("ROLLBACK");
+    await session.rollback();
   });
 
   test("the fence passes within a transaction as often as it is asked", async ({ world }) => {
@@ -257,7 +279,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const error = await failureOf(store.fence(lease, session.connection));
       // PostgreSQL ends such a transaction itself; either way the caller rolls back.
       expect([error["code"], error["code"]]).toContain(kind === "mysql" ? "FENCED" : "40001");
-      await session.run("ROLLBACK");
+      await session.rollback();
     },
   );
 
@@ -291,7 +313,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       outcome.status === "rejected" ? [(outcome.reason as { code: string }).code] : [],
     );
     expect(victims).toEqual([kind === "mysql" ? "ER_LOCK_DEADLOCK" : "40P01"]);
-    await session.run("ROLLBACK");
+    await session.rollback();
     await other.run("ROLLBACK");
     await guardedWrite(world, before.store, before.lease);
   });
@@ -306,7 +328,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await session.run("BEGIN");
     const error = await failureOf(before.store.fence(before.lease, session.connection));
     expect(error["code"]).toBe(kind === "mysql" ? "ER_LOCK_WAIT_TIMEOUT" : "55P03");
-    await session.run("ROLLBACK");
+    await session.rollback();
     await other.run("ROLLBACK");
     await guardedWrite(world, before.store, before.lease);
   });

@@ -37,7 +37,7 @@ async function pass(world: SqlWorld, occurrences: SqlOccurrenceStore, claim: Lea
   const session = await world.session();
   await session.run("BEGIN");
   const error: unknown = await occurrences.fence(claim, session.connection).catch((reason: unknown) => reason);
-  await session.run("ROLLBACK");
+  await session.rollback();
   return error;
 }
 
@@ -171,7 +171,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const error = await failureOf(occurrences.fence(claim, session.connection));
       // PostgreSQL ends such a transaction itself; either way the caller rolls back.
       expect(error["code"]).toBe(kind === "postgres" && level !== "READ COMMITTED" ? "40001" : "FENCED");
-      await session.run("ROLLBACK");
+      await session.rollback();
     },
   );
 });
@@ -184,6 +184,6 @@ await describeDatabases(["sqlite"], (test) => {
     const error = await failureOf(occurrences.fence(claim, session.connection));
     expect(error).toBeInstanceOf(UnsupportedError);
     expect(error).toMatchObject({ code: "UNSUPPORTED", election: TICK });
-    await session.run("ROLLBACK");
+    await session.rollback();
   });
 });

@@ -38,6 +38,8 @@ export interface Session {
   readonly connection: unknown;
   /** Runs a statement; its parameters are question marks, whatever the database. */
   run(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Ends the transaction, if the connection was not ended with it. */
+  rollback(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -239,6 +241,7 @@ async function openSession(kind: Kind, place: string): Promise<Session> {
 export function sqliteSession(database: DatabaseSync): Session {
   return {
     connection: database,
+    rollback: async () => database.exec("ROLLBACK"),
     run: async (sql, values = []) => {
       const statement = database.prepare(sql);
       statement.setReadBigInts(true);
@@ -255,6 +258,7 @@ export function mysqlSession(connection: Connection): Session {
   connection.on("error", () => undefined);
   return {
     connection,
+    rollback: async () => await connection.rollback().catch(() => undefined),
     run: async (sql, values = []) => {
       const [rows] = await connection.query(sql, values as unknown[]);
       return Array.isArray(rows) ? (rows as Row[]) : [];
@@ -267,6 +271,7 @@ export function postgresSession(client: Client): Session {
   client.on("error", () => undefined);
   return {
     connection: client,
+    rollback: async () => void (await client.query("ROLLBACK")),
     run: async (sql, values = []) => {
       let count = 0;
       return (

@@ -1,9 +1,9 @@
 /** The files that a SQLite store opens, by what Node is asked to do with them. */
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock, type Clock } from "@leasehold/core";
-import { afterEach, expect, vi } from "vitest";
+import { afterEach, describe, expect, vi } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
@@ -27,8 +27,8 @@ await describeDatabases(["sqlite"], (test) => {
     const store = world.store();
     await Promise.all([1, 2, 3].map(() => store.read(world.election)));
     // However this SQLite was compiled: many a system's own has another default.
-    const pragmas = exec.mock.calls.map(([sql]) => sql).filter((sql) => sql.startsWith("PRAGMA"));
-    expect(pragmas).toEqual(["PRAGMA synchronous = FULL", "PRAGMA fenced.synchronous = FULL"]);
+    const pragmas = exec.mock.calls.map(([sql]) => sql).filter((sql) => sql.startsWith("PRAGMA synchronous"));
+    expect(pragmas).toEqual(["PRAGMA synchronous = FULL", "PRAGMA synchronous = FULL"]);
   });
 
   test("are closed when close() has resolved, also if they were only being opened", async ({ world }) => {
@@ -36,7 +36,7 @@ await describeDatabases(["sqlite"], (test) => {
     const store = world.store();
     const reading = failureOf(store.read(world.election));
     await store.close();
-    expect(close).toHaveBeenCalledTimes(1);
+    expect(close).toHaveBeenCalledTimes(2);
     await expect(reading).resolves.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("was closed") });
   });
 
@@ -46,19 +46,73 @@ await describeDatabases(["sqlite"], (test) => {
     const store = world.store(join(folder, "a.db"));
     await expect(store.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING" });
     await mkdir(folder);
-    // The leases can be opened now; but the data is no database.
-    await mkdir(join(folder, "a.db"));
+    // The data can be opened now; but the file of the leases is no database.
+    await mkdir(join(folder, "a.db-leasehold"));
     await expect(store.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING" });
     expect(close).toHaveBeenCalledTimes(1);
 
-    await rm(join(folder, "a.db"), { recursive: true });
+    await rm(join(folder, "a.db-leasehold"), { recursive: true });
     await expect(store.read(world.election)).resolves.toBeUndefined();
   });
 
-  test("are committed at one instant, since neither is put in WAL mode where the user's is not", async ({ world }) => {
+  test("hold no lock between calls, since the leases are never in WAL mode", async ({ world }) => {
+    openFile(world.place).exec("PRAGMA journal_mode = WAL");
     const store = world.store();
     await store.release(await world.win(store), LIMITS);
     expect(leasesOf(world).prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "delete" });
+  });
+
+  describe("that were replaced while they were open", () => {
+    test.for(["", "-leasehold", "-wal"])(
+      "fail one call, and are opened anew by the next: app.db%s",
+      async (suffix, { world }) => {
+        const application = openFile(world.place);
+        world.onEnd(async () => application.close());
+        application.exec("PRAGMA journal_mode = WAL");
+        const store = world.store();
+        const lease = await world.win(store);
+        await rename(`${world.place}${suffix}`, `${world.place}${suffix}.old`);
+        if (suffix === "-wal") await writeFile(`${world.place}-wal`, "");
+        const error = await failureOf(store.renew(lease, LIMITS));
+        expect(error).toMatchObject({
+          code: "STORE_UNAVAILABLE",
+          message: expect.stringContaining(`.db${suffix}' was removed or replaced while it was open`),
+        });
+        if (suffix === "-leasehold") await expect(store.read(world.election)).resolves.toBeUndefined();
+        if (suffix === "-wal") await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+      },
+    );
+
+    test("fail every call where the handle is the application's", async ({ world }) => {
+      const application = openFile(world.place);
+      world.onEnd(async () => application.close());
+      const store = world.store(application);
+      await store.read(world.election);
+      await rename(world.place, `${world.place}.old`);
+      for (let calls = 0; calls < 2; calls += 1) {
+        await expect(store.read(world.election)).rejects.toMatchObject({
+          code: "STORE_UNAVAILABLE",
+          message: expect.stringContaining("with a handle of the new file"),
+        });
+        await writeFile(world.place, "");
+      }
+    });
+  });
+
+  test("wait longer for locks in SQLite itself the longer they are kept, and stay as they were", async ({ world }) => {
+    const application = openFile(world.place, 123);
+    world.onEnd(async () => application.close());
+    const store = world.store(application);
+    const lease = await world.win(store);
+    const exec = vi.spyOn(application, "exec");
+    const other = openFile(world.place);
+    world.onEnd(async () => other.close());
+    other.exec("BEGIN IMMEDIATE");
+    await expect(store.release(lease, { timeoutMs: 5_000 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    const waits = exec.mock.calls.flatMap(([sql]) => /busy_timeout = (\d+)/.exec(sql)?.slice(1) ?? []);
+    expect(waits.slice(0, 12)).toEqual(["25", "123", "50", "123", "100", "123", "200", "123", "400", "123", "400", "123"]);
+    other.exec("ROLLBACK");
+    expect(application.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: 123 });
   });
 
   test("nothing is written by a call that was given up while they were opened", async ({ world }) => {

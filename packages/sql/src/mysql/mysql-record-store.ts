@@ -10,13 +10,14 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
+import { checkFence, fenceIsMissing, notInTransaction, outranks, passesFence } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
 import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, OWN_FENCE, stored, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
 import { statement, withPromises, type MySqlConnection, type MySqlConnections, type MySqlPoolConnection } from "./mysql-pool.ts";
+import { rowOrEnd } from "./row-or-end.ts";
 import { inOwnTransaction } from "./own-transaction.ts";
 
 /**
@@ -135,10 +136,11 @@ export class MySqlRecordStore implements FencedRecordStore {
       throw new ConfigurationError("fence() needs a connection of mysql2/promise, with a transaction begun on it.");
     const { election } = leadership;
     this.#connections.checkOpen();
-    const transaction = withPromises(connection as MySqlConnection);
-    const [rows] = await transaction.query(statement(this.#statements.lockFence, this.#key(election)));
-    if (!(await isInTransaction(transaction))) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
-    checkFence(leadership, (rows as readonly Row[])[0]);
+    const locking = statement(this.#statements.lockFence, this.#key(election));
+    const found = await rowOrEnd(connection as MySqlConnection, locking, (row) => passesFence(leadership, row));
+    checkFence(leadership, found["term"] === null ? undefined : found);
+    const isGuarded = await isInTransaction(withPromises(connection as MySqlConnection));
+    if (!isGuarded) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
   }
 
   /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
@@ -178,7 +180,7 @@ FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
     seeds: fences ? [seed, SEED_FENCE] : [seed],
     set: [...["version", ...COLUMNS].map((column) => `${column} = ?`), ...expiresAt].map((one) => `l.${one}`).join(", "),
     whereRow,
-    lockFence: `${found} WHERE ${whereRow} LOCK IN SHARE MODE`,
+    lockFence: `SELECT found.term, found.term_id FROM (SELECT 1) AS always LEFT JOIN (${found} WHERE ${whereRow} LOCK IN SHARE MODE) AS found ON TRUE`,
   };
 }
 

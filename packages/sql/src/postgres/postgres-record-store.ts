@@ -11,7 +11,7 @@ import type {
   StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
+import { fenced, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
 import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, textOf, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
@@ -24,11 +24,14 @@ import {
   type PostgresConnections,
   type PostgresPoolClient,
 } from "./postgres-pool.ts";
-import { fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
+import { FENCED_TEXT, fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
 
 /** Fails outside a transaction, and changes nothing in one. */
 const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
 const NO_TRANSACTION = "25P01";
+/** invalid_text_representation: what a guard that fails comes to. */
+const NO_NUMBER = "22P02";
+const FENCED_BY = new RegExp(`${FENCED_TEXT} by term (\\d+|none)`);
 
 /** The rows of one table in PostgreSQL. */
 export class PostgresRecordStore implements FencedRecordStore {
@@ -100,17 +103,21 @@ export class PostgresRecordStore implements FencedRecordStore {
     const { query } = (connection ?? {}) as Partial<PostgresClient>;
     if (typeof query !== "function")
       throw new ConfigurationError("fence() needs a client of pg, with a transaction begun on it.");
-    const { election } = leadership;
+    const { election, term, termId } = leadership;
     this.#connections.checkOpen();
     const transaction = connection as PostgresClient;
+    const guard = statement(this.#statements.guard, [...this.#table.keyOf(election), String(term), termId]);
     try {
+      // Sent in this turn, so that it comes before whatever a caller sends who does not wait for it.
+      await transaction.query(guard);
       await transaction.query(statement(CHECK_TRANSACTION));
     } catch (error) {
-      if ((error as { readonly code?: unknown }).code !== NO_TRANSACTION) throw error;
-      throw notInTransaction(election, this.#table.fences ?? this.#table.name);
+      const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
+      if (code === NO_TRANSACTION) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
+      const [, currentTerm] = (code === NO_NUMBER ? FENCED_BY.exec(message) : undefined) ?? [];
+      if (currentTerm === undefined) throw error;
+      throw fenced(leadership, currentTerm === "none" ? undefined : Number(currentTerm));
     }
-    const { rows } = await transaction.query(statement(this.#statements.lockFence, this.#table.keyOf(election)));
-    checkFence(leadership, rows[0]);
   }
 
   /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */

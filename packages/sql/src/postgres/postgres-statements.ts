@@ -1,4 +1,4 @@
-import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, NO_VERSION, OWN_FENCE, type RecordTable } from "../schema.ts";
+import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, NO_VERSION, type RecordTable } from "../schema.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
 /** The statements on one table. The first parameters are the row's key. */
@@ -6,7 +6,8 @@ export interface Statements {
   readonly select: string;
   /** Makes the row that every candidate competes for, and its fence's. */
   readonly seed: string;
-  readonly lockFence: string;
+  /** Locks the fence, and fails unless it is that of a leadership; see {@link guardOf}. */
+  readonly guard: string;
   /**
    * Further parameters: the version to replace, the new one, the columns, and the writer's wall clock, or null to keep what
    * is there. Locks nothing but the row.
@@ -33,12 +34,12 @@ export function statementsOf(table: RecordTable): Statements {
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   const seed = `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`;
   const take = (mayCreate: boolean): string => takingOf(table, mayCreate);
-  if (fences) return { select, seed: seedBothBy(seed), lockFence: LOCK_FENCE, update: notifyingUpdateOf, take };
+  if (fences) return { select, seed: seedBothBy(seed), guard: guardOf(table), update: notifyingUpdateOf, take };
   return {
     select,
     seed,
     take,
-    lockFence: `SELECT ${OWN_FENCE} FROM ${name} WHERE ${whereRow} FOR SHARE`,
+    guard: guardOf(table),
     update: (keepsNonce) => `UPDATE ${name} SET ${setOf(table, keepsNonce)} WHERE ${whereRow} AND version = $${key.length + 1}`,
   };
 }
@@ -88,7 +89,10 @@ SELECT (SELECT pg_notify('${CHANNEL}', $1) FROM updated ${condition}) AS notifie
  * The advisory lock before a fence's row, exclusive for those who change it. Locks of rows let sharers pass who come
  * after somebody that waits to have the row alone, who then never gets it from a leader with many transactions; these do not.
  */
-const GATE = "hashtextextended($1::text, 5402371648117)";
+function gateOf(election: string): string {
+  return `hashtextextended(${election}, 5402371648117)`;
+}
+const GATE = gateOf("$1::text");
 
 /**
  * Both rows in one statement, and so in one transaction. The fence is locked first: while a guarded transaction makes
@@ -108,9 +112,30 @@ export function fencedUpdateOf(keepsNonce: boolean): string {
 UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) RETURNING pg_notify('${CHANNEL}', $1)`;
 }
 
-/** `SHARE`: those who guard by the fence do not exclude one another, only whoever changes it. */
-const LOCK_FENCE = `WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${GATE}))
-SELECT term, term_id FROM ${FENCES} f, gate WHERE election = $1 FOR SHARE OF f`;
+/** Begins the text that a guard cannot cast, in a message of PostgreSQL's. */
+export const FENCED_TEXT = "LEASEHOLD_FENCED";
+
+/**
+ * Returns a statement that locks a fence and fails unless it is that of a leadership. PostgreSQL then refuses whatever comes in the same
+ * transaction, and ends it with ROLLBACK. After the key come the term and the termId, all as texts.
+ *
+ * A number is made of a text that is none. The text depends on a row, since PostgreSQL evaluates constants beforehand.
+ */
+function guardOf({ name, key, fences }: RecordTable): string {
+  const bid = [...key, "bid_term", "bid_term_id"].map((column, index) => `CAST($${index + 1} AS text) AS ${column}`).join(", ");
+  const whereRow = key.map((column) => `f.${column} = bid.${column}`).join(" AND ");
+  const gate = fences ? `pg_advisory_xact_lock_shared(${gateOf("bid.election")})` : "1";
+  // `SHARE`: those who guard by the fence do not exclude one another, only whoever changes it.
+  const found = fences
+    ? `SELECT f.term, f.term_id FROM ${fences} f`
+    : `SELECT f.term, CASE WHEN f.broken_reason IS NULL THEN f.term_id END AS term_id FROM ${name} f`;
+  return `WITH bid AS MATERIALIZED (SELECT ${bid}),
+  gate AS MATERIALIZED (SELECT ${gate} AS passed FROM bid),
+  found AS MATERIALIZED (${found}, bid, gate WHERE ${whereRow} FOR SHARE OF f)
+SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM found WHERE term = CAST(bid.bid_term AS bigint) AND term_id = bid.bid_term_id) THEN '1'
+  ELSE concat('${FENCED_TEXT} by term ', coalesce((SELECT CAST(term AS text) FROM found), 'none'), ' of ', bid.election) END AS integer) AS passed
+FROM bid`;
+}
 
 /**
  * Takes a record that is open, as core's `isOpen` has it, or makes the first one, in one statement; and shows the row where that

@@ -6,18 +6,21 @@ import { hostClock, type HostClock } from "./host-clock.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
 import { SqliteRecordStore } from "./sqlite-record-store.ts";
-import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
 
-/** SQLite through `node:sqlite`: for several processes on one host, on a local disk. */
+/** SQLite, for several processes on one host, on a local disk. */
 export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
-  readonly migration: readonly string[] = [FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
+  readonly migration: readonly string[] = [FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
   readonly #host: HostClock;
 
-  /** @throws {ConfigurationError} for a path that processes cannot share. */
-  constructor(path: string, clock: Clock, host: HostClock = hostClock) {
-    const files = new SqliteFiles(path);
+  /**
+   * @param given the path of a file, or an open handle.
+   * @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle.
+   */
+  constructor(given: unknown, clock: Clock, host: HostClock = hostClock) {
+    const files = new SqliteFiles(given);
     super(LEASE_TABLE, files, clock, host);
     this.#files = files;
     this.#clock = clock;

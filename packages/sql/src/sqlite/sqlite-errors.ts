@@ -1,4 +1,5 @@
 import { OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
+import { ReplacedFileError } from "./sqlite-files.ts";
 
 /** SQLite's primary result codes. https://www.sqlite.org/rescode.html */
 const ERROR = 1;
@@ -12,6 +13,19 @@ const FULL = 13;
 const PERM = 3;
 const AUTH = 23;
 
+const CODES: Readonly<Record<string, number>> = {
+  ERROR,
+  PERM,
+  BUSY,
+  LOCKED,
+  READONLY,
+  IOERR,
+  FULL,
+  CANTOPEN,
+  AUTH,
+  NOTADB,
+};
+
 const NO_DATABASE = " What is there is something else, which stays as it is: give the store another path.";
 
 /**
@@ -19,10 +33,19 @@ const NO_DATABASE = " What is there is something else, which stays as it is: giv
  * write of a commit may be the one that did.
  */
 export function sqliteMeaning(error: unknown): Meaning | undefined {
-  const { errcode, message = "" } = (error ?? {}) as { readonly errcode?: unknown; readonly message?: string };
-  if (typeof errcode !== "number") return undefined;
-  // The extended code's low byte is the primary one.
-  const code = errcode & 0xff;
+  if (error instanceof ReplacedFileError) return { code: "STORE_UNAVAILABLE", notApplied: true, advice: "" };
+  const {
+    errcode,
+    code: name,
+    message = "",
+  } = (error ?? {}) as {
+    readonly errcode?: unknown;
+    readonly code?: unknown;
+    readonly message?: string;
+  };
+  // The extended code's low byte is the primary one. Other libraries give its name.
+  const code = typeof errcode === "number" ? errcode & 0xff : CODES[/^SQLITE_([A-Z]+)/.exec(String(name))?.[1] ?? ""];
+  if (code === undefined) return undefined;
   if (code === BUSY || code === LOCKED) return { code: "STORE_CONFLICT", notApplied: true };
   const advice = " The file's folder must exist, and this process must be allowed to write to it.";
   if (code === PERM || code === AUTH || code === READONLY) return { code: "STORE_DENIED", notApplied: true, advice };

@@ -1,47 +1,65 @@
+import { statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { ConfigurationError } from "@leasehold/core";
 import { FENCES, LAYOUT_CHECKS } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
-import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
+import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
+import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
 
 /** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
 const LEASE_FILE_SUFFIX = "-leasehold";
+/** How long opening the files may block the event loop, where other processes have locked them. */
+const OPENING_WAIT_MS = 400;
 
-/** A connection to the file of the leases, with the user's own attached as `fenced`; opened when it is first needed. */
+/** The open files of a store. */
+export interface SqliteConnections {
+  /** Leases and occurrences, in a file of Leasehold's own. */
+  readonly leases: SqliteHandle;
+  /** The fences, in the file of the data that they guard. */
+  readonly data: SqliteHandle;
+  /** The path of the data. */
+  readonly path: string;
+  /** The store has opened the file of the data itself. */
+  readonly isOwn: boolean;
+}
+
+/** A file at a path of ours is no longer the one that is open: whatever is written to that one, no other process sees. */
+export class ReplacedFileError extends Error {}
+
+/** Opens the files of a store when they are first needed, and again after another file has taken the place of one. */
 export class SqliteFiles {
-  readonly #path: string;
-  #opened: Promise<DatabaseSync> | undefined;
+  readonly #given: string | SqliteHandle;
+  #opened: Promise<OpenFiles> | undefined;
   #closed: Promise<void> | undefined;
 
-  /** @throws {ConfigurationError} for a path that processes cannot share. */
-  constructor(path: string) {
-    // Another database's URL, which may hold a password.
-    if (typeof path === "string" && /^[a-z][a-z0-9+.-]*:\/\/\S*@/i.test(path)) {
-      throw new ConfigurationError("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
-    }
-    if (typeof path !== "string" || path === "" || path.includes(":memory:") || path.startsWith("file:")) {
-      throw new ConfigurationError(
-        `sqlite is ${JSON.stringify(path)}; it must be the path of a database file. Within one process, use MemoryLeaseStore.`,
-      );
-    }
-    this.#path = path;
+  /** @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle. */
+  constructor(given: unknown) {
+    this.#given = typeof given === "string" ? checkPath(given) : checkHandle(given);
   }
 
-  /** @throws {ConfigurationError} once they were closed. */
-  async open(): Promise<DatabaseSync> {
+  /**
+   * @throws {ReplacedFileError} if a file has been removed or replaced since it was opened; the next call opens the new one.
+   * @throws {ConfigurationError} once the files were closed.
+   */
+  async open(): Promise<SqliteConnections> {
     this.checkOpen();
     this.#opened ??= this.#openBoth();
-    let database;
+    const opening = this.#opened;
+    let files;
     try {
-      database = await this.#opened;
+      files = await opening;
     } catch (error) {
-      this.#opened = undefined;
+      this.#forget(opening);
       throw error;
     }
     this.checkOpen();
-    return database;
+    const replaced = files.replaced();
+    if (replaced === undefined) return files;
+    if (files.isOwn && this.#forget(opening)) files.close();
+    const remedy = files.isOwn ? "It is opened anew." : "Make another store, with a handle of the new file.";
+    throw new ReplacedFileError(`'${replaced}' was removed or replaced while it was open. ${remedy}`);
   }
 
   async close(): Promise<void> {
@@ -54,29 +72,128 @@ export class SqliteFiles {
     if (this.#closed) throw storeClosed();
   }
 
+  /** Returns false if another call has done so. */
+  #forget(opening: Promise<OpenFiles>): boolean {
+    if (this.#opened !== opening) return false;
+    this.#opened = undefined;
+    return true;
+  }
+
   async #end(): Promise<void> {
     (await this.#opened?.catch(() => undefined))?.close();
   }
 
-  async #openBoth(): Promise<DatabaseSync> {
+  async #openBoth(): Promise<OpenFiles> {
     // Loaded when it is needed: Node warns about it where it is experimental.
-    const { DatabaseSync: Database } = await import("node:sqlite");
-    const path = await canonical(this.#path);
-    const database = new Database(`${path}${LEASE_FILE_SUFFIX}`);
+    const { DatabaseSync } = await import("node:sqlite");
+    const given = this.#given;
+    if (typeof given !== "string") return prepared(given, false, (path) => new DatabaseSync(path), pathOf(given));
+    const path = await canonical(given);
+    checkNoOtherLibrary(path);
+    const data = new DatabaseSync(path);
+    countOpening(path);
     try {
-      database.exec("PRAGMA synchronous = FULL");
-      database.prepare("ATTACH ? AS fenced").run(path);
-      database.exec("PRAGMA fenced.synchronous = FULL");
-      database.exec(LEASES_TABLE);
-      database.exec(OCCURRENCES_TABLE);
-      database.exec(FENCES_TABLE.replace(FENCES, `fenced.${FENCES}`));
-      for (const check of LAYOUT_CHECKS) database.prepare(check);
-      return database;
+      data.exec("PRAGMA synchronous = FULL");
+      return prepared(data, true, (leasePath) => new DatabaseSync(leasePath), path);
     } catch (error) {
-      database.close();
+      data.close();
       throw error;
     }
   }
+}
+
+/** Makes the tables that are missing, and checks the others. */
+function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string) => SqliteHandle, path: string): OpenFiles {
+  waitingForLocks(data, OPENING_WAIT_MS, () => {
+    data.exec(FENCES_TABLE);
+    data.exec(GUARDS_TABLE);
+  });
+  const leases = openLeases(`${path}${LEASE_FILE_SUFFIX}`);
+  try {
+    leases.exec(`PRAGMA busy_timeout = ${OPENING_WAIT_MS}`);
+    // No lock outlasts a call in this mode. In WAL mode, to copy the file with other tools of this process would drop one that must.
+    leases.exec("PRAGMA journal_mode = DELETE");
+    leases.exec("PRAGMA synchronous = FULL");
+    leases.exec(LEASES_TABLE);
+    leases.exec(OCCURRENCES_TABLE);
+    for (const check of LAYOUT_CHECKS) (check.includes(FENCES) ? data : leases).prepare(check);
+    leases.exec("PRAGMA busy_timeout = 0");
+    return new OpenFiles(data, leases, path, isOwn);
+  } catch (error) {
+    leases.close?.();
+    throw error;
+  }
+}
+
+class OpenFiles implements SqliteConnections {
+  readonly data: SqliteHandle;
+  readonly leases: SqliteHandle;
+  readonly path: string;
+  readonly isOwn: boolean;
+  readonly #identities = new Map<string, string>();
+
+  constructor(data: SqliteHandle, leases: SqliteHandle, path: string, isOwn: boolean) {
+    this.data = data;
+    this.leases = leases;
+    this.path = path;
+    this.isOwn = isOwn;
+    this.replaced();
+  }
+
+  /** Returns the path of a file that is no longer the one that is open. A write-ahead log may appear at any time. */
+  replaced(): string | undefined {
+    for (const path of [this.path, `${this.path}${LEASE_FILE_SUFFIX}`, `${this.path}-wal`]) {
+      const known = this.#identities.get(path);
+      const present = identityOf(path);
+      if (known !== undefined && present !== known) return path;
+      if (known === undefined && present !== undefined) this.#identities.set(path, present);
+    }
+    return undefined;
+  }
+
+  close(): void {
+    this.leases.close?.();
+    if (this.isOwn) this.data.close?.();
+  }
+}
+
+/** Names the file at a path, whatever its name; `undefined` where there is none. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
+}
+
+function checkPath(path: string): string {
+  // Another database's URL, which may hold a password.
+  if (/^[a-z][a-z0-9+.-]*:\/\/\S*@/i.test(path)) {
+    throw new ConfigurationError("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
+  }
+  if (path !== "" && !path.includes(":memory:") && !path.startsWith("file:")) return path;
+  throw new ConfigurationError(
+    `sqlite is ${JSON.stringify(path)}; it must be the path of a database file. Within one process, use MemoryLeaseStore.`,
+  );
+}
+
+function checkHandle(given: unknown): SqliteHandle {
+  const handle = given as Partial<SqliteHandle> | undefined;
+  if (typeof handle?.prepare !== "function" || typeof handle.exec !== "function") {
+    throw new ConfigurationError(
+      `sqlite is ${JSON.stringify(given)}; it must be the path of a database file, or an open DatabaseSync of node:sqlite.`,
+    );
+  }
+  return handle as SqliteHandle;
+}
+
+/** The path of the file of a handle. @throws {ConfigurationError} for one in memory. */
+function pathOf(handle: SqliteHandle): string {
+  if (inPresentTransaction(handle)) throw Object.assign(new Error("the handle has a transaction under way"), { errcode: 5 });
+  const { file } = (handle.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {}) as {
+    file?: unknown;
+  };
+  if (typeof file === "string" && file !== "") return file;
+  throw new ConfigurationError(
+    "sqlite is a database in memory, which no other process sees. Within one process, use MemoryLeaseStore.",
+  );
 }
 
 /** The one name of a file that may have several, so that all who share it share its leases; of one yet to be made, too. */

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from "node:sqlite";
 import { ConfigurationError, UnsupportedError, type Clock } from "@leasehold/core";
 import {
   sleep,
@@ -18,32 +17,51 @@ import {
   columnValues,
   FENCES,
   FREE_TEXT,
+  GUARDS,
   LEASES,
   NO_VERSION,
   NONCE_COLUMNS,
   stored,
   type RecordTable,
+  type Row,
 } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
-import { toStoreError } from "../sql-errors.ts";
+import { toStoreError, type RequestLabel } from "../sql-errors.ts";
 import type { HostClock } from "./host-clock.ts";
+import { lockOwners } from "./lock-owner.ts";
+import { checkNoOtherLibrary } from "./other-library.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
-import type { SqliteFiles } from "./sqlite-files.ts";
+import type { SqliteConnections, SqliteFiles } from "./sqlite-files.ts";
+import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 
 /** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 /** As text, Node 22 reads them no further than a NUL. */
 const AS_BYTES = FREE_TEXT.map((column) => `CAST(${column} AS BLOB) AS ${column}`).join(", ");
-/** The longest wait for other processes' locks before another try. */
+/** The longest wait between two tries for the locks of other processes. */
 const BUSY_MS = 10;
+/**
+ * How long SQLite itself waits for a lock in one try of a write, which blocks the event loop. Only while it
+ * waits does it keep new readers out. Where readers overlap all the time, a write without such a wait never gets its turn.
+ */
+const LOCK_WAITS_MS: readonly number[] = [0, 0, 0, 25, 50, 100, 200];
+const LONGEST_LOCK_WAIT_MS = 400;
 
-const SEED_FENCE = `INSERT INTO fenced.${FENCES} (election) VALUES (?) ON CONFLICT DO NOTHING`;
+const SEED_FENCE = `INSERT INTO ${FENCES} (election) VALUES (?) ON CONFLICT DO NOTHING`;
 /** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
-const UPDATE_FENCE = `UPDATE fenced.${FENCES} SET term = ?, term_id = ? WHERE election = ? AND (term < ? OR (term = ? AND ? IS NULL))`;
-const SELECT_BOTH = `SELECT version, (SELECT term FROM fenced.${FENCES} f WHERE f.election = l.election) AS fence_term FROM ${LEASES} l WHERE election = ?`;
-/** Changes nothing, but takes the lock that keeps the fence as it is until the transaction ends. */
-const LOCK_FENCE = `UPDATE ${FENCES} SET term = term WHERE election = ?`;
+const UPDATE_FENCE = `UPDATE ${FENCES} SET term = ?, term_id = ? WHERE election = ? AND (term < ? OR (term = ? AND ? IS NULL))`;
+const SELECT_VERSION = `SELECT version FROM ${LEASES} WHERE election = ?`;
 const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
+/** Vacates what was just acquired, by the new version and the one to replace. */
+const VACATE = `UPDATE ${LEASES} SET term_id = NULL, candidate_id = NULL, version = ? WHERE election = ? AND version = ?`;
+/** The first of both takes the lock that keeps the fence as it is until the transaction ends. */
+const INSERT_GUARD = `INSERT INTO ${GUARDS} (election, term, term_id) VALUES (?, ?, ?)`;
+const DELETE_GUARD = `DELETE FROM ${GUARDS} WHERE election = ? AND term = ? AND term_id = ?`;
+
+/** SQLITE_BUSY. */
+const BUSY = 5;
+const FOREIGN_KEYS_OFF =
+  "fence() needs foreign keys on its connection: run PRAGMA foreign_keys = ON after opening it. They keep a stale leader's transaction from being committed.";
 
 /** The statements on one table; the parameters are a row's key, where nothing else is said. */
 interface Statements {
@@ -74,11 +92,11 @@ export class SqliteRecordStore implements FencedRecordStore {
   }
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
-    return await this.#run("get", election, signal, (database) => {
-      const select = database.prepare(this.#statements.select);
+    return await this.#run("get", election, signal, ({ leases }) => {
+      const select = leases.prepare(this.#statements.select);
       // A number that JavaScript cannot hold would else be an error of the store's, and not the record's.
-      select.setReadBigInts(true);
-      return stored(select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)));
+      select.setReadBigInts?.(true);
+      return stored(select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)) as Row | undefined);
     });
   }
 
@@ -89,53 +107,87 @@ export class SqliteRecordStore implements FencedRecordStore {
     const key = this.#table.keyOf(election);
     const version = this.#clock.randomUuid();
     const columns = [version, ...columnValues(record)];
-    return await this.#run("put", election, signal, (database) => {
+    return await this.#run("put", election, signal, (connections) => {
+      const { leases } = connections;
       const write = (): boolean => {
         // The first acquisition of all makes the row that every one competes for.
-        if (ifVersion === NO_VERSION) database.prepare(seed).run(...key);
-        if (fence && !moveFence(database, election, fence, outranks(record, fence), ifVersion)) return false;
+        if (ifVersion === NO_VERSION) leases.prepare(seed).run(...key);
         const nonceAt = keepsNonce ? [] : [this.#host.nowMs(), this.#host.identity, writtenAtWallMs(this.#clock)];
-        return database.prepare(update(keepsNonce)).run(...columns, ...nonceAt, ...key, ifVersion).changes === 1;
+        return Number(leases.prepare(update(keepsNonce)).run(...columns, ...nonceAt, ...key, ifVersion).changes) === 1;
       };
-      const written = fence ? inBothFiles(database, write) : write();
+      const vacate = (): void => {
+        if (record.termId !== null && !record.broken) leases.prepare(VACATE).run(this.#clock.randomUuid(), election, version);
+      };
+      const moved = { election, fence: fence as Fence, below: fence ? outranks(record, fence) : 0, ifVersion };
+      const written = fence ? withFence(connections, moved, write, vacate) : write();
       return written ? { stored: true, version } : { stored: false };
     });
   }
 
   fence(leadership: Fenced, connection: unknown): Promise<void> {
-    const { election } = leadership;
+    const { election, term, termId } = leadership;
     if (!this.#table.fences) {
       throw new UnsupportedError(
         "SQLite keeps occurrences in another file than the data: fence by the leadership of an election, which is beside the data.",
         { election },
       );
     }
-    const database = connection as DatabaseSync;
+    const database = connection as SqliteHandle;
     if (typeof database?.prepare !== "function" || typeof database.exec !== "function") {
       throw new ConfigurationError("fence() needs a DatabaseSync of node:sqlite, opened on the same file as the store.");
     }
     this.#files.checkOpen();
-    if (!isInTransaction(database)) throw notInTransaction(election, FENCES);
-    database.prepare(LOCK_FENCE).run(election);
-    checkFence(leadership, database.prepare(SELECT_FENCE).get(election));
+    if (!inPresentTransaction(database)) throw notInTransaction(election, FENCES);
+    if (Object.values(database.prepare("PRAGMA foreign_keys").get() ?? {})[0] !== 1)
+      throw new ConfigurationError(FOREIGN_KEYS_OFF);
+    database.prepare(INSERT_GUARD).run(election, term, termId);
+    checkFence(leadership, database.prepare(SELECT_FENCE).get(election) as Row | undefined);
+    database.prepare(DELETE_GUARD).run(election, term, termId);
     return Promise.resolve();
   }
 
-  /** Runs statements as soon as other processes' locks let it; `node:sqlite` would block the event loop meanwhile. */
-  async #run<T>(operation: "get" | "put", election: string, signal: AbortSignal, act: (database: DatabaseSync) => T): Promise<T> {
+  /** Runs statements as soon as other processes' locks let it. */
+  async #run<T>(
+    operation: "get" | "put",
+    election: string,
+    signal: AbortSignal,
+    act: (connections: SqliteConnections) => T,
+  ): Promise<T> {
     const label = { store: this.name, operation, election, writes: operation === "put" };
-    for (;;) {
-      try {
-        const database = await this.#files.open();
+    let lockedPath: string | undefined;
+    // The reason is the time-out that the caller sees.
+    const onAbort = (): void => void (lockedPath && nameLockOwners(signal.reason, lockedPath));
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      for (let tries = 0; ; tries += 1) {
+        const connections = await this.#files.open().catch((error: unknown) => retryable(error, label, signal));
         signal.throwIfAborted();
-        return act(database);
-      } catch (error) {
-        const storeError = toStoreError(error, label, sqliteMeaning);
-        if (signal.aborted || (storeError as { code?: string }).code !== "STORE_CONFLICT") throw storeError;
+        lockedPath = connections?.path;
+        try {
+          const waitMs = operation === "get" ? 0 : (LOCK_WAITS_MS[tries] ?? LONGEST_LOCK_WAIT_MS);
+          if (connections) return onceUnlocked(connections, waitMs, act);
+        } catch (error) {
+          retryable(error, label, signal);
+        }
+        await sleep(this.#clock, BUSY_MS * (0.5 + this.#clock.random() / 2), signal);
       }
-      await sleep(this.#clock, BUSY_MS * (0.5 + this.#clock.random() / 2), signal);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
     }
   }
+}
+
+/** Returns where the same may succeed once other processes have given up their locks. @throws {StoreError} otherwise. */
+function retryable(error: unknown, label: RequestLabel, signal: AbortSignal): undefined {
+  const storeError = toStoreError(error, label, sqliteMeaning);
+  if (signal.aborted || (storeError as { code?: string }).code !== "STORE_CONFLICT") throw storeError;
+}
+
+/** Calls `act`; each of its statements waits so long for the locks of other processes. */
+function onceUnlocked<T>(connections: SqliteConnections, waitMs: number, act: (connections: SqliteConnections) => T): T {
+  if (waitMs === 0) return act(connections);
+  const { leases, data } = connections;
+  return waitingForLocks(leases, waitMs, () => waitingForLocks(data, waitMs, () => act(connections)));
 }
 
 function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
@@ -154,51 +206,53 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   };
 }
 
-/** Moves the fence; reports whether it was behind the write. @throws {TermRegressedError} if it is ahead. */
-function moveFence(database: DatabaseSync, election: string, { term, termId }: Fence, below: number, ifVersion: string): boolean {
-  database.prepare(SEED_FENCE).run(election);
-  if (database.prepare(UPDATE_FENCE).run(term, termId, election, below, term, termId).changes === 1) return true;
-  fenceIsMissing(election, below, ifVersion, database.prepare(SELECT_BOTH).get(election));
-  return false;
+interface FenceMove {
+  readonly election: string;
+  readonly fence: Fence;
+  /** The term below which the present fence gives way. */
+  readonly below: number;
+  readonly ifVersion: string;
 }
 
-/** One transaction cannot begin in another. Node itself tells it only from 22.16 on. */
-function isInTransaction(database: DatabaseSync): boolean {
+/**
+ * Writes a lease and its fence: both, or neither. The file of the fence is locked throughout. The lease is committed first, since
+ * a process may be killed between the two commits: a fence that is behind lets nobody pass who may not, and the next acquisition
+ * moves it. Where the fence cannot be committed, as on a full disk, `vacate` takes back what was acquired.
+ */
+function withFence(
+  { data, leases, path, isOwn }: SqliteConnections,
+  move: FenceMove,
+  write: () => boolean,
+  vacate: () => void,
+): boolean {
+  if (isOwn) checkNoOtherLibrary(path);
+  if (inPresentTransaction(data)) throw Object.assign(new Error("a transaction is under way on the handle"), { errcode: BUSY });
+  // Exclusive: a commit that waits for readers could fail.
+  data.exec("BEGIN EXCLUSIVE");
+  let written = false;
   try {
-    database.exec("BEGIN");
-  } catch {
-    return true;
-  }
-  database.exec("ROLLBACK");
-  return false;
-}
-
-/** Lease and fence are written together, or neither is. */
-function inBothFiles(database: DatabaseSync, write: () => boolean): boolean {
-  lockBoth(database);
-  try {
-    const written = write();
-    database.exec(written ? "COMMIT" : "ROLLBACK");
+    written = moveFence(data, leases, move) && write();
+    data.exec(written ? "COMMIT" : "ROLLBACK");
     return written;
   } catch (error) {
-    if (isInTransaction(database)) database.exec("ROLLBACK");
+    if (inPresentTransaction(data)) data.exec("ROLLBACK");
+    if (written) vacate();
     throw error;
   }
 }
 
-/**
- * Begins a transaction that has locked both files, or neither. They are committed at one instant, unless one is in WAL
- * mode. Then the leases must come first: a fence that a killed process left ahead of its lease would bar everybody, and
- * one that is behind is mended by the next acquisition. Files in WAL mode are committed in their order, before all others.
- */
-function lockBoth(database: DatabaseSync): void {
-  database.exec("BEGIN IMMEDIATE");
-  if (journalOf(database, "fenced") !== "wal" || journalOf(database, "main") === "wal") return;
-  database.exec("ROLLBACK");
-  database.exec("PRAGMA main.journal_mode = WAL");
-  database.exec("BEGIN IMMEDIATE");
+/** Moves the fence; reports whether it was behind the write. @throws {TermRegressedError} if it is ahead. */
+function moveFence(data: SqliteHandle, leases: SqliteHandle, { election, fence, below, ifVersion }: FenceMove): boolean {
+  const { term, termId } = fence;
+  data.prepare(SEED_FENCE).run(election);
+  if (Number(data.prepare(UPDATE_FENCE).run(term, termId, election, below, term, termId).changes) === 1) return true;
+  const { version } = (leases.prepare(SELECT_VERSION).get(election) ?? {}) as Row;
+  const found = data.prepare(SELECT_FENCE).get(election) as Row;
+  fenceIsMissing(election, below, ifVersion, version === undefined ? undefined : { version, fence_term: found["term"] });
+  return false;
 }
 
-function journalOf(database: DatabaseSync, schema: string): unknown {
-  return database.prepare(`PRAGMA ${schema}.journal_mode`).get()?.["journal_mode"];
+/** Adds to an error the processes that have locked the files. */
+function nameLockOwners(error: unknown, path: string): void {
+  if (error instanceof Error) error.message += lockOwners(path) || lockOwners(`${path}-leasehold`);
 }

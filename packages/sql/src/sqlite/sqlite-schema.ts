@@ -1,4 +1,4 @@
-import { FENCES, LEASES, OCCURRENCES } from "../schema.ts";
+import { FENCES, GUARDS, LEASES, OCCURRENCES } from "../schema.ts";
 
 const RECORD = `version TEXT NOT NULL DEFAULT '',
   schema_version INTEGER,
@@ -27,7 +27,19 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
 export const FENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${FENCES} (
   election TEXT PRIMARY KEY NOT NULL,
   term INTEGER NOT NULL DEFAULT 0,
-  term_id TEXT
+  term_id TEXT,
+  UNIQUE (election, term, term_id)
+) STRICT`;
+
+/**
+ * Beside the fences. A row is there only within a transaction: `fence()` inserts it, and deletes it again if the fence is that of the
+ * leadership. Otherwise the transaction cannot be committed, because SQLite checks the reference then.
+ */
+export const GUARDS_TABLE: string = `CREATE TABLE IF NOT EXISTS ${GUARDS} (
+  election TEXT NOT NULL,
+  term INTEGER NOT NULL,
+  term_id TEXT NOT NULL,
+  FOREIGN KEY (election, term, term_id) REFERENCES ${FENCES} (election, term, term_id) DEFERRABLE INITIALLY DEFERRED
 ) STRICT`;
 
 /** The leases, in a file beside it. */

@@ -1,0 +1,27 @@
+import type { EventEmitter } from "node:events";
+import type { Row } from "../schema.ts";
+import type { MySqlConnection } from "./mysql-pool.ts";
+
+/** A connection of `mysql2` with callbacks; one with promises has it as `connection`. */
+interface CallbackConnection {
+  query(options: object): EventEmitter;
+  destroy(): void;
+}
+
+/**
+ * Sends a query that finds one row, and returns that. Where the row does not pass, the connection is ended, in the same turn in which
+ * the row arrives. The driver sends one statement at a time. So nothing that a caller has sent meanwhile, a COMMIT least of all,
+ * reaches the server, and the server rolls the transaction back.
+ */
+export async function rowOrEnd(connection: MySqlConnection, options: object, passes: (row: Row) => boolean): Promise<Row> {
+  const core = ((connection as { readonly connection?: unknown }).connection ?? connection) as CallbackConnection;
+  return await new Promise((resolve, reject) => {
+    // An event, since a callback comes a turn later.
+    const query = core.query(options);
+    query.once("error", reject);
+    query.once("result", (row: Row) => {
+      if (!passes(row)) core.destroy();
+      resolve(row);
+    });
+  });
+}
