@@ -32,6 +32,9 @@ const BROKEN = new Set(["LeaseIsBrokenAndCannotBeRenewed", "LeaseIsBreakingAndCa
 const GONE = new Set(["BlobNotFound", "ContainerNotFound", "ContainerBeingDeleted", "ContainerDisabled", "ResourceNotFound"]);
 const TAKEN = new Set(["LeaseAlreadyPresent", "LeaseIsBreakingAndCannotBeAcquired"]);
 const EXISTS = new Set(["BlobAlreadyExists", "ContainerAlreadyExists", "LeaseIdMissing", "BlobImmutableDueToPolicy"]);
+const CONDITION = new Set(["ConditionNotMet", "TargetConditionNotMet"]);
+/** The codes of 409 that end by themselves. Any other 409 or 412 that no set names is a refusal. */
+const PASSING = new Set(["AccountBeingCreated", "PendingCopyOperation"]);
 
 /** The failures behind the errors that {@link toStoreError} has made. */
 const failures = new WeakMap<object, BlobFailure>();
@@ -69,6 +72,22 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
     " Check the account's name and key, or the identity that this process runs under; the machine's clock must be right, too.",
   STORE_DENIED: " Candidates need the role Storage Blob Data Contributor on the container; observers, Storage Blob Data Reader.",
 };
+
+/** Advice for a 409 or 412 of the service that no attempt can pass, by its code. */
+const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
+  BlobImmutableDueToPolicy:
+    " An immutability policy or a legal hold keeps the blobs of this container from being changed: use a container without either.",
+  InvalidBlobType: " A blob of another type has this name: use another container, or remove that blob.",
+  BlobArchived: " The blob is in the archive tier: set its tier to hot, and keep lifecycle rules away from this container.",
+  BlobBeingRehydrated: " The blob is on its way out of the archive tier: keep lifecycle rules away from this container.",
+  ContainerBeingDeleted:
+    " Its container is being deleted, which takes half a minute or more: use another one, or create it again.",
+};
+const ADVICE_FOR_UNKNOWN_CODE =
+  " Another attempt does not help: look this code up among the error codes of Blob Storage, and change the blob or its container.";
+
+/** What the SDK calls an error whose reply names no code. */
+const NO_CODE = "RestError";
 
 /** Reads the SDK's error. The reply to a HEAD has no body: its code is in `details` or in a header. */
 function readFailure(error: unknown): BlobFailure {
@@ -121,11 +140,9 @@ export function isContainerGone({ code }: BlobFailure): boolean {
   return code === "ContainerNotFound";
 }
 
-/** Reports whether an `ifMatch` or `ifNoneMatch` did not hold. */
-export function conditionFailed({ status, code }: BlobFailure): boolean {
-  return (
-    code === "ConditionNotMet" || code === "TargetConditionNotMet" || (status === 412 && !LOST.has(code) && !BROKEN.has(code))
-  );
+/** Reports whether an `ifMatch` or `ifNoneMatch` did not hold. A 412 of another code is something else. */
+export function conditionFailed({ status, code }: Pick<BlobFailure, "status" | "code">): boolean {
+  return CONDITION.has(code) || (status === 412 && code === NO_CODE);
 }
 
 /** Returns how the lease was lost, or `undefined` if the failure of the holder's request is transient. */
@@ -144,7 +161,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const failure = readFailure(error);
   const { status, code, fromService, cause } = failure;
   const errorCode = storeErrorCode(status, code);
-  const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${ADVICE[errorCode] ?? ""}`;
+  const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${adviceFor(failure, errorCode)}`;
   // Only the service's own refusal proves that nothing was written; a stranger in its place may answer with a 4xx, too.
   const isRefused = fromService && status >= 400 && status < 500 && status !== 408;
   const mayHaveArrived = !isRefused && !wasNeverSent(code);
@@ -162,16 +179,29 @@ export function toStoreError(error: unknown, operation: string, election: string
   return storeError;
 }
 
+function adviceFor({ status, code, fromService }: BlobFailure, errorCode: StoreErrorCode): string {
+  const isState = fromService && (status === 409 || status === 412);
+  if (!isState || errorCode === "STORE_CONFLICT") return ADVICE[errorCode] ?? "";
+  return ADVICE_BY_CODE[code] ?? ADVICE[errorCode] ?? ADVICE_FOR_UNKNOWN_CODE;
+}
+
 function storeErrorCode(status: number, code: string): StoreErrorCode {
   // The status is then that of the service that gives out tokens.
   const isTokenServiceDown = status === 429 || status >= 500;
   if (NO_CREDENTIALS.has(code)) return isTokenServiceDown ? "STORE_UNAVAILABLE" : "STORE_UNAUTHENTICATED";
   if (status === 401 || UNKNOWN_CALLER.has(code)) return "STORE_UNAUTHENTICATED";
   if (status === 403) return "STORE_DENIED";
-  if (status === 404) return "STORE_MISSING";
+  if (status === 404 || (status === 409 && GONE.has(code))) return "STORE_MISSING";
   if (status === 408 || code === "OperationTimedOut") return "STORE_TIMEOUT";
   if (status === 429 || code === "ServerBusy" || (status === 503 && code !== "InternalError")) return "STORE_THROTTLED";
-  if (status === 409 || status === 412) return "STORE_CONFLICT";
+  if ((status === 409 || status === 412) && isOfOthers(status, code)) return "STORE_CONFLICT";
   if (status >= 400 && status < 500) return "STORE_REJECTED";
   return "STORE_UNAVAILABLE";
+}
+
+/** Reports whether a 409 or 412 comes of what others do at the moment, so that another attempt may pass. */
+function isOfOthers(status: number, code: string): boolean {
+  if (code === "BlobImmutableDueToPolicy") return false;
+  if (conditionFailed({ status, code })) return true;
+  return [LOST, BROKEN, TAKEN, EXISTS, PASSING].some((codes) => codes.has(code));
 }

@@ -1,7 +1,16 @@
 import type { BlobClient, BlobGetPropertiesResponse, BlobLeaseClient, BlockBlobClient } from "@azure/storage-blob";
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import { sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
-import { failureOf, isContainerGone, isGone, STORE_NAME, toStoreError, unlessItExists } from "./azure-blob-errors.ts";
+import {
+  conditionFailed,
+  failureOf,
+  isContainerGone,
+  isGone,
+  lossOf,
+  STORE_NAME,
+  toStoreError,
+  unlessItExists,
+} from "./azure-blob-errors.ts";
 import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
@@ -193,7 +202,8 @@ export class BlobRequests {
       const failure = failureOf(error);
       const { status, fromService } = failure;
       const isToBeCreated = isContainerGone(failure) && this.#place.createsContainer;
-      const isRefused = status === 412 || (status === 404 && (isToBeCreated || !isContainerGone(failure)));
+      const isMissing = status === 404 && (isToBeCreated || !isContainerGone(failure));
+      const isRefused = isMissing || conditionFailed(failure) || (status === 412 && lossOf(failure) !== undefined);
       if (!fromService || !isRefused) throw error;
     });
     if (reply)

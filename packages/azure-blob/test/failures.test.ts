@@ -50,7 +50,19 @@ describe("a failure of Azure's SDK", () => {
     [408, "RequestTimeout", "STORE_TIMEOUT", true],
     [500, "OperationTimedOut", "STORE_TIMEOUT", true],
     [409, "AccountBeingCreated", "STORE_CONFLICT", false],
+    [409, "PendingCopyOperation", "STORE_CONFLICT", false],
+    [409, "LeaseAlreadyPresent", "STORE_CONFLICT", false],
+    [412, "LeaseLost", "STORE_CONFLICT", false],
+    [409, "LeaseIsBreakingAndCannotBeChanged", "STORE_CONFLICT", false],
+    [409, "BlobAlreadyExists", "STORE_CONFLICT", false],
+    [409, "TargetConditionNotMet", "STORE_CONFLICT", false],
     [412, "ConditionNotMet", "STORE_CONFLICT", false],
+    [412, undefined, "STORE_CONFLICT", false],
+    [409, "ContainerBeingDeleted", "STORE_MISSING", false],
+    [409, "BlobImmutableDueToPolicy", "STORE_REJECTED", false],
+    [409, "Unheard", "STORE_REJECTED", false],
+    [412, "Unheard", "STORE_REJECTED", false],
+    [409, undefined, "STORE_REJECTED", false],
     [416, "InvalidRange", "STORE_REJECTED", false],
     [429, "TooManyRequests", "STORE_THROTTLED", false],
     [499, "Whatever", "STORE_REJECTED", false],
@@ -102,8 +114,17 @@ describe("a failure of Azure's SDK", () => {
     expect(failureOf(toStoreError(undefined, "x", "e", true))).toMatchObject({ code: "Unknown", status: 0, fromService: false });
   });
 
+  it.each([
+    ["BlobImmutableDueToPolicy", /: use a container without either\.$/],
+    ["InvalidBlobType", /: use another container, or remove that blob\.$/],
+    ["ContainerBeingDeleted", /: use another one, or create it again\.$/],
+    ["Unheard", /failed: Unheard \(HTTP 409\): .* look this code up among the error codes/],
+  ])("of 409 %s names the code and says what to do", (code, message) => {
+    expect(told({ status: 409, code }).message).toMatch(message);
+  });
+
   it.each<readonly [Reply, boolean, string]>([
-    [{ status: 409, code: "C" }, false, "azure-blob: 'renew' of 'e' failed: C (HTTP 409): The words. [request r1]"],
+    [{ status: 410, code: "C" }, false, "azure-blob: 'renew' of 'e' failed: C (HTTP 410): The words. [request r1]"],
     [
       { status: 409, code: "C" },
       true,
@@ -179,8 +200,9 @@ describe("a failure of the service's", () => {
   it.each<readonly [status: number, code: string, fails: boolean]>([
     [304, "ConditionNotMet", true],
     [409, "TargetConditionNotMet", true],
-    [412, "Whatever", true],
-    [409, "Whatever", false],
+    [412, "RestError", true],
+    [409, "RestError", false],
+    [412, "Whatever", false],
     [412, "LeaseLost", false],
     [412, "LeaseAlreadyBroken", false],
   ])("%d %s is a condition that did not hold: %s", (status, code, fails) => {

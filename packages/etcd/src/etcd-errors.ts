@@ -36,7 +36,8 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
   [GRPC.notFound]: "STORE_MISSING",
   [GRPC.permissionDenied]: "STORE_DENIED",
   [GRPC.resourceExhausted]: "STORE_THROTTLED",
-  [GRPC.failedPrecondition]: "STORE_CONFLICT",
+  // A transaction's own conditions never fail with it: their outcome is a reply.
+  [GRPC.failedPrecondition]: "STORE_REJECTED",
   [GRPC.aborted]: "STORE_CONFLICT",
   [GRPC.outOfRange]: "STORE_REJECTED",
   [GRPC.unimplemented]: "STORE_REJECTED",
@@ -50,6 +51,7 @@ const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
     "STORE_UNAUTHENTICATED",
   ],
   [/database space exceeded/, "STORE_REJECTED"],
+  [/not leader/, "STORE_UNAVAILABLE"],
   // Of a lease that has run out meanwhile.
   [/lease not found/, "STORE_CONFLICT"],
 ];

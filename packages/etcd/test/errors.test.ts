@@ -75,7 +75,8 @@ const FAILURES: readonly Failing[] = [
   },
   { words: "etcdserver: requested lease not found", facts: etcdSays(5, 404), code: "STORE_CONFLICT", mayHaveBeenApplied: false },
   { words: "some other aborted thing", facts: etcdSays(10, 409), code: "STORE_CONFLICT", mayHaveBeenApplied: true },
-  { words: "etcdserver: some precondition", facts: etcdSays(9, 400), code: "STORE_CONFLICT", mayHaveBeenApplied: false },
+  { words: "etcdserver: some precondition", facts: etcdSays(9, 400), code: "STORE_REJECTED", mayHaveBeenApplied: false },
+  { words: "etcdserver: not leader", facts: etcdSays(9, 400), code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false },
   {
     words: "etcdserver: mvcc: required revision is a future revision",
     facts: etcdSays(11, 400),

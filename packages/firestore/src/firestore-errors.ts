@@ -53,6 +53,9 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Create the database first, or name the right one: databaseId in the settings of Firestore.",
 };
 
+/** Advice for a precondition that is not the write's own. */
+const STATE_ADVICE = " Another attempt does not help: change the database. It must be in Firestore's native mode.";
+
 /** What Google's authentication says before it sends anything; its errors have no code. */
 const NO_PROJECT = /^Unable to detect a Project Id/;
 const NO_CREDENTIALS = /^Could not load the default credentials/;
@@ -66,7 +69,9 @@ interface Failure {
 /** Reports whether a write's precondition did not hold: an answer, not a failure. */
 export function isConditionFailed(error: unknown): boolean {
   const code = codeOf(error);
-  if (code === CODE.alreadyExists || code === CODE.failedPrecondition) return true;
+  if (code === CODE.alreadyExists) return true;
+  // The same code stands for a database in Datastore mode, and for others that take no such write.
+  if (code === CODE.failedPrecondition) return /does not match the required base version/i.test(textOf(error));
   // The same code stands for a whole database that is missing.
   return code === CODE.notFound && /no (document|entity) to update/i.test(textOf(error));
 }
@@ -82,7 +87,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const cause = Object.assign(new Error(text), known === undefined ? {} : { code: known });
   return new StoreError(
     storeCode,
-    `${STORE_NAME}: '${operation}' of '${election}' failed${known === undefined ? "" : ` with gRPC code ${known}`}: ${asSentence(text)}${ADVICE[storeCode] ?? ""}`,
+    `${STORE_NAME}: '${operation}' of '${election}' failed${known === undefined ? "" : ` with gRPC code ${known}`}: ${asSentence(text)}${known === CODE.failedPrecondition ? STATE_ADVICE : (ADVICE[storeCode] ?? "")}`,
     {
       store: STORE_NAME,
       operation,

@@ -42,8 +42,19 @@ test.for<[thrown: unknown, failed: boolean]>([
   [{ code: NOT_FOUND }, false],
   [{ code: 13, details: "No document to update: x" }, false],
   [{ code: 6 }, true],
-  [{ code: 9 }, true],
+  [{ code: 9, details: "the stored version (17) does not match the required base version (16)" }, true],
+  [{ code: 9, details: "The Cloud Firestore API is not available for Firestore in Datastore Mode database x." }, false],
+  [{ code: 9 }, false],
   [undefined, false],
 ])("%o is a condition that did not hold: %s", ([thrown, failed]) => {
   expect(isConditionFailed(thrown)).toBe(failed);
+});
+
+test("a precondition that is not the write's own is refused for good, and says what to change", () => {
+  const thrown = { code: 9, details: "The Cloud Firestore API is not available for Firestore in Datastore Mode database x" };
+  expect(toStoreError(thrown, "put", "e", true)).toMatchObject({
+    code: "STORE_REJECTED",
+    mayHaveBeenApplied: false,
+    message: expect.stringMatching(/Datastore Mode database x\. Another attempt does not help: .*native mode\.$/),
+  });
 });

@@ -13,8 +13,11 @@ import type {
   StoredRecord,
 } from "./record-store.ts";
 
-/** The longest wait before a write that met a transaction of somebody else's is sent again. */
+/** The longest first wait before a write that met another transaction is sent again. It doubles from there. */
 const CONFLICT_WAIT_MS = 20;
+const MAX_CONFLICT_WAIT_MS = 100;
+/** A write is sent at most so often, however much time it has. */
+const CONFLICT_TRIES = 50;
 
 /** Bounds of a request that its caller may give up at any time. */
 export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
@@ -50,8 +53,8 @@ export class RecordRequests {
 
   /**
    * Sends one conditional write, and again soon where it met somebody else's transaction, such as a fenced one on the same
-   * record, of which a leader may have one after the other under way. It does so for half of its time: the last try has
-   * the other half.
+   * record, of which a leader may have one after the other under way. The waits double, up to a tenth of a second. It does so
+   * for half of its time, since the last try has the other half, and not more often than {@link CONFLICT_TRIES}.
    */
   async put(
     election: string,
@@ -62,12 +65,13 @@ export class RecordRequests {
       await this.#records.put(election, record, { ...put, ...options });
     const untilMs = this.#clock.monotonicMs() + timeoutMs;
     const leftMs = (): number => untilMs - this.#clock.monotonicMs();
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       try {
         return await this.#write(election, { timeoutMs: leftMs(), signal }, send);
       } catch (error) {
-        if (!hasMetTransaction(error)) throw error;
-        const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
+        if (!hasMetTransaction(error) || tries >= CONFLICT_TRIES) throw error;
+        const longestMs = Math.min(CONFLICT_WAIT_MS * 2 ** (tries - 1), MAX_CONFLICT_WAIT_MS);
+        const waitMs = longestMs * (0.5 + this.#clock.random() / 2);
         if (leftMs() - waitMs < timeoutMs / 2) throw error;
         await sleep(this.#clock, waitMs, signal);
         // A process that was frozen meanwhile has written nothing, for certain.
