@@ -78,6 +78,7 @@ const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   BlobImmutableDueToPolicy:
     " An immutability policy or a legal hold keeps the blobs of this container from being changed: use a container without either.",
   InvalidBlobType: " A blob of another type has this name: use another container, or remove that blob.",
+  SnapshotsPresent: " The blob has snapshots: delete them first.",
   BlobArchived: " The blob is in the archive tier: set its tier to hot, and keep lifecycle rules away from this container.",
   BlobBeingRehydrated: " The blob is on its way out of the archive tier: keep lifecycle rules away from this container.",
   ContainerBeingDeleted:

@@ -41,7 +41,7 @@ import { acquireLease } from "./acquisition.ts";
 import { administered } from "./administration.ts";
 import { STORE_NAME } from "./azure-blob-errors.ts";
 import { BlobRecordStore } from "./blob-record-store.ts";
-import { sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
+import { deleteFenced, sealBlob, uploadFenced, type FencedUploadOptions, type FenceOptions } from "./fence.ts";
 import { ClockProbes } from "./clock-probes.ts";
 import { nextLookAtGridMs } from "./grid-aim.ts";
 import { Holdings } from "./holding.ts";
@@ -215,6 +215,11 @@ export class BlobLeaseStore implements LeaseStore {
     options: FencedUploadOptions = {},
   ): Promise<void> {
     await uploadFenced(this.clock, leadership, blob, content, options);
+  }
+
+  /** See {@link deleteFenced}. @throws {FencedError} if it was refused; the blob is still there. */
+  async fencedDelete(leadership: Leadership, blob: BlobClient, options: FenceOptions = {}): Promise<void> {
+    await deleteFenced(this.clock, leadership, blob, options);
   }
 }
 

@@ -131,6 +131,23 @@ describe("a sealed blob", () => {
     await expect(contentOf(world)).resolves.toBe("content");
   });
 
+  test("that its leader deletes is not made anew by the leader before", async ({ world }) => {
+    const [stale, fresh] = await staleAndNew(world);
+    const blob = target(world);
+    await stale.store.fencedUpload(stale.leadership, blob, "before");
+    await fresh.store.seal(fresh.leadership, blob);
+
+    await expect(world.witness.failureOf(stale.store.fencedDelete(stale.leadership, blob))).resolves.toBeInstanceOf(FencedError);
+    await expect(contentOf(world)).resolves.toBe("before");
+    await fresh.store.fencedDelete(fresh.leadership, blob);
+
+    const error = await world.witness.failureOf(stale.store.fencedUpload(stale.leadership, blob, "late"));
+    expect(error).toBeInstanceOf(FencedError);
+    await expect(blob.exists()).resolves.toBe(false);
+    await fresh.store.fencedUpload(fresh.leadership, blob, "again");
+    await expect(contentOf(world)).resolves.toBe("again");
+  });
+
   test("of another election is a mistake of the configuration", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const other = await led(world, "b", "andere Wahl");

@@ -1,6 +1,7 @@
 import type { BlobClient } from "@azure/storage-blob";
 import type { Leadership } from "@leasehold/core";
 import { beforeEach, describe, expect, it } from "vitest";
+import { GuardedBlobs } from "../src/guarded-blobs.ts";
 import { loseReply, refusal, VirtualAzure, type Connection } from "./virtual-azure.ts";
 
 const BLOB = "report";
@@ -99,9 +100,139 @@ describe("a blob that is guarded by terms", () => {
     [409, "BlobAlreadyExists"],
     [404, "BlobNotFound"],
   ])("is written again where the service says %d %s once", async (status, code) => {
+    await azure.run(a.store.seal(leading(4), blob));
     let refused = 0;
-    a.onRequest = ({ name }, send) => (name === "put-blob" && (refused += 1) === 1 ? refusal(status, code) : send());
-    expect(await asking(() => a.store.seal(leading(5), blob))).toEqual([["head", "put-blob", "head", "put-blob"], undefined]);
+    a.onRequest = ({ name }, send) => (name === "metadata" && (refused += 1) === 1 ? refusal(status, code) : send());
+    expect(await asking(() => a.store.seal(leading(5), blob))).toEqual([["head", "metadata", "head", "metadata"], undefined]);
+  });
+
+  describe("and was deleted", () => {
+    const gone = async (): Promise<void> => void (await azure.run(blob.delete()));
+    const FENCED = { code: "FENCED", message: expect.stringMatching(/report' \(deleted since .* later leadership/) as string };
+
+    it.each<readonly [string, (leadership: Leadership) => Promise<void>]>([
+      ["sealed", (leadership) => a.store.seal(leadership, blob)],
+      ["written", (leadership) => a.store.fencedUpload(leadership, blob, "text")],
+    ])("is not created again by a leadership that has %s it", async (_, know) => {
+      const stale = leading(3);
+      await azure.run(know(stale));
+      await azure.run(a.store.fencedDelete(leading(4), blob));
+      for (const write of [() => a.store.fencedUpload(stale, blob, "stale"), () => a.store.seal(stale, blob)]) {
+        expect((await asking(write))[1]).toMatchObject(FENCED);
+        expect(fence()).toBeUndefined();
+      }
+      expect((await asking(() => a.store.fencedUpload(leading(5), blob, "next")))[1]).toBeUndefined();
+      expect((await asking(() => a.store.fencedUpload(stale, blob, "stale")))[1]).toMatchObject({ currentTerm: 5 });
+    });
+
+    it("is not created again by a leadership that has only read it", async () => {
+      await azure.run(a.store.seal(leading(4), blob));
+      const stale = leading(3);
+      expect((await asking(() => a.store.seal(stale, blob)))[1]).toMatchObject({ code: "FENCED", currentTerm: 4 });
+      await gone();
+      expect((await asking(() => a.store.seal(stale, blob)))[1]).toMatchObject(FENCED);
+    });
+
+    it.each([
+      [412, "ConditionNotMet"],
+      [409, "BlobAlreadyExists"],
+    ])("is not created again by a leadership whose creation met it (%d %s)", async (status, code) => {
+      let refused = 0;
+      a.onRequest = ({ name }, send) => (name === "put-blob" && (refused += 1) === 1 ? refusal(status, code) : send());
+      const [sent, error] = await asking(() => a.store.seal(leading(5), blob));
+      expect([sent, error]).toMatchObject([["head", "put-blob", "head"], FENCED]);
+    });
+
+    it("while a write of it had no reply, is refused with that write as the cause", async () => {
+      const leadership = leading(5);
+      await azure.run(a.store.seal(leadership, blob));
+      a.onRequest = async ({ name }, send) => {
+        if (name !== "put-blob") return send();
+        await blob.delete();
+        return loseReply(() => refusal(412, "ConditionNotMet"));
+      };
+      const upload = (): Promise<void> => a.store.fencedUpload(leadership, blob, "text");
+      expect((await asking(upload))[1]).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+      a.onRequest = (_, send) => send();
+      expect((await asking(upload))[1]).toMatchObject(FENCED);
+    });
+
+    it("is created by a leadership that has never seen it, also by an older one: a stated limit", async () => {
+      await azure.run(a.store.seal(leading(4), blob));
+      await azure.run(a.store.fencedDelete(leading(4), blob));
+      expect((await asking(() => a.store.seal(leading(3), blob)))[1]).toBeUndefined();
+    });
+
+    it("is forgotten by a leadership that has seen ten thousand others since", async () => {
+      const leadership = leading(4);
+      await azure.run(a.store.seal(leadership, blob));
+      const guarded = GuardedBlobs.of(leadership, azure.clock);
+      for (let index = 1; index < 10_000; index += 1) guarded.saw(`other/${index}`);
+      expect(guarded.knows(blob.url)).toBe(true);
+      guarded.saw("other/10000");
+      expect(guarded.knows(blob.url)).toBe(false);
+    });
+  });
+
+  describe("is deleted", () => {
+    it("by its own leader, in one request, who may create it again", async () => {
+      const leadership = leading(4);
+      await azure.run(a.store.seal(leadership, blob));
+      expect(await asking(() => a.store.fencedDelete(leadership, blob))).toEqual([["delete"], undefined]);
+      expect(fence()).toBeUndefined();
+      const upload = (): Promise<void> => a.store.fencedUpload(leadership, blob, "text");
+      expect(await asking(upload)).toEqual([["head", "put-blob"], undefined]);
+    });
+
+    it("by a newer term, and not by an older one", async () => {
+      const stale = leading(3);
+      await azure.run(a.store.seal(stale, blob));
+      await azure.run(a.store.seal(leading(4), blob));
+      const [sent, error] = await asking(() => a.store.fencedDelete(stale, blob));
+      expect([sent, error]).toMatchObject([["delete", "head"], { code: "FENCED", currentTerm: 4 }]);
+      expect(fence()).toMatchObject({ leasehold_fence_term: "4" });
+      expect(await asking(() => a.store.fencedDelete(leading(5), blob))).toEqual([["head", "delete"], undefined]);
+    });
+
+    it("where it is missing: nothing is sent after the look", async () => {
+      expect(await asking(() => a.store.fencedDelete(leading(4), blob))).toEqual([["head"], undefined]);
+    });
+
+    it("again after others have written it without a fence", async () => {
+      const leadership = leading(4);
+      await azure.run(a.store.seal(leadership, blob));
+      azure.service.overwrite(BLOB, { theirs: "kept" });
+      expect(await asking(() => a.store.fencedDelete(leadership, blob))).toEqual([["delete", "head", "delete"], undefined]);
+    });
+
+    it("where only the reply is lost, by whoever it was: this leadership does not create it again", async () => {
+      const leadership = leading(4);
+      await azure.run(a.store.seal(leadership, blob));
+      a.onRequest = ({ name }, send) => (name === "delete" ? loseReply(send) : send());
+      expect(await asking(() => a.store.fencedDelete(leadership, blob))).toEqual([["delete", "head"], undefined]);
+      a.onRequest = (_, send) => send();
+      expect((await asking(() => a.store.seal(leadership, blob)))[1]).toMatchObject({ code: "FENCED" });
+    });
+
+    it("perhaps, where a request without a reply has not arrived", async () => {
+      const leadership = leading(4);
+      await azure.run(a.store.seal(leadership, blob));
+      a.onRequest = ({ name }, send) => (name === "delete" ? loseReply(() => refusal(500, "InternalError")) : send());
+      const [sent, error] = await asking(() => a.store.fencedDelete(leadership, blob));
+      expect(sent).toEqual(["delete", "head"]);
+      expect(error).toMatchObject({ operation: "fenced-delete", mayHaveBeenApplied: true });
+      expect(fence()).toBeDefined();
+    });
+
+    it("not while it has snapshots, and the error says so", async () => {
+      const leadership = leading(4);
+      await azure.run(a.store.seal(leadership, blob));
+      a.onRequest = ({ name }, send) => (name === "delete" ? refusal(409, "SnapshotsPresent") : send());
+      expect((await asking(() => a.store.fencedDelete(leadership, blob)))[1]).toMatchObject({
+        code: "STORE_REJECTED",
+        message: expect.stringContaining("delete them first") as string,
+      });
+    });
   });
 
   it.each([

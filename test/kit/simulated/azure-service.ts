@@ -86,6 +86,7 @@ export class AzureService {
     if (!blob) return failure(404, "BlobNotFound");
     if (comp === "lease") return this.#lease(blob, request);
     if (comp === "metadata") return this.#setMetadata(blob, request);
+    if (request.method === "DELETE") return this.#delete(name, blob, request);
     return this.#properties(blob);
   }
 
@@ -120,6 +121,13 @@ export class AzureService {
     if (refused) return refused;
     this.#change(blob, request.metadata);
     return { status: 200, headers: { etag: blob.etag } };
+  }
+
+  #delete(name: string, blob: Blob, request: AzureRequest): AzureReply {
+    const refused = this.#refusal(blob, request);
+    if (refused) return refused;
+    this.#blobs.delete(name);
+    return { status: 202, headers: {} };
   }
 
   /** Why a write is refused, if it is: for its condition, or for the lease. */
