@@ -46,7 +46,8 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
 const CREATION_RIGHTS = " createTable() needs dynamodb:CreateTable and dynamodb:DescribeTable.";
 
 /** A table that was made for something else says so at every request. */
-const KEY_ADVICE = " The table's partition key must be the string 'election', and its sort key the string 'entry'.";
+const KEY_ADVICE =
+  " The table's partition key must be the string 'election', and its sort key the string 'entry'. Keys of a table cannot be changed: create another table.";
 
 /** The fields of an SDK's error that are read here. */
 interface Failure {

@@ -33,6 +33,9 @@ import { TOLERANCE_MS } from "./clock.ts";
  */
 const LATENESS_MS = 4_000;
 
+/** The number of writes whose replies show the items that they replace. An item is marked about a second after its first write. */
+const SHOWN_WRITES = 3;
+
 /** The outcome of an update, with the item that it replaced, if there was one. */
 type Update =
   | { readonly stored: true; readonly before: Record<string, AttributeValue> | undefined }
@@ -56,6 +59,7 @@ export class DynamoDBRecordStore implements RecordStore {
   };
   readonly #table: LeaseTable;
   readonly #place: Place;
+  #shown = 0;
 
   constructor(table: LeaseTable, place: Place) {
     this.#table = table;
@@ -67,7 +71,9 @@ export class DynamoDBRecordStore implements RecordStore {
     fitness.ask(election);
     const command = new GetItemCommand({ TableName: name, Key: this.#keyOf(election), ConsistentRead: consistent });
     const { Item } = await requests.send(command, { operation: "get", election, writes: false }, signal);
-    return Item && stored(Item, time.bounds());
+    if (!Item) return undefined;
+    fitness.sawItem(Item);
+    return stored(Item, time.bounds());
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
@@ -78,7 +84,12 @@ export class DynamoDBRecordStore implements RecordStore {
     else await fitness.admit(election, record.leaseDurationMs);
     const stamps = await this.#stamps(election, record, keepsNonce, signal);
     const version = clock.randomUuid();
-    const outcome = await this.#update(election, updateOf(record, version, ifVersion, stamps), signal);
+    const update = updateOf(record, version, ifVersion, stamps);
+    const outcome = await this.#update(
+      election,
+      this.#isShown(ifVersion) ? { ...update, ReturnValues: "ALL_OLD" } : update,
+      signal,
+    );
     return outcome.stored ? { stored: true, version } : outcome;
   }
 
@@ -93,6 +104,7 @@ export class DynamoDBRecordStore implements RecordStore {
     const update = openUpdateOf(record, version, mayCreate, this.#stampsAt(now, record));
     const outcome = await this.#update(election, { ...update, ReturnValues: "ALL_OLD" }, signal);
     await admission;
+    fitness.demand(election);
     if (!outcome.stored) return outcome;
     const undated = now ? {} : { undated: true as const };
     return { stored: true, ...writtenOver(outcome.before, { version, term: record.term }), ...undated };
@@ -103,7 +115,7 @@ export class DynamoDBRecordStore implements RecordStore {
     update: ItemUpdate & { readonly ReturnValues?: "ALL_OLD" },
     signal: AbortSignal,
   ): Promise<Update> {
-    const { name, requests, time } = this.#table;
+    const { name, requests, time, fitness } = this.#table;
     const command = new UpdateItemCommand({
       TableName: name,
       Key: this.#keyOf(election),
@@ -113,11 +125,20 @@ export class DynamoDBRecordStore implements RecordStore {
     });
     try {
       const { Attributes } = await requests.send(command, { operation: "put", election, writes: true }, signal);
+      if (Attributes) fitness.sawItem(Attributes);
       return { stored: true, before: Attributes };
     } catch (error) {
       if (!isConditionFailed(error)) throw error;
+      if (error.Item) fitness.sawItem(error.Item);
       return { stored: false, ...(error.Item ? { current: stored(error.Item, time.bounds()) } : {}) };
     }
+  }
+
+  /** Reports whether the reply is to show the item that a write replaces: to a few writes of a leader, which else reads none. */
+  #isShown(ifVersion: string | undefined): boolean {
+    if (ifVersion === undefined || ifVersion === IMPOSSIBLE_VERSION || this.#shown >= SHOWN_WRITES) return false;
+    this.#shown += 1;
+    return true;
   }
 
   #keyOf(election: string): Record<string, AttributeValue> {

@@ -1,4 +1,4 @@
-import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
+import { DescribeTableCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } from "@leasehold/core";
 import type { DynamoDBRequests } from "./requests.ts";
 import { warnOnce } from "./warning.ts";
@@ -7,6 +7,11 @@ import { warnOnce } from "./warning.ts";
 const ANSWER_MS = 2_000;
 /** The pause before a question that was not answered, or answered badly, is asked again. */
 const ASK_AGAIN_MS = 60_000;
+/**
+ * The attribute that a global table of version 2017.11.29 adds to each item, soon after it is written. `DescribeTable` tells
+ * nothing of such replicas. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/globaltables.V1.html
+ */
+const REPLICA_MARK = "aws:rep:updateregion";
 /** The part of its lease that a first write waits for the first answer, at most. */
 const PATIENCE = 1 / 20;
 
@@ -29,6 +34,8 @@ export class TableCheck {
   #settled = false;
   /** The regions of the replicas that make the table unfit. */
   #eventual: readonly string[] = [];
+  /** The region that an item of a global table of version 2017.11.29 names. */
+  #legacyRegion: string | undefined;
   /** The reason why the answer is not known. */
   #failure: StoreError | undefined;
   /** Somebody writes. A process that only reads needs no answer, and may lack the permission to ask. */
@@ -67,7 +74,16 @@ export class TableCheck {
   demand(election: string): void {
     this.#writes = true;
     this.#warn();
-    if (this.#eventual.length > 0) throw this.#unfit(election);
+    if (this.#legacyRegion !== undefined) throw this.#unfit(election, ...this.#legacyTable(this.#legacyRegion));
+    if (this.#eventual.length > 0) {
+      throw this.#unfit(election, `has eventually consistent replicas (${this.#eventual.join(", ")})`, "");
+    }
+  }
+
+  /** Notes an item of the table: one with the mark of a global table of version 2017.11.29 makes the table unfit. */
+  sawItem(item: Readonly<Record<string, AttributeValue>>): void {
+    const mark = item[REPLICA_MARK];
+    if (mark) this.#legacyRegion = mark.S ?? "?";
   }
 
   /** Waits for the answer to the last question, no longer than that, and until the signal aborts. */
@@ -121,9 +137,16 @@ export class TableCheck {
     );
   }
 
-  #unfit(election: string): ConfigurationError {
+  #legacyTable(region: string): readonly [is: string, remedy: string] {
+    return [
+      `is a global table of version 2017.11.29 (an item has ${REPLICA_MARK}: ${region})`,
+      " If it has no replicas any more, remove the attributes aws:rep:* from its items.",
+    ];
+  }
+
+  #unfit(election: string, is: string, remedy: string): ConfigurationError {
     return new ConfigurationError(
-      `The table '${this.#tableName}' has eventually consistent replicas (${this.#eventual.join(", ")}): each region checks conditions on its own copy, so two candidates could lead at once. Use a table in one region, or one with multi-region strong consistency.`,
+      `The table '${this.#tableName}' ${is}: each region checks conditions on its own copy, so two candidates could lead at once. Use a table in one region, or one with multi-region strong consistency.${remedy}`,
       { election },
     );
   }

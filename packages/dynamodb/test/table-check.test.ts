@@ -8,7 +8,7 @@ import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { SimulatedService, warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
-import { answer, refusal } from "./table-world.ts";
+import { answer, inputOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 let warned: MockInstance<typeof process.emitWarning>;
@@ -70,6 +70,68 @@ describe("a global table with eventually consistent replicas", () => {
       code: "CONFIGURATION",
     });
     expect(world.proxy.requests.map(({ name }) => name)).not.toContain("UpdateItem");
+  });
+});
+
+describe("a global table of version 2017.11.29, of which DescribeTable tells nothing", () => {
+  const MARKS = {
+    "aws:rep:deleting": { BOOL: false },
+    "aws:rep:updatetime": { N: "1764163712.123001" },
+    "aws:rep:updateregion": { S: "us-east-1" },
+  };
+  const REFUSED = {
+    code: "CONFIGURATION",
+    election: ELECTION,
+    message: expect.stringMatching(
+      /global table of version 2017\.11\.29 \(an item has aws:rep:updateregion: us-east-1\).*two candidates could lead.*remove the attributes/,
+    ) as string,
+  };
+
+  test("is refused once an item with its mark is read", async ({ world }) => {
+    const first = world.store();
+    await first.release(await win(first), LIMITS);
+    await world.putItem({ ...(await world.item())!, ...MARKS });
+    const before = await world.item();
+    const store = world.store();
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ term: 1 });
+
+    await expect(world.witness.failureOf(store.acquire(acquiring()))).resolves.toMatchObject(REFUSED);
+    await expect(world.witness.failureOf(store.check({ election: ELECTION }))).resolves.toMatchObject(REFUSED);
+    await expect(world.item()).resolves.toEqual(before);
+  });
+
+  test("is refused by its leader, which reads nothing, once an item is marked that it renews", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    await store.renew(lease, LIMITS);
+    await world.putItem({ ...(await world.item())!, ...MARKS });
+    await store.renew(lease, LIMITS);
+
+    await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject(REFUSED);
+  });
+
+  test("is refused by a candidate that wrote over a marked item without a read", async ({ world }) => {
+    const first = world.store();
+    await first.release(await win(first), LIMITS);
+    await world.putItem({ ...(await world.item())!, ...MARKS });
+
+    const elector = new Elector({ store: world.store(), election: ELECTION, clock: world.clock });
+    await expect(elector.tryRun(() => expect.fail("It led."))).rejects.toMatchObject(REFUSED);
+  });
+
+  test("is looked for in the replies to three renewals, and costs no request", async ({ world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    const sent = await world.requestsDuring(async () => {
+      for (let renewals = 0; renewals < 5; renewals += 1) await store.renew(lease, LIMITS);
+    });
+    expect(sent.map((request) => inputOf(request)["ReturnValues"])).toEqual([
+      "ALL_OLD",
+      "ALL_OLD",
+      "ALL_OLD",
+      undefined,
+      undefined,
+    ]);
   });
 });
 
