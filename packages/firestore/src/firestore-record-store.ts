@@ -1,5 +1,5 @@
 import type { DocumentSnapshot, Firestore, QueryDocumentSnapshot, Timestamp } from "@google-cloud/firestore";
-import type { Clock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core";
 import type {
   GetOptions,
   LeaseRecord,
@@ -12,6 +12,7 @@ import type {
 } from "@leasehold/core/provider";
 import { FirestoreClock, nanosIn } from "./clock.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
+import { ListenerRenewal } from "./listener-renewal.ts";
 import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./schema.ts";
 import { FirestoreRequests, type Write } from "./requests.ts";
 import type { Paths } from "./paths.ts";
@@ -45,6 +46,7 @@ export class FirestoreRecordStore implements RecordStore {
   readonly #calls: FirestoreRequests;
   readonly #time: FirestoreClock;
   readonly #retentionMs: number | undefined;
+  readonly #renewal: ListenerRenewal;
   readonly watch?: NonNullable<RecordStore["watch"]>;
 
   constructor(firestore: Firestore, paths: Paths, { retentionMs, clock }: FirestoreRecordStoreOptions) {
@@ -53,12 +55,14 @@ export class FirestoreRecordStore implements RecordStore {
     this.#calls = new FirestoreRequests(firestore);
     this.#time = new FirestoreClock(clock);
     this.#retentionMs = retentionMs;
+    this.#renewal = new ListenerRenewal(clock ?? systemClock);
     if (retentionMs === undefined) this.watch = (election, options) => this.#watch(election, options);
   }
 
   async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
     const learnTime = this.#time.asking();
-    const { document, readTime } = await this.#calls.read(election, this.#paths.record(election), signal);
+    const path = this.#paths.record(election);
+    const { document, readTime } = await this.#renewal.during(election, () => this.#calls.read(election, path, signal));
     learnTime(nanosOf(readTime));
     if (!document) return undefined;
     return stored(decodeFields(document.fields), nanosOf(document.updateTime), nanosOf(readTime));
@@ -77,7 +81,7 @@ export class FirestoreRecordStore implements RecordStore {
     if (fence && this.#retentionMs === undefined) {
       writes.push({ path: this.#paths.fence(election), fields: encodeFields({ ...fence }) });
     }
-    const updateTime = await this.#calls.commit(election, writes, signal);
+    const updateTime = await this.#renewal.during(election, () => this.#calls.commit(election, writes, signal));
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
   }
 
@@ -107,10 +111,16 @@ export class FirestoreRecordStore implements RecordStore {
     });
     if (signal.aborted) return;
     signal.addEventListener("abort", onAbort, { once: true });
-    const unsubscribe = this.#firestore.doc(this.#paths.record(election)).onSnapshot(
-      (snapshot) => push({ record: recordOf(snapshot) }),
-      (error) => push({ error: toStoreError(error, "watch", election, false) }),
-    );
+    const listen = (): (() => void) =>
+      this.#firestore.doc(this.#paths.record(election)).onSnapshot(
+        (snapshot) => push({ record: recordOf(snapshot) }),
+        (error) => push({ error: toStoreError(error, "watch", election, false) }),
+      );
+    let unsubscribe = listen();
+    const stopRenewing = this.#renewal.add(election, () => {
+      unsubscribe();
+      unsubscribe = listen();
+    });
     try {
       for (;;) {
         await wake.promise;
@@ -121,6 +131,7 @@ export class FirestoreRecordStore implements RecordStore {
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
+      stopRenewing();
       unsubscribe();
     }
   }

@@ -10,6 +10,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { recognizedOptions } from "@grpc/grpc-js/build/src/channel-options.js";
 import { KEEPALIVE } from "../src/options.ts";
 import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
@@ -275,11 +276,15 @@ describe("the client", () => {
     await expect(world.fieldsAt(`apps/billing/leases/${ELECTION}`)).resolves.toBeUndefined();
   });
 
-  test("that is made by the store has the keepalive that the README gives for yours", async () => {
+  test("that is made by the store has the options of gRPC that the README gives for yours", async () => {
     const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-    const options = Object.entries(KEEPALIVE.grpcOptions).map(([name, ms]) => `"${name}": ${ms.toString().slice(0, -3)}_000`);
-    expect(options).toHaveLength(2);
-    for (const option of options) expect(readme).toContain(option);
+    const options = Object.entries(KEEPALIVE.grpcOptions);
+    expect(options).toHaveLength(4);
+    for (const [name, ms] of options) {
+      expect(readme).toContain(`"${name}": ${ms >= 1_000 ? `${ms / 1_000}_000` : ms}`);
+      // gRPC ignores what it does not know.
+      expect(recognizedOptions).toHaveProperty([name]);
+    }
   });
 
   test("is made with what the SDK finds by itself, if none is given", async ({ world }) => {

@@ -183,6 +183,59 @@ describe("a watch ends", () => {
   });
 });
 
+describe("a listener that the SDK does not begin anew for long", () => {
+  const YOUNG_MS = 5_000;
+
+  test("is renewed once a request succeeds after one that failed", async ({ world }) => {
+    const deaf = deafListeners(world.client());
+    const clock = world.clock();
+    const store = world.store({ firestore: deaf.firestore, clock });
+    const watching = new Watching(store);
+    const told = watching.next();
+    await expect.poll(() => deaf.begun).toBe(1);
+
+    await clock.advance(YOUNG_MS);
+    world.fault("BatchGetDocuments", { code: 14, message: "away" });
+    await world.witness.failureOf(store.read(ELECTION));
+    await world.witness.failureOf(store.read(ELECTION));
+    expect(deaf.begun).toBe(1);
+    world.rule = undefined;
+    await store.read("another");
+    expect(deaf.begun).toBe(1);
+    await store.read(ELECTION);
+    expect([deaf.begun, deaf.open]).toEqual([2, 1]);
+    await store.read(ELECTION);
+    expect(deaf.begun).toBe(2);
+
+    deaf.tell();
+    await expect(told).resolves.toMatchObject({ done: false });
+    await watching.stop();
+    expect(deaf.open).toBe(0);
+  });
+
+  test("is renewed by a write that succeeds, and no sooner than five seconds after it began", async ({ world }) => {
+    const deaf = deafListeners(world.client());
+    const clock = world.clock();
+    const store = world.store({ firestore: deaf.firestore, clock });
+    const lease = await win(store);
+    const watching = new Watching(store);
+    const told = watching.next();
+    await expect.poll(() => deaf.begun).toBe(1);
+
+    world.fault("Commit", { code: 14, message: "away" });
+    await world.witness.failureOf(store.publish(lease, "1", LIMITS));
+    world.rule = undefined;
+    await store.publish(lease, "2", LIMITS);
+    expect(deaf.begun).toBe(1);
+    await clock.advance(YOUNG_MS);
+    await store.publish(lease, "3", LIMITS);
+    expect(deaf.begun).toBe(2);
+
+    watching.stopping.abort();
+    await expect(told).resolves.toMatchObject({ done: true });
+  });
+});
+
 describe("an elector", () => {
   test("goes on looking where it may not watch", async ({ world }) => {
     world.letTimeRun();
@@ -264,6 +317,36 @@ function deniedListener(firestore: Firestore, onUnsubscribe: () => void): Firest
       return onUnsubscribe;
     },
   }));
+}
+
+/** A client whose listeners are told nothing but by the test, as the SDK's while they wait to begin anew. */
+function deafListeners(client: Firestore): {
+  readonly firestore: Firestore;
+  readonly begun: number;
+  readonly open: number;
+  /** Tells the last one that there is no document. */
+  readonly tell: () => void;
+} {
+  let [begun, open] = [0, 0];
+  let last: ((snapshot: unknown) => void) | undefined;
+  const firestore = withDocuments(client, () => ({
+    onSnapshot: (onNext: (snapshot: unknown) => void) => {
+      begun += 1;
+      open += 1;
+      last = onNext;
+      return () => (open -= 1);
+    },
+  }));
+  return {
+    firestore,
+    get begun() {
+      return begun;
+    },
+    get open() {
+      return open;
+    },
+    tell: () => last?.({ exists: false }),
+  };
 }
 
 async function turn(): Promise<void> {
