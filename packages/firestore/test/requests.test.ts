@@ -287,6 +287,22 @@ describe("the client", () => {
     }
   });
 
+  test.for<[settings: FirebaseFirestore.Settings, isSlow: boolean]>([
+    [{}, true],
+    [{ grpcOptions: { "grpc.keepalive_time_ms": 30_000 } }, true],
+    [{ grpcOptions: { "grpc.max_reconnect_backoff_ms": 10_001 } }, true],
+    [{ grpcOptions: { "grpc.max_reconnect_backoff_ms": 10_000 } }, false],
+    [KEEPALIVE, false],
+    [{ host: "localhost:8080", ssl: false }, false],
+  ])("that is made with %j is warned of as slow to connect again: %s", ([settings, isSlow]) => {
+    const store = new FirestoreLeaseStore({ firestore: new Firestore({ projectId: "demo-x", ...settings }) });
+    expect(store.warnings.map(({ code }) => code)).toEqual(isSlow ? ["LEASEHOLD_SLOW_RECONNECT"] : []);
+  });
+
+  test("that the store makes itself is not warned of", () => {
+    expect(new FirestoreLeaseStore().warnings).toEqual([]);
+  });
+
   test("is made with what the SDK finds by itself, if none is given", async ({ world }) => {
     const before = { host: process.env["FIRESTORE_EMULATOR_HOST"], project: process.env["GCLOUD_PROJECT"] };
     process.env["FIRESTORE_EMULATOR_HOST"] = world.host;

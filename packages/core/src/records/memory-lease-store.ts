@@ -1,4 +1,6 @@
 import { systemClock, type Clock } from "../time/clock.ts";
+import type { StoreWarning } from "../reporting/store-warning.ts";
+import { localStoreWarning } from "../store/local-store.ts";
 import { checkName } from "../store/names.ts";
 import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 import { RecordOccurrenceStore } from "./record-occurrence-store.ts";
@@ -46,6 +48,11 @@ export class MemoryRecordStore implements RecordStore {
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
+  }
+
+  get warnings(): readonly StoreWarning[] {
+    const warning = localStoreWarning("A memory store");
+    return warning ? [warning] : [];
   }
 
   get(election: string): Promise<StoredRecord | undefined> {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
+import type { StoreWarning } from "../reporting/store-warning.ts";
 import { Administration, type OrderLimits, type Standing } from "../store/administration.ts";
 import { timedCheck } from "../store/check.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
@@ -75,6 +76,10 @@ export class RecordLeaseStore implements LeaseStore {
     });
     if (records.putIfOpen) this.acquireUnseen = (request) => this.#acquireUnseen(request);
     if (records.watch) this.watch = (election, watching) => this.#seen.watch(election, watching);
+  }
+
+  get warnings(): readonly StoreWarning[] {
+    return this.records.warnings ?? [];
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {

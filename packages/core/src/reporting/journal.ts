@@ -1,5 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
+import type { StoreWarning } from "./store-warning.ts";
 import { toldError } from "./told-error.ts";
 
 /** The codes of the process warnings that stand in for a logger where none was given. */
@@ -29,6 +30,8 @@ export class Journal {
   readonly #logger: LoggerOption;
   /** What was said of the logger itself: the same is not repeated. */
   #loggerFailed: string | undefined;
+  /** The warnings of stores that were written already. */
+  readonly #told = new Set<string>();
 
   private constructor(logger: LoggerOption) {
     this.#logger = logger;
@@ -65,9 +68,19 @@ export class Journal {
     if (this.#logger === undefined) emitWarning(code, message);
     else this.write(level, message, attributes);
   }
+
+  /** Writes the warnings of a store, each once in the life of this journal, however many stores have it. */
+  warnOfStore(store: string, warnings: readonly StoreWarning[]): void {
+    for (const { code, message } of warnings) {
+      if (this.#told.has(message)) continue;
+      this.#told.add(message);
+      if (this.#logger === undefined) emitWarning(code, message);
+      else this.write("warn", message, { store, code });
+    }
+  }
 }
 
-function emitWarning(code: WarningCode, message: string): void {
+function emitWarning(code: WarningCode | StoreWarning["code"], message: string): void {
   process.emitWarning(message, { type: "LeaseholdWarning", code });
 }
 

@@ -1,0 +1,52 @@
+import { hostname } from "node:os";
+import type { StoreWarning } from "../reporting/store-warning.ts";
+
+/** The host that a process runs on, as far as it tells. */
+export interface HostFacts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly hostname: string;
+}
+
+/** Variables that a platform sets in each instance of a program. It starts more of them on demand, or one beside another at a deployment. */
+const PLATFORMS: Readonly<Record<string, string>> = {
+  KUBERNETES_SERVICE_HOST: "Kubernetes",
+  ECS_CONTAINER_METADATA_URI_V4: "Amazon ECS",
+  AWS_LAMBDA_FUNCTION_NAME: "AWS Lambda",
+  K_SERVICE: "Cloud Run",
+  CLOUD_RUN_JOB: "Cloud Run",
+  CONTAINER_APP_NAME: "Azure Container Apps",
+  FUNCTIONS_WORKER_RUNTIME: "Azure Functions",
+  DYNO: "Heroku",
+  FLY_MACHINE_ID: "Fly.io",
+};
+/** Docker names a container by the first digits of its id. */
+const CONTAINER_HOSTNAME = /^[0-9a-f]{12}$/;
+/** A pod of a Deployment: `<name>-<hash>-<random>`, of the letters that Kubernetes takes for both. */
+const POD_HOSTNAME = /-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
+
+/**
+ * Returns the warning that a store reaches no other instance of this program, if this process seems to be one of several: it
+ * runs in a container, or with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test) get none.
+ * @param subject the store, for the message: "A memory store", say.
+ */
+export function localStoreWarning(
+  subject: string,
+  { env, hostname: host }: HostFacts = { env: process.env, hostname: hostname() },
+): StoreWarning | undefined {
+  const evidence = instanceEvidence(env, host);
+  if (evidence === undefined) return undefined;
+  return {
+    code: "LEASEHOLD_LOCAL_STORE",
+    message:
+      `${subject} is not shared between containers, and this process seems to run in one (${evidence}). ` +
+      "Each container elects a leader of its own. Use a store that all of them reach, such as a database or cloud storage.",
+  };
+}
+
+function instanceEvidence(env: HostFacts["env"], host: string): string | undefined {
+  if (env["NODE_ENV"] === "test" || env["NODE_TEST_CONTEXT"] !== undefined) return undefined;
+  for (const [name, platform] of Object.entries(PLATFORMS)) if (env[name]) return `${name} is set, as on ${platform}`;
+  if (CONTAINER_HOSTNAME.test(host)) return `the host is named '${host}', as Docker names containers`;
+  const isPod = env["NODE_ENV"] === "production" && POD_HOSTNAME.test(host);
+  return isPod ? `the host is named '${host}', as pods are, and NODE_ENV is production` : undefined;
+}

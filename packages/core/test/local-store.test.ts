@@ -1,0 +1,76 @@
+import { Elector, MemoryLeaseStore, type ElectorOptions } from "@leasehold/core";
+import { localStoreWarning } from "@leasehold/core/provider";
+import { afterEach, describe, expect, test, vi, type MockInstance } from "vitest";
+import { Lines } from "./lines.ts";
+
+describe("a store that no other process reaches", () => {
+  test.for<[env: Record<string, string>, hostname: string, evidence: RegExp]>([
+    [{ KUBERNETES_SERVICE_HOST: "10.0.0.1" }, "worker", /KUBERNETES_SERVICE_HOST is set, as on Kubernetes/],
+    [{ AWS_LAMBDA_FUNCTION_NAME: "f" }, "169.254.1.1", /as on AWS Lambda/],
+    [{}, "3f2a9c81d7be", /'3f2a9c81d7be', as Docker names containers/],
+    [
+      { NODE_ENV: "production" },
+      "billing-7d9c5b8f6c-x2x7k",
+      /'billing-7d9c5b8f6c-x2x7k', as pods are, and NODE_ENV is production/,
+    ],
+  ])("is warned of with %o on %s", ([env, hostname, evidence]) => {
+    const warning = localStoreWarning("A memory store", { env, hostname });
+    expect(warning?.code).toBe("LEASEHOLD_LOCAL_STORE");
+    expect(warning?.message).toMatch(evidence);
+    expect(warning?.message).toMatch(
+      /^A memory store is not shared.* elects a leader of its own\. Use a store that all of them reach/,
+    );
+  });
+
+  test.for<[env: Record<string, string>, hostname: string]>([
+    [{}, "laptop"],
+    [{}, "billing-7d9c5b8f6c-x2x7k"],
+    [{ NODE_ENV: "production" }, "web-1"],
+    [{ NODE_ENV: "production" }, "ip-10-0-0-17"],
+    [{ NODE_ENV: "test", KUBERNETES_SERVICE_HOST: "10.0.0.1" }, "3f2a9c81d7be"],
+    [{ NODE_TEST_CONTEXT: "child-v8" }, "3f2a9c81d7be"],
+    [{ KUBERNETES_SERVICE_HOST: "" }, "laptop"],
+  ])("is not warned of with %o on %s", ([env, hostname]) => {
+    expect(localStoreWarning("A memory store", { env, hostname })).toBeUndefined();
+  });
+});
+
+describe("an elector on a memory store in a container", () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  function elect(...options: readonly ElectorOptions[]): Elector[] {
+    return options.map((one) => new Elector(one));
+  }
+
+  function inContainer(): MockInstance<typeof process.emitWarning> {
+    vi.stubEnv("NODE_ENV", "production");
+    vi.stubEnv("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+    return vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  }
+
+  test("tells its logger once, however many electors and stores there are", () => {
+    const emitted = inContainer();
+    const lines = new Lines();
+    elect(
+      { store: new MemoryLeaseStore(), election: "a", logger: lines },
+      { store: new MemoryLeaseStore(), election: "b", logger: lines },
+      { store: new MemoryLeaseStore().occurrences("a"), election: "tick", logger: lines },
+    );
+
+    expect(lines.all).toMatchObject([{ level: "warn", attributes: { store: "memory", code: "LEASEHOLD_LOCAL_STORE" } }]);
+    expect(emitted).not.toHaveBeenCalled();
+  });
+
+  test("is a process warning without a logger, once, and nothing where the logger is false", () => {
+    const emitted = inContainer();
+    elect({ store: new MemoryLeaseStore(), election: "a", logger: false });
+    expect(emitted).not.toHaveBeenCalled();
+    elect({ store: new MemoryLeaseStore(), election: "a" }, { store: new MemoryLeaseStore(), election: "b" });
+    expect(emitted.mock.calls).toEqual([
+      [expect.stringContaining("A memory store"), { type: "LeaseholdWarning", code: "LEASEHOLD_LOCAL_STORE" }],
+    ]);
+  });
+});
