@@ -37,7 +37,7 @@ import {
   type RenewOutcome,
   type RequestLimits,
 } from "@leasehold/core/provider";
-import { acquireLease } from "./acquisition.ts";
+import { acquireLease, acquireUnseen } from "./acquisition.ts";
 import { administered } from "./administration.ts";
 import { STORE_NAME } from "./azure-blob-errors.ts";
 import { BlobRecordStore } from "./blob-record-store.ts";
@@ -123,6 +123,12 @@ export class BlobLeaseStore implements LeaseStore {
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
     checkAcquire(request);
     return await acquireLease(this.#parts, request);
+  }
+
+  /** Acquires without a read only what this process has just seen free; a blob that it has not seen is read first. */
+  async acquireUnseen(request: AcquireRequest): Promise<AcquireOutcome | undefined> {
+    checkAcquire(request);
+    return await acquireUnseen(this.#parts, request);
   }
 
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {

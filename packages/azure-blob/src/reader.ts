@@ -76,7 +76,13 @@ export class BlobReader {
     this.#holdings.drop(holding);
     const { term, others: metadata, etag, writtenAt, lease } = holding;
     const unchangedMs = this.#clock.monotonicMs() - writtenAt.monotonicMs;
-    this.#sawFree(lease.election, { metadata, etag, unchangedMs, term });
+    this.#sawFree(lease.election, { metadata, etag, unchangedMs, term }, true);
+  }
+
+  /** Notes that the service has released the lease of that term, which {@link sawEnd} has ended. */
+  sawReleased({ lease, term }: Holding): void {
+    const last = this.last(lease.election);
+    if (last?.isAssumed && last.term.termId === term.termId) this.#sightings.set(lease.election, { ...last, isAssumed: false });
   }
 
   /** Returns the sighting as readers get it at present. */
@@ -85,9 +91,13 @@ export class BlobReader {
     return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
   }
 
-  #sawFree(election: string, blob: Pick<Reading, "metadata" | "etag" | "unchangedMs" | "term">): Sighting {
+  #sawFree(
+    election: string,
+    blob: Pick<Reading, "metadata" | "etag" | "unchangedMs" | "term">,
+    isAssumed: boolean = false,
+  ): Sighting {
     const free = { leaseState: "available", infinite: false, seenMs: this.#clock.monotonicMs() } as const;
-    const sighting = sighted(undefined, { ...free, ...blob });
+    const sighting = { ...sighted(undefined, { ...free, ...blob }), isAssumed };
     this.#sightings.set(election, sighting);
     return sighting;
   }

@@ -39,6 +39,7 @@ async function free(parts: StoreParts, holding: Holding, limits: RequestLimits):
   try {
     await renewReservation(parts, holding, limits);
     await requests.release(election, holding.leaseId, limits);
+    parts.reader.sawReleased(holding);
     return "released";
   } catch (error) {
     if (lossOf(failureOf(error))) return "not-held";

@@ -23,6 +23,8 @@ export interface Sighting extends Reading {
   readonly leasedSinceMs: number | undefined;
   /** When a read first showed this term's lease broken. */
   readonly brokenSinceMs: number | undefined;
+  /** No reply has shown that the lease is free: this process only knows that its own term is over. */
+  readonly isAssumed?: boolean | undefined;
 }
 
 /** Returns the sighting with one more read in it. */

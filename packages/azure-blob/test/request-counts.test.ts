@@ -51,6 +51,25 @@ describe("how many requests a step takes", () => {
     expect(sent).toEqual(["head", "put-blob", "lease:acquire", "metadata", "lease:release"]);
   });
 
+  test("an elector's next term right after its own: two, without a look", async ({ world }) => {
+    const { elector } = world.candidate("a");
+    await elector.tryRun(() => undefined);
+
+    const sent = await world.namesDuring(() => elector.tryRun(() => undefined));
+
+    expect(sent).toEqual(["lease:acquire", "metadata", "lease:release"]);
+  });
+
+  test("an elector's first term after a look that showed no blob: three", async ({ world }) => {
+    await world.container.create();
+    const { elector, store } = world.candidate("a");
+    await store.read(ELECTION);
+
+    const sent = await world.namesDuring(() => elector.tryRun(() => undefined));
+
+    expect(sent).toEqual(["put-blob", "lease:acquire", "metadata", "lease:release"]);
+  });
+
   test("a win after a look that showed the lease vacant, or expired: two", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await a.release(await win(a), LIMITS);
