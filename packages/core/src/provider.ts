@@ -54,12 +54,13 @@ export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occu
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";
-export { localStoreWarning, type HostFacts } from "./store/local-store.ts";
+export { localStoreWarning, LocalStoreWarnings, type HostFacts } from "./store/local-store.ts";
 export { timedCheck } from "./store/check.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, discreet } from "./reporting/discreet.ts";
 export { Journal } from "./reporting/journal.ts";
+export { StoreWarnings } from "./reporting/store-warnings.ts";
 export {
   ELECTION_DIMENSION,
   isDimensionValue,
@@ -68,7 +69,6 @@ export {
   type Metric,
   type MetricLine,
 } from "./reporting/metric-line.ts";
-export type { StoreWarning } from "./reporting/store-warning.ts";
 export { toldError } from "./reporting/told-error.ts";
 // Time.
 export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";

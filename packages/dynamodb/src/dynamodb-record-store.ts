@@ -1,6 +1,7 @@
 import { GetItemCommand, UpdateItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import {
   IMPOSSIBLE_VERSION,
+  type StoreWarnings,
   type GetOptions,
   type Interval,
   type LeaseRecord,
@@ -57,11 +58,13 @@ export class DynamoDBRecordStore implements RecordStore {
     fence: "atomic",
     storeClock: { toleranceMs: LATENESS_MS, exact: false },
   };
+  readonly warnings: StoreWarnings;
   readonly #table: LeaseTable;
   readonly #place: Place;
   #shown = 0;
 
   constructor(table: LeaseTable, place: Place) {
+    this.warnings = table.fitness.warnings;
     this.#table = table;
     this.#place = place;
   }

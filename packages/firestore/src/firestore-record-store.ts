@@ -8,14 +8,14 @@ import type {
   RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
-  StoreWarning,
+  StoreWarnings,
   WatchOptions,
 } from "@leasehold/core/provider";
 import { FirestoreClock, nanosIn } from "./clock.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
 import { ListenerRenewal } from "./listener-renewal.ts";
 import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./schema.ts";
-import { slowReconnectWarning } from "./slow-reconnect.ts";
+import { ReconnectWarnings } from "./slow-reconnect.ts";
 import { FirestoreRequests, type Write } from "./requests.ts";
 import type { Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts";
@@ -43,6 +43,7 @@ export class FirestoreRecordStore implements RecordStore {
     fence: "atomic",
     storeClock: { toleranceMs: 0, exact: true },
   };
+  readonly warnings: StoreWarnings;
   readonly #firestore: Firestore;
   readonly #paths: Paths;
   readonly #calls: FirestoreRequests;
@@ -52,6 +53,7 @@ export class FirestoreRecordStore implements RecordStore {
   readonly watch?: NonNullable<RecordStore["watch"]>;
 
   constructor(firestore: Firestore, paths: Paths, { retentionMs, clock }: FirestoreRecordStoreOptions) {
+    this.warnings = new ReconnectWarnings(firestore);
     this.#firestore = firestore;
     this.#paths = paths;
     this.#calls = new FirestoreRequests(firestore);
@@ -59,11 +61,6 @@ export class FirestoreRecordStore implements RecordStore {
     this.#retentionMs = retentionMs;
     this.#renewal = new ListenerRenewal(clock ?? systemClock);
     if (retentionMs === undefined) this.watch = (election, options) => this.#watch(election, options);
-  }
-
-  get warnings(): readonly StoreWarning[] {
-    const warning = slowReconnectWarning(this.#firestore);
-    return warning ? [warning] : [];
   }
 
   async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "../time/clock.ts";
-import type { StoreWarning } from "../reporting/store-warning.ts";
-import { localStoreWarning } from "../store/local-store.ts";
+import type { StoreWarnings } from "../reporting/store-warnings.ts";
+import { LocalStoreWarnings } from "../store/local-store.ts";
 import { checkName } from "../store/names.ts";
 import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 import { RecordOccurrenceStore } from "./record-occurrence-store.ts";
@@ -42,17 +42,13 @@ export class MemoryRecordStore implements RecordStore {
     fence: "none",
     storeClock: { toleranceMs: 0, exact: true },
   };
+  readonly warnings: StoreWarnings = new LocalStoreWarnings("A memory store");
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #watchers = new Map<string, Set<() => void>>();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
-  }
-
-  get warnings(): readonly StoreWarning[] {
-    const warning = localStoreWarning("A memory store");
-    return warning ? [warning] : [];
   }
 
   get(election: string): Promise<StoredRecord | undefined> {

@@ -1,5 +1,5 @@
-import type { StoreWarning } from "../reporting/store-warning.ts";
 import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
+import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { Reservation } from "../store/lease-store.ts";
 
 /**
@@ -12,8 +12,8 @@ export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
   readonly name: string;
   readonly capabilities: RecordStoreCapabilities;
-  /** As those of a {@link LeaseStore}. */
-  readonly warnings?: readonly StoreWarning[] | undefined;
+  /** See {@link StoreWarnings}. */
+  readonly warnings?: StoreWarnings | undefined;
 
   /** The election's record as it is, or `undefined`. `data` is handed over unchecked: the engine reads it. */
   get(election: string, options: GetOptions): Promise<StoredRecord | undefined>;

@@ -1,6 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
-import type { StoreWarning } from "./store-warning.ts";
 import { toldError } from "./told-error.ts";
 
 /** The codes of the process warnings that stand in for a logger where none was given. */
@@ -8,6 +7,11 @@ export type WarningCode =
   | "LEASEHOLD_STORE_FAILED"
   | "LEASEHOLD_STORE_STILL_FAILING"
   | "LEASEHOLD_STORE_RECOVERED"
+  | "LEASEHOLD_WATCH_DEAF"
+  | "LEASEHOLD_TABLE_NOT_CHECKED"
+  | "LEASEHOLD_METRICS_NOT_WRITTEN"
+  | "LEASEHOLD_POSTGRES_POOL_OF_ONE"
+  | "LEASEHOLD_VOTING"
   | "LEASEHOLD_MEMBER_FAILED"
   | "LEASEHOLD_MEMBER_RECOVERED"
   | "LEASEHOLD_RECORD_UNUSABLE"
@@ -15,6 +19,8 @@ export type WarningCode =
   | "LEASEHOLD_NOT_WHEN_DUE"
   | "LEASEHOLD_TICK_FAILED"
   | "LEASEHOLD_LISTENER_FAILED"
+  | "LEASEHOLD_LOCAL_STORE"
+  | "LEASEHOLD_SLOW_RECONNECT"
   | "LEASEHOLD_LOGGER_FAILED";
 
 /** What users give as a logger: none means process warnings of the few things that a person must know, `false` silence. */
@@ -27,11 +33,10 @@ export class Journal {
   static readonly #byLogger = new WeakMap<Logger, Journal>();
   static readonly #toWarnings = new Journal(undefined);
   static readonly #silent = new Journal(false);
+  static readonly #byOwner = new WeakMap<object, Journal>();
   readonly #logger: LoggerOption;
   /** What was said of the logger itself: the same is not repeated. */
   #loggerFailed: string | undefined;
-  /** The warnings of stores that were written already. */
-  readonly #told = new Set<string>();
 
   private constructor(logger: LoggerOption) {
     this.#logger = logger;
@@ -45,6 +50,21 @@ export class Journal {
     const journal = Journal.#byLogger.get(logger) ?? new Journal(logger);
     Journal.#byLogger.set(logger, journal);
     return journal;
+  }
+
+  /** Returns the journal of an elector, for what is said beside it. */
+  static of(elector: object): Journal {
+    return Journal.#byOwner.get(elector) ?? Journal.#toWarnings;
+  }
+
+  /** Makes this the journal of an elector. */
+  keptFor(elector: object): void {
+    Journal.#byOwner.set(elector, this);
+  }
+
+  /** Reports whether nothing is to be said at all. */
+  get isSilent(): boolean {
+    return this.#logger === false;
   }
 
   /** Writes a line, for loggers alone. */
@@ -68,19 +88,9 @@ export class Journal {
     if (this.#logger === undefined) emitWarning(code, message);
     else this.write(level, message, attributes);
   }
-
-  /** Writes the warnings of a store, each once in the life of this journal, however many stores have it. */
-  warnOfStore(store: string, warnings: readonly StoreWarning[]): void {
-    for (const { code, message } of warnings) {
-      if (this.#told.has(message)) continue;
-      this.#told.add(message);
-      if (this.#logger === undefined) emitWarning(code, message);
-      else this.write("warn", message, { store, code });
-    }
-  }
 }
 
-function emitWarning(code: WarningCode | StoreWarning["code"], message: string): void {
+function emitWarning(code: WarningCode, message: string): void {
   process.emitWarning(message, { type: "LeaseholdWarning", code });
 }
 

@@ -1,7 +1,7 @@
+import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
-import type { StoreWarning } from "../reporting/store-warning.ts";
 import type { LeaseStoreCapabilities } from "./capabilities.ts";
 import type { JoinOptions, Place } from "./place.ts";
 
@@ -17,10 +17,10 @@ export interface LeaseStore {
   readonly name: string;
   /** The abilities and limits of this store, as data. */
   readonly capabilities: LeaseStoreCapabilities;
+  /** What the store itself has to warn a person of: it leaves by the loggers of the electors and observers on it. */
+  readonly warnings?: StoreWarnings | undefined;
   /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
   readonly clock?: Clock | undefined;
-  /** What a person should know of this store's set-up. An elector tells its logger each of them once. */
-  readonly warnings?: readonly StoreWarning[] | undefined;
 
   /**
    * One attempt to take the lease where it is vacant or has expired. A win raises the term above every earlier one of

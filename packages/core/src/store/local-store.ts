@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
-import type { StoreWarning } from "../reporting/store-warning.ts";
+import type { Journal } from "../reporting/journal.ts";
+import { StoreWarnings } from "../reporting/store-warnings.ts";
 
 /** The host that a process runs on, as far as it tells. */
 export interface HostFacts {
@@ -25,6 +26,26 @@ const CONTAINER_HOSTNAME = /^[0-9a-f]{12}$/;
 const POD_HOSTNAME = /-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
 /**
+ * The warnings of a store that no other host reaches. Each elector or observer that begins to use it in a container is warned:
+ * each logger once.
+ */
+export class LocalStoreWarnings extends StoreWarnings {
+  readonly #subject: string;
+
+  /** @param subject the store, for the message: "A memory store", say. */
+  constructor(subject: string) {
+    super();
+    this.#subject = subject;
+  }
+
+  override join(journal: Journal): void {
+    super.join(journal);
+    const message = localStoreWarning(this.#subject);
+    if (message !== undefined) this.warnOnce("LEASEHOLD_LOCAL_STORE", this.#subject, message);
+  }
+}
+
+/**
  * Returns the warning that a store reaches no other instance of this program, if this process seems to be one of several: it
  * runs in a container, or with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test) get none.
  * @param subject the store, for the message: "A memory store", say.
@@ -32,15 +53,13 @@ const POD_HOSTNAME = /-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz
 export function localStoreWarning(
   subject: string,
   { env, hostname: host }: HostFacts = { env: process.env, hostname: hostname() },
-): StoreWarning | undefined {
+): string | undefined {
   const evidence = instanceEvidence(env, host);
   if (evidence === undefined) return undefined;
-  return {
-    code: "LEASEHOLD_LOCAL_STORE",
-    message:
-      `${subject} is not shared between containers, and this process seems to run in one (${evidence}). ` +
-      "Each container elects a leader of its own. Use a store that all of them reach, such as a database or cloud storage.",
-  };
+  return (
+    `${subject} is not shared between containers, and this process seems to run in one (${evidence}). ` +
+    "Each container elects a leader of its own. Use a store that all of them reach, such as a database or cloud storage."
+  );
 }
 
 function instanceEvidence(env: HostFacts["env"], host: string): string | undefined {
