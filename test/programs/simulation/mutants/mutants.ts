@@ -387,7 +387,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_500,
     patches: [
       {
-        file: "packages/azure-blob/src/fence.ts",
+        file: "packages/azure-blob/src/fence-metadata.ts",
         find: "  if (currentTerm > term ||",
         replace: "  if (currentTerm > term + 1_000 ||",
       },

@@ -54,9 +54,8 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TABLE_CHECK,
-        find: "    if (this.#eventual.length > 0) throw this.#unfit(election);",
-        replace:
-          "    if (this.#eventual.length > 0 || (this.#failure && !this.#settled)) throw this.#failure ?? this.#unfit(election);",
+        find: "    if (this.#eventual.length > 0) {",
+        replace: "    if (this.#failure && !this.#settled) throw this.#failure;\n    if (this.#eventual.length > 0) {",
       },
     ],
     stores: ["dynamodb"],
