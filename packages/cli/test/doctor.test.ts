@@ -1,5 +1,6 @@
 import type { StatsFs } from "node:fs";
-import fs, { mkdtemp, rm } from "node:fs/promises";
+import fs from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,6 @@ import { QuorumLeaseStore } from "@leasehold/quorum";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { formatDuration } from "../src/duration.ts";
-import { networkFileSystem, networkFileSystemOf } from "../src/store-url/network-file-system.ts";
 import { creationOf, openStoreUrl } from "../src/store-url/store-from-url.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
@@ -187,7 +187,7 @@ test.for([
 });
 
 test.runIf(process.platform === "linux")("a file on another machine's disk is a warning", async () => {
-  const statfs = vi.spyOn(fs, "statfs").mockResolvedValue({ type: 0x6969 } as StatsFs);
+  const statfs = vi.spyOn(fs, "statfsSync").mockReturnValue({ type: 0x6969 } as StatsFs);
   syncBuiltinESMExports();
   onTestFinished(() => {
     statfs.mockRestore();
@@ -197,17 +197,4 @@ test.runIf(process.platform === "linux")("a file on another machine's disk is a 
   expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
   expect(command.stdout).toContain("\nwarning  disk      The file is on NFS; leases need a local disk");
   expect(statfs).toHaveBeenCalledWith("/never");
-});
-
-test("a file system of another machine is known by its number", async () => {
-  const numbers = [0x6969, 0x517b, 0xfe534d42, 0x00c36400, 0x01021997, 0x0bd00bd0, 0x47504653];
-  expect(numbers.map(networkFileSystem)).toEqual(["NFS", "SMB", "SMB", "Ceph", "9P", "Lustre", "GPFS"]);
-  // CIFS, as a signed number.
-  expect(networkFileSystem(0xff534d42 | 0)).toBe("SMB");
-  // ext4.
-  expect(networkFileSystem(0xef53)).toBeUndefined();
-  const folder = await mkdtemp(join(tmpdir(), "leasehold-cli-"));
-  expect(await networkFileSystemOf(folder)).toBeUndefined();
-  await rm(folder, { recursive: true });
-  expect(await networkFileSystemOf(folder)).toBeUndefined();
 });

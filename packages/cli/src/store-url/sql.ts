@@ -1,8 +1,6 @@
-import { dirname } from "node:path";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
 import type { SqlLeaseStore, SqlLeaseStoreOptions } from "@leasehold/sql";
 import { oneLine } from "../text.ts";
-import { networkFileSystemOf } from "./network-file-system.ts";
 import { loadProvider } from "./provider.ts";
 import type { StoreKind, StorePlace } from "./store-kind.ts";
 import type { StoreUrl } from "./store-url.ts";
@@ -18,10 +16,10 @@ export const sqlite: StoreKind = {
     throw new ConfigurationError("a URL of sqlite: has three slashes and an absolute path: sqlite:///var/lib/app/app.db.");
   },
   open: async ({ path }, place) => await openSql({ sqlite: fileOf(path) }, place),
-  async localWarnings({ path }) {
-    const name = await networkFileSystemOf(dirname(fileOf(path)));
-    if (name === undefined) return [];
-    return [`The file is on ${name}; leases need a local disk, whose locks hold and whose writes last.`];
+  async localWarnings({ path }, place) {
+    const { module } = await loadProvider<SqlModule>("@leasehold/sql", place);
+    const warning = module.networkFileWarning(fileOf(path));
+    return warning === undefined ? [] : [warning];
   },
 };
 

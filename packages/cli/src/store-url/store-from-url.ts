@@ -39,7 +39,7 @@ export const STORE_EXAMPLES: readonly string[] = [...new Set(Object.values(KINDS
  */
 export async function storeFromUrl(url: string): Promise<LeaseStore & AsyncDisposable> {
   if (url === "memory:") return disposable(new MemoryLeaseStore(), () => {});
-  return await openStoreUrl(url, { env: process.env, workingDirectory: process.cwd() });
+  return await openStoreUrl(url, here());
 }
 
 /** @internal Opens it from a given place. */
@@ -57,7 +57,12 @@ export function creationOf(text: string, store: LeaseStore): readonly string[] |
 /** @internal Returns what a look at this machine alone makes doubtful. */
 export async function localWarningsOf(text: string): Promise<readonly string[]> {
   const { kind, url } = read(text);
-  return (await kind.localWarnings?.(url)) ?? [];
+  return (await kind.localWarnings?.(url, here())) ?? [];
+}
+
+/** The place of this process. */
+function here(): StorePlace {
+  return { env: process.env, workingDirectory: process.cwd() };
 }
 
 /**

@@ -20,7 +20,7 @@ export interface StoreKind {
   /** The commands or statements that create what is missing, for people. */
   creation?(url: StoreUrl, store: LeaseStore): readonly string[];
   /** What a look at this machine alone makes doubtful. */
-  localWarnings?(url: StoreUrl): Promise<readonly string[]>;
+  localWarnings?(url: StoreUrl, place: StorePlace): Promise<readonly string[]>;
 }
 
 /** Returns the store with its end, whatever that takes. */

@@ -1,8 +1,10 @@
 import type { Clock } from "@leasehold/core";
+import { LocalStoreWarnings, type StoreWarnings } from "@leasehold/core/provider";
 import { LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
 import { hostClock, type HostClock } from "./host-clock.ts";
+import { networkFileWarning } from "./network-file-system.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
 import { SqliteRecordStore } from "./sqlite-record-store.ts";
@@ -11,6 +13,7 @@ import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./s
 /** SQLite, for several processes on one host, on a local disk. */
 export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = [FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
+  readonly warnings: StoreWarnings = new LocalStoreWarnings("A SQLite file");
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
   readonly #host: HostClock;
@@ -20,7 +23,10 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
    * @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle.
    */
   constructor(given: unknown, clock: Clock, host: HostClock = hostClock) {
-    const files = new SqliteFiles(given);
+    const files = new SqliteFiles(given, (path) => {
+      const warning = networkFileWarning(path);
+      if (warning !== undefined) this.warnings.warnOnce("LEASEHOLD_NETWORK_FILE", path, warning);
+    });
     super(LEASE_TABLE, files, clock, host);
     this.#files = files;
     this.#clock = clock;

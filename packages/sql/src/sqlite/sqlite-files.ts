@@ -31,11 +31,16 @@ export class ReplacedFileError extends Error {}
 /** Opens the files of a store when they are first needed, and again after another file has taken the place of one. */
 export class SqliteFiles {
   readonly #given: string | SqliteHandle;
+  readonly #onOpened: (path: string) => void;
   #opened: Promise<OpenFiles> | undefined;
   #closed: Promise<void> | undefined;
 
-  /** @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle. */
-  constructor(given: unknown) {
+  /**
+   * @param opened called with the path of the data each time that the files were opened.
+   * @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle.
+   */
+  constructor(given: unknown, opened: (path: string) => void) {
+    this.#onOpened = opened;
     this.#given = typeof given === "string" ? checkPath(given) : checkHandle(given);
   }
 
@@ -45,7 +50,10 @@ export class SqliteFiles {
    */
   async open(): Promise<SqliteConnections> {
     this.checkOpen();
-    this.#opened ??= this.#openBoth();
+    this.#opened ??= this.#openBoth().then((files) => {
+      this.#onOpened(files.path);
+      return files;
+    });
     const opening = this.#opened;
     let files;
     try {

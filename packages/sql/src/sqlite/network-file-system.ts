@@ -1,4 +1,5 @@
-import { statfs } from "node:fs/promises";
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** The file systems of other machines, by the numbers that Linux gives them (statfs(2), linux/magic.h). */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
@@ -12,15 +13,16 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x47504653, "GPFS"],
 ]);
 
-/** Returns the name of the file system of a folder if it is another machine's; undefined where it is not, or nobody knows. */
-export async function networkFileSystemOf(folder: string): Promise<string | undefined> {
+/** Returns the warning that a file is on a file system of another machine; `undefined` where it is not, and where nobody can tell. */
+export function networkFileWarning(path: string): string | undefined {
   if (process.platform !== "linux") return undefined;
+  let name;
   try {
-    return networkFileSystem((await statfs(folder)).type);
+    name = networkFileSystem(statfsSync(dirname(path)).type);
   } catch {
     // The folder is missing, which the store says better.
-    return undefined;
   }
+  return name && `The file is on ${name}; leases need a local disk, whose locks hold and whose writes last.`;
 }
 
 /** Returns the name of a file system of another machine, by its number; it may come with its sign bit set. */
