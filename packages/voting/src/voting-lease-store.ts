@@ -201,7 +201,8 @@ export class VotingLeaseStore implements LeaseStore {
     return nextClaimMs > 0 ? Math.min(nextClaimMs, retryPeriodMs) : retryPeriodMs;
   }
 
-  async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
+  /** Wakes at what the own server hears of the election's term. A LEAD that renews or publishes says nothing new of that. */
+  async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
     const wakeOf = (which: string): void => void (which === election && wake());
@@ -209,8 +210,12 @@ export class VotingLeaseStore implements LeaseStore {
     this.#wakers.add(wakeOf);
     signal.addEventListener("abort", wake, { once: true });
     try {
+      let known: string | undefined;
       while (!signal.aborted) {
-        yield this.#seen(election);
+        const { term, state, endingReason } = this.#seen(election) ?? {};
+        const heard = JSON.stringify([term, state, endingReason]);
+        if (heard !== known) yield;
+        known = heard;
         await changed.promise;
         changed = Promise.withResolvers();
       }

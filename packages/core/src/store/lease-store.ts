@@ -75,8 +75,12 @@ export interface LeaseStore {
    */
   check(options: CheckOptions): Promise<CheckReport>;
 
-  /** Yields the lease whenever it changes; only on stores whose `capabilities.watch` is `push`. Ends when the signal aborts. */
-  watch?(election: string, options: WatchOptions): AsyncIterable<LeaseSnapshot | undefined>;
+  /**
+   * Yields wake-ups, which carry nothing; only on stores whose `capabilities.watch` is `push`. The first comes once the watch stands: from
+   * then on each acquisition, release and break makes another one. Renewals and publications make none. Wake-ups may be merged, come late, be
+   * lost, or come for nothing, so a caller goes on polling: a wake-up is a reason to poll now. Ends when the signal aborts.
+   */
+  watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 
   /**
    * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has
