@@ -32,8 +32,8 @@ export interface TimingOptions {
   /** The longest silence between two `checkpoint()` calls of the task; beyond it the lease is given up. @defaultValue none */
   readonly stallTimeoutMs?: number | undefined;
   /**
-   * The time for which this elector stands back after giving up a term, unless it sees a newer one; `run` waits a tenth of a
-   * second at least. @defaultValue 2 * retryPeriodMs
+   * The time for which this elector does not compete after it gave up a term (resign, the task's end, a stall, a transfer), unless it sees a
+   * newer one. A lease that was lost triggers no cooldown; `run` waits a tenth of a second at least. @defaultValue 2 * retryPeriodMs
    */
   readonly cooldownMs?: number | undefined;
 }
