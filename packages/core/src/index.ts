@@ -94,6 +94,7 @@ export {
 } from "./reporting/errors.ts";
 export { pinoLogger, type LogAttributes, type Logger, type LogLevel, type PinoLike } from "./reporting/logger.ts";
 export type { LoggerOption, WarningCode } from "./reporting/journal.ts";
+export type { StoreWarnings } from "./reporting/store-warnings.ts";
 export type { ToldError } from "./reporting/told-error.ts";
 // Time.
 export { systemClock, type Clock, type Timer } from "./time/clock.ts";

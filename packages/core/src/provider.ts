@@ -59,6 +59,7 @@ export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, discreet } from "./reporting/discreet.ts";
 export { Journal } from "./reporting/journal.ts";
+export { StoreWarnings } from "./reporting/store-warnings.ts";
 export {
   ELECTION_DIMENSION,
   isDimensionValue,

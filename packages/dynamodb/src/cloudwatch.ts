@@ -6,9 +6,10 @@ import {
   isDimensionValue,
   metricFields,
   METRICS_NAMESPACE,
+  Journal,
+  StoreWarnings,
   type Instant,
 } from "@leasehold/core/provider";
-import { warnOnce } from "./warning.ts";
 
 export { ELECTION_DIMENSION, METRICS_NAMESPACE };
 
@@ -74,6 +75,7 @@ class ElectorMetrics {
   readonly #clock: Clock;
   readonly #write: (line: string) => void;
   readonly #stops: (() => void)[] = [];
+  readonly #warnings = new StoreWarnings();
   #minute: Timer | undefined;
   /** The last time at which the lease was known to be ours. */
   #confirmedAt: Instant | undefined;
@@ -82,6 +84,7 @@ class ElectorMetrics {
     this.#elector = elector;
     this.#clock = clock;
     this.#write = write;
+    this.#warnings.join(Journal.of(elector));
     this.#stops.push(
       elector.on("startedLeading", ({ term }) => {
         this.#confirmedAt = instantOf(clock);
@@ -142,7 +145,7 @@ class ElectorMetrics {
     } catch (error) {
       // A metric that is lost must not end the process, nor a leadership.
       const message = `The metrics of the election '${election}' cannot be written: ${String(error)}`;
-      warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
+      this.#warnings.warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
     }
   }
 }

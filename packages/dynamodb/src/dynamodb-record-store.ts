@@ -1,6 +1,7 @@
 import { GetItemCommand, UpdateItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import {
   IMPOSSIBLE_VERSION,
+  type StoreWarnings,
   type GetOptions,
   type Interval,
   type LeaseRecord,
@@ -54,10 +55,12 @@ export class DynamoDBRecordStore implements RecordStore {
     fence: "atomic",
     storeClock: { toleranceMs: LATENESS_MS, exact: false },
   };
+  readonly warnings: StoreWarnings;
   readonly #table: LeaseTable;
   readonly #place: Place;
 
   constructor(table: LeaseTable, place: Place) {
+    this.warnings = table.fitness.warnings;
     this.#table = table;
     this.#place = place;
   }

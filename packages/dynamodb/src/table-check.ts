@@ -1,7 +1,7 @@
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } from "@leasehold/core";
+import { StoreWarnings } from "@leasehold/core/provider";
 import type { DynamoDBRequests } from "./requests.ts";
-import { warnOnce } from "./warning.ts";
 
 /** The longest wait for an answer. */
 const ANSWER_MS = 2_000;
@@ -33,6 +33,7 @@ export class TableCheck {
   #failure: StoreError | undefined;
   /** Somebody writes. A process that only reads needs no answer, and may lack the permission to ask. */
   #writes = false;
+  readonly warnings: StoreWarnings = new StoreWarnings();
   /** The table is known to be replicated with strong consistency, which excludes transactions. */
   strongReplicas = false;
 
@@ -110,7 +111,7 @@ export class TableCheck {
   #warn(): void {
     if (!this.#writes || !this.#failure) return;
     const denied = isDenied(this.#failure);
-    warnOnce(
+    this.warnings.warnOnce(
       "LEASEHOLD_TABLE_NOT_CHECKED",
       `${this.#tableName} ${denied}`,
       `The table '${this.#tableName}' may be a global table with eventually consistent replicas, in which two candidates can lead at once; ${

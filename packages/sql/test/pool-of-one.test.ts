@@ -61,9 +61,19 @@ await describeDatabases(SERVERS, (test, kind) => {
       expect(store.watch).toBeUndefined();
       expect(store.capabilities).toMatchObject({ watch: "poll" });
       expect(store.capabilities).not.toHaveProperty("pushes");
+      await store.read(world.election);
       const [warning] = (await warned) as [Error & { readonly code?: string }];
       expect(warning).toMatchObject({ name: "LeaseholdWarning", code: "LEASEHOLD_POSTGRES_POOL_OF_ONE" });
       expect(warning.message).toMatch(/single connection.*retryPeriodMs.*max of 3/);
+
+      const silent = world.store(poolOfOne(world));
+      let warnings = 0;
+      const count = (): void => void (warnings += 1);
+      process.on("warning", count);
+      await new Elector({ store: silent, election: world.election, logger: false }).tryRun(() => undefined);
+      await new Promise((resolve) => void setImmediate(resolve));
+      process.off("warning", count);
+      expect(warnings).toBe(0);
 
       const two = new Pool({ connectionString: world.place, max: 2 });
       world.onEnd(() => two.end());

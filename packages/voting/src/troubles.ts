@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import type { Clock } from "@leasehold/core";
+import { StoreWarnings } from "@leasehold/core/provider";
 
 /** The `node:diagnostics_channel` on which each dropped packet is published, as {@link DroppedPacket}. */
 export const DROPPED_CHANNEL = "leasehold:voting-dropped";
@@ -28,8 +29,9 @@ const AGAIN_MS = 60_000;
 /** So long others may take to be started, before a person is told that they do not answer. */
 const PATIENCE_MS = 5_000;
 
-/** What goes wrong between servers: counted, published, and told in process warnings, each thing once a minute. */
+/** What goes wrong between servers: counted, published, and told as the warnings of its store, each thing once a minute. */
 export class Troubles {
+  readonly warnings: StoreWarnings = new StoreWarnings();
   readonly #clock: Clock;
   readonly #server: string;
   readonly #dropped = new Map<DropReason, number>();
@@ -59,8 +61,7 @@ export class Troubles {
     // Few differ, unless somebody makes them differ.
     if (this.#toldMs.size >= 100) this.#toldMs.clear();
     this.#toldMs.set(message, nowMs);
-    const type = "LeaseholdWarning";
-    process.emitWarning(`Voting server ${this.#server}: ${message}`, { type, code: "LEASEHOLD_VOTING" });
+    this.warnings.warn("LEASEHOLD_VOTING", `Voting server ${this.#server}: ${message}`);
   }
 
   /** What a server was in trouble for is over. */

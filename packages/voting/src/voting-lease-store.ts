@@ -12,6 +12,7 @@ import {
   type ReadOptions,
   type TransferOptions,
   type TransferOutcome,
+  type StoreWarnings,
 } from "@leasehold/core";
 import {
   checkLease,
@@ -103,6 +104,10 @@ export class VotingLeaseStore implements LeaseStore {
     this.#sightings = new Sightings(server.clock);
     this.#administration = administrationOf(server);
     this.#close = () => server.close();
+  }
+
+  get warnings(): StoreWarnings | undefined {
+    return this.#troubles?.warnings;
   }
 
   /** How many packets were dropped since the start, for each reason; each is published on {@link DROPPED_CHANNEL} too. */

@@ -75,6 +75,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     };
     const journal = Journal.to(options.logger);
     this.#journal = journal;
+    journal.keptFor(this);
+    this.#store.warnings?.join(journal);
     const announcements = new Announcements({ elector: this, clock: this.#clock, journal });
     this.#announcements = announcements;
     this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);

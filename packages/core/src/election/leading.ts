@@ -147,12 +147,12 @@ export class Leading<Led extends Leadership> implements TenureHooks {
   }
 
   overrun({ election, term }: Lease, sinceSignalMs: number): void {
-    const { announcements, wishes } = this.#options;
+    const { announcements, journal, wishes } = this.#options;
     announcements.emit("overrun", { term, sinceSignalMs });
     if (wishes.onOverrun !== "exit") return;
-    process.stderr.write(
-      `leasehold: the task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`,
-    );
+    const message = `leasehold: the task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`;
+    // A process warning would come too late.
+    if (!journal.isSilent) process.stderr.write(message);
     process.exit(OVERRUN_EXIT_CODE);
   }
 }

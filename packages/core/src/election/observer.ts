@@ -66,6 +66,7 @@ export class Observer {
     this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
     this.#clock = sharedClock(options.store, options.clock);
     this.#journal = Journal.to(options.logger);
+    this.#store.warnings?.join(this.#journal);
     this.#contact = new StoreContact(this.#store, this.#election, this.#clock);
   }
 

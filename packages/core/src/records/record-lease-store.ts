@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
+import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import { Administration, type OrderLimits, type Standing } from "../store/administration.ts";
 import { timedCheck } from "../store/check.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
@@ -47,6 +48,7 @@ export class RecordLeaseStore implements LeaseStore {
   readonly name: string;
   readonly clock: Clock;
   readonly capabilities: LeaseStoreCapabilities;
+  readonly warnings: StoreWarnings | undefined;
   /** The records that the leases are kept in. */
   readonly records: RecordStore;
   readonly watch?: NonNullable<LeaseStore["watch"]>;
@@ -63,6 +65,7 @@ export class RecordLeaseStore implements LeaseStore {
       throw new ConfigurationError("RecordLeaseStore needs a RecordStore: an object with get, put and capabilities.");
     this.name = records.name;
     this.records = records;
+    this.warnings = records.warnings;
     this.clock = options.clock ?? systemClock;
     this.capabilities = capabilitiesOf(records);
     this.#seen = new SeenRecords(records, this.clock);

@@ -1,4 +1,5 @@
 import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
+import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { Reservation, WatchOptions } from "../store/lease-store.ts";
 
 /**
@@ -11,6 +12,8 @@ export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
   readonly name: string;
   readonly capabilities: RecordStoreCapabilities;
+  /** See {@link StoreWarnings}. */
+  readonly warnings?: StoreWarnings | undefined;
 
   /** The election's record as it is, or `undefined`. `data` is handed over unchecked: the engine reads it. */
   get(election: string, options: GetOptions): Promise<StoredRecord | undefined>;

@@ -8,6 +8,10 @@ export type WarningCode =
   | "LEASEHOLD_STORE_STILL_FAILING"
   | "LEASEHOLD_STORE_RECOVERED"
   | "LEASEHOLD_WATCH_DEAF"
+  | "LEASEHOLD_TABLE_NOT_CHECKED"
+  | "LEASEHOLD_METRICS_NOT_WRITTEN"
+  | "LEASEHOLD_POSTGRES_POOL_OF_ONE"
+  | "LEASEHOLD_VOTING"
   | "LEASEHOLD_MEMBER_FAILED"
   | "LEASEHOLD_MEMBER_RECOVERED"
   | "LEASEHOLD_RECORD_UNUSABLE"
@@ -27,6 +31,7 @@ export class Journal {
   static readonly #byLogger = new WeakMap<Logger, Journal>();
   static readonly #toWarnings = new Journal(undefined);
   static readonly #silent = new Journal(false);
+  static readonly #byOwner = new WeakMap<object, Journal>();
   readonly #logger: LoggerOption;
   /** What was said of the logger itself: the same is not repeated. */
   #loggerFailed: string | undefined;
@@ -43,6 +48,21 @@ export class Journal {
     const journal = Journal.#byLogger.get(logger) ?? new Journal(logger);
     Journal.#byLogger.set(logger, journal);
     return journal;
+  }
+
+  /** Returns the journal of an elector, for what is said beside it. */
+  static of(elector: object): Journal {
+    return Journal.#byOwner.get(elector) ?? Journal.#toWarnings;
+  }
+
+  /** Makes this the journal of an elector. */
+  keptFor(elector: object): void {
+    Journal.#byOwner.set(elector, this);
+  }
+
+  /** Reports whether nothing is to be said at all. */
+  get isSilent(): boolean {
+    return this.#logger === false;
   }
 
   /** Writes a line, for loggers alone. */

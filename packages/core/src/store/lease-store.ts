@@ -1,3 +1,4 @@
+import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
@@ -16,6 +17,8 @@ export interface LeaseStore {
   readonly name: string;
   /** The abilities and limits of this store, as data. */
   readonly capabilities: LeaseStoreCapabilities;
+  /** What the store itself has to warn a person of: it leaves by the loggers of the electors and observers on it. */
+  readonly warnings?: StoreWarnings | undefined;
   /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
   readonly clock?: Clock | undefined;
 

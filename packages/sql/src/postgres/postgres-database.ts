@@ -1,4 +1,5 @@
 import type { Clock } from "@leasehold/core";
+import { StoreWarnings } from "@leasehold/core/provider";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
@@ -17,9 +18,11 @@ const POOL_OF_ONE =
 /** PostgreSQL through `pg`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
+  readonly warnings: StoreWarnings = new StoreWarnings();
   readonly #connections: PostgresConnections;
   readonly #clock: Clock;
   readonly #listener: PostgresListener;
+  #hasWarned = false;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
   constructor(pool: unknown, clock: Clock) {
@@ -29,7 +32,13 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     this.#clock = clock;
     this.#listener = new PostgresListener(connections, clock);
     if (connections.canListen) this.watch = (election, { signal }) => this.#watch(election, signal);
-    else process.emitWarning(POOL_OF_ONE, { type: "LeaseholdWarning", code: "LEASEHOLD_POSTGRES_POOL_OF_ONE" });
+  }
+
+  /** Not before the first request: by then whoever asks has said where warnings go. */
+  protected override asked(): void {
+    if (this.#connections.canListen || this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.warnings.warn("LEASEHOLD_POSTGRES_POOL_OF_ONE", POOL_OF_ONE);
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {

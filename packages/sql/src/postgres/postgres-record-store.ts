@@ -112,6 +112,9 @@ export class PostgresRecordStore implements FencedRecordStore {
     checkFence(leadership, rows[0]);
   }
 
+  /** Called before each request. */
+  protected asked(): void {}
+
   /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
   async #mendFence(client: PostgresPoolClient, election: string, below: number, ifVersion: string): Promise<void> {
     const { rows } = await client.query(statement(SELECT_BOTH, [election]));
@@ -124,6 +127,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     signal: AbortSignal,
     act: (client: PostgresPoolClient) => Promise<T>,
   ): Promise<T> {
+    this.asked();
     const label = { store: this.name, operation, election, writes: operation === "put" };
     return await onOneConnection(this.#connections, label, signal, postgresMeaning, this.#clock, act);
   }
