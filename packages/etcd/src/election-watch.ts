@@ -14,14 +14,22 @@ export async function* watchElection(
 ): AsyncGenerator<void, void, undefined> {
   const keys = keysOf(election);
   const creates: readonly Json[] = [{ ...keys.candidates }, { ...keys.notes }];
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
   let created = 0;
-  for await (const message of requests.watch(election, creates, signal)) {
-    if (message["canceled"] === true) return;
-    if (message["created"] === true) {
-      created += 1;
-      if (created === creates.length) yield;
+  try {
+    for await (const message of requests.watch(election, creates, stopping.signal)) {
+      if (message["canceled"] === true) return;
+      if (message["created"] === true) {
+        created += 1;
+        if (created === creates.length) yield;
+      }
+      if (objects(message["events"]).some((event) => !isValueOnly(event, keys.prefix))) yield;
     }
-    if (objects(message["events"]).some((event) => !isValueOnly(event, keys.prefix))) yield;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stopping.abort();
   }
 }
 
