@@ -6,8 +6,8 @@ const SMOOTHING = 1 / 8;
 const LONGEST_ROUND_TRIP_MS = 100;
 /** And as no shorter, on a store that answers at once. */
 const SHORTEST_ROUND_TRIP_MS = 1;
-/** The part of the candidates that go first: fewer where a push stops the others soon, and without a read. */
-const FIRST = { push: 1 / 12, read: 1 / 6 };
+/** The part of the candidates that go first after a wake-up, which reaches all at one instant; and after an expiry, or a poll. */
+const FIRST = { woken: 1 / 12, other: 1 / 5 };
 /** The time over which those spread, in round trips, and in milliseconds at most. */
 const FIRST_SPREAD = { roundTrips: 0.4, ms: 50 };
 /** The others wait until they can learn of a first one's acquisition: by a push, or by a read that they send then. In round trips. */
@@ -21,6 +21,16 @@ export interface PlaceInOrder {
   readonly isFirst: boolean;
   /** When it acquires, or reads once more, by the monotonic clock. */
   readonly atMs: number;
+}
+
+/** How a candidate has learnt that it may acquire. */
+export interface Occasion {
+  /** When it could acquire, were it the only one, by the monotonic clock. */
+  readonly sinceMs: number;
+  /** The store has woken it. */
+  readonly isWoken: boolean;
+  /** The store would wake it at another one's acquisition. */
+  readonly isPushed: boolean;
 }
 
 /**
@@ -54,13 +64,12 @@ export class AcquireOrder {
   }
 
   /**
-   * Returns this candidate's place for the term after `term`, which may be acquired since `sinceMs`; drawn when it is asked for the
-   * first time.
+   * Returns this candidate's place for the term after `term`; drawn when it is asked for the first time.
    */
-  placeAfter(term: number, sinceMs: number, isPushed: boolean): PlaceInOrder {
+  placeAfter(term: number, { sinceMs, isWoken, isPushed }: Occasion): PlaceInOrder {
     if (this.#place?.term === term) return this.#place;
     const how = isPushed ? "push" : "read";
-    const isFirst = this.#clock.random() < FIRST[how];
+    const isFirst = this.#clock.random() < FIRST[isWoken ? "woken" : "other"];
     const waitMs = isFirst ? this.spreadMs() : (OTHERS_WAIT[how] + OTHERS_SPREAD[how] * this.#clock.random()) * this.roundTripMs;
     this.#place = { term, isFirst, atMs: sinceMs + waitMs };
     return this.#place;

@@ -21,6 +21,8 @@ type Step = { readonly lease: Lease } | { readonly waitMs: number } | { readonly
 /** What a poll has shown. */
 interface Polled {
   readonly snapshot: LeaseSnapshot | undefined;
+  /** A wake-up led to it. */
+  readonly isWoken: boolean;
   /** When the poll was sent, by the monotonic clock. */
   readonly sentMs: number;
   /** From when on this candidate could act on it, were it the only one: after the reply. By the monotonic clock. */
@@ -110,12 +112,12 @@ export class Campaign {
   }
 
   /** Acquires when it is this candidate's turn, unless another one may have been before it: then it polls once more. */
-  async #acquire({ snapshot, sentMs, knownMs, expiresMs }: Polled): Promise<Step> {
+  async #acquire({ snapshot, isWoken, sentMs, knownMs, expiresMs }: Polled): Promise<Step> {
     const { candidacy, clock, expiry } = this.#options;
     if (this.#signal.aborted) return { pauseMs: 0 };
     if (!this.#isFirst) {
-      const freeMs = expiresMs === Infinity ? knownMs : expiresMs;
-      const place = this.#order.placeAfter(snapshot?.term ?? 0, freeMs, this.#polls.isPushed);
+      const sinceMs = expiresMs === Infinity ? knownMs : expiresMs;
+      const place = this.#order.placeAfter(snapshot?.term ?? 0, { sinceMs, isWoken, isPushed: this.#polls.isPushed });
       const turnInMs = Math.max(place.atMs - clock.monotonicMs(), this.#attemptPace.waitMs);
       if (turnInMs > 0) await this.#polls.pause(turnInMs);
       const isPolled = sentMs >= place.atMs;
@@ -144,7 +146,7 @@ export class Campaign {
     this.#last = undefined;
     this.#pollPace.spend();
     const sentMs = clock.monotonicMs();
-    const sinceMs = this.#polls.wokenMs ?? sentMs;
+    const { wokenMs } = this.#polls;
     this.#polls.polling();
     const found = this.#mayTakeAtOnce
       ? await candidacy.lookOrTake(expiry, this.#signal)
@@ -154,7 +156,8 @@ export class Campaign {
     if ("won" in found) return { lease: found.won };
     const { snapshot } = found;
     this.#polls.polled(snapshot);
-    this.#last = { snapshot, sentMs, knownMs: sinceMs + tookMs, expiresMs: this.#expiresMs(snapshot) };
+    const knownMs = (wokenMs ?? sentMs) + tookMs;
+    this.#last = { snapshot, isWoken: wokenMs !== undefined, sentMs, knownMs, expiresMs: this.#expiresMs(snapshot) };
     return undefined;
   }
 
