@@ -202,12 +202,12 @@ export class SimulatedRecordService {
   ): AsyncGenerator<void> {
     let isPushed = false;
     let wake = Promise.withResolvers<void>();
-    const push = (): void => {
+    const push = (begins = false): void => {
       const arrive = (): void => {
         isPushed = true;
         wake.resolve();
       };
-      for (const { replyAfterMs } of network({ operation: "watch" }).arrivals) {
+      for (const { replyAfterMs } of network({ operation: "watch", begins }).arrivals) {
         if (replyAfterMs !== undefined) this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
       }
     };
@@ -217,7 +217,7 @@ export class SimulatedRecordService {
     const onAbort = (): void => wake.resolve();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      push();
+      push(true);
       while (!signal.aborted) {
         await wake.promise;
         wake = Promise.withResolvers();
