@@ -3,6 +3,7 @@ import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { Lines } from "./lines.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 test("an acquisition whose replies are all lost does not bar its own candidate, though the store wakes it for what it wrote", async () => {
@@ -321,6 +322,38 @@ test.each([
     expect(elector.isLeader).toBe(true);
   },
 );
+
+test("a watch that is silent hides no release for longer than a renewal, and is reported once, however often it does", async () => {
+  const world = new VirtualClock();
+  const service = new SimulatedRecordService(world, { pushes: true });
+  const prompt = promptNetwork(5);
+  const candidates = ["a", "b"].map((candidateId) => {
+    const clock = new ProcessClock(world);
+    // As behind a pooler: the watch begins, and nothing comes of it.
+    const network: Network = (request) => (request.operation === "watch" && !request.begins ? { arrivals: [] } : prompt(request));
+    const store = new RecordLeaseStore(service.connect(clock, network), { clock });
+    const logger = new Lines();
+    return { elector: new Elector({ store, election: "nightly-billing", candidateId, clock, logger }), logger };
+  });
+  const stopping = new AbortController();
+  const runs = candidates.map(({ elector }) => elector.run(untilAborted, { signal: stopping.signal }));
+  await world.advance(2 * LEASE_MS);
+  for (let turns = 0; turns < 8; turns += 1) {
+    const leader = candidates.find(({ elector }) => elector.isLeader)!;
+    const other = candidates.find((one) => one !== leader)!;
+    await world.runUntil(leader.elector.resign());
+    const { politeHandoverMs, renewIntervalMs } = other.elector.timing;
+    await world.advance(politeHandoverMs + renewIntervalMs);
+    expect(other.elector.isLeader).toBe(true);
+    await world.advance(LEASE_MS);
+  }
+  stopping.abort();
+  await world.runUntil(Promise.all(runs));
+
+  for (const { logger } of candidates) {
+    expect(logger.warnings.filter((line) => line.includes("does not push"))).toHaveLength(1);
+  }
+});
 
 /** Another process comes to lead. */
 async function leads(world: VirtualClock, service: SimulatedRecordService): Promise<HeldLeadership> {

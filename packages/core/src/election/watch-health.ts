@@ -71,7 +71,7 @@ export class WatchHealth {
     this.#reportedTo.add(journal);
     const text =
       `The ${store.name} store does not push: polls have found changes of '${election}' that its watch did not announce. The watch is ` +
-      "begun anew, and until it announces a change standbys poll every retryPeriodMs. A pooler that shares connections by transaction " +
+      "begun anew, and until it announces a change standbys poll every retryPeriodMs. On PostgreSQL, a pooler that shares connections by transaction " +
       "(PgBouncer, Supabase on port 6543) lets no notification through: give the store a direct connection.";
     journal.warn("LEASEHOLD_WATCH_DEAF", "warn", text, { store: store.name, election });
   }

@@ -65,7 +65,7 @@ export interface LeaseStore {
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
   /**
-   * Returns the time that a standby should wait before its next look: no longer than `retryPeriodMs` where the store cannot
+   * Returns the time that a standby should wait before its next poll: no longer than `retryPeriodMs` where the store cannot
    * push, and aimed just after the next instant at which the lease can be found renewed or expired. An aim, never a proof.
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
