@@ -287,10 +287,14 @@ describe("work is awaited", () => {
     expect(released()).toBe(false);
   });
 
-  test("with onOverrun 'exit' the process ends, and says why", async () => {
+  test.each([
+    ["says why", undefined, 1],
+    ["says nothing where it is to be silent", false, 0],
+  ] as const)("with onOverrun 'exit' the process ends, and %s", async (_, logger, lines) => {
     const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
     const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-    await lead({ drainTimeoutMs: 3_000, onOverrun: "exit" });
+    vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    await lead({ drainTimeoutMs: 3_000, onOverrun: "exit", logger });
 
     run.stop();
     await world.clock.advance(2_999);
@@ -298,9 +302,11 @@ describe("work is awaited", () => {
     await world.clock.advance(1);
 
     expect(exit).toHaveBeenCalledExactlyOnceWith(70);
-    expect(String(written.mock.calls[0]?.[0])).toContain(
-      "the task leading 'nightly-billing' (term 1) is still pending 3000 ms after its signal aborted",
-    );
+    const said = written.mock.calls.map(([line]) => String(line));
+    expect(said).toHaveLength(lines);
+    for (const line of said) {
+      expect(line).toContain("the task leading 'nightly-billing' (term 1) is still pending 3000 ms after its signal aborted");
+    }
     await end();
   });
 });
