@@ -182,7 +182,8 @@ export const mutants: readonly Mutant[] = [
   named("all elections are one", () => "one", "two-elections"),
 
   // Watches.
-  wrong("a watch never pushes", "watch-release", { watch: (watch) => firstOnly(watch) }, { pushes: true }),
+  wrong("a watch never wakes", "watch-release", { watch: (watch) => firstOnly(watch) }, { pushes: true }),
+  mutant("a watch wakes at every write", "watch-release", { pushes: "every-write" }),
   behaves(
     "a watch leaves its listener behind",
     "watch-ends",
@@ -738,8 +739,8 @@ function aged(byMs: number): (get: Get) => Get {
 
 function firstOnly(watch: Watch): Watch {
   return async function* (election, options) {
-    for await (const stored of watch(election, options)) {
-      yield stored;
+    for await (const _ of watch(election, options)) {
+      yield;
       break;
     }
     await new Promise<void>((resolve) => {

@@ -20,7 +20,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 /** How a service of records differs from a good one, and from one that only stores. */
 export interface RecordServiceOptions {
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
-  readonly pushes?: boolean;
+  readonly pushes?: boolean | "every-write";
   /** Which writes are carried out although their condition does not hold. */
   readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
   /** Which records the service takes for open; `undefined`: one that is not there. @defaultValue as it should */
@@ -148,6 +148,7 @@ class RecordService implements RecordStore {
   readonly #changes = new EventTarget();
   readonly #ignoresVersion: RecordServiceOptions["ignoresVersion"];
   readonly #isOpen: NonNullable<RecordServiceOptions["isOpen"]>;
+  readonly #pushesAll: boolean;
   #writes = 0;
 
   constructor(clock: VirtualClock, { storeClock, pushes, ignoresVersion, isOpen: decide = isOpenTo }: RecordServiceOptions) {
@@ -155,6 +156,7 @@ class RecordService implements RecordStore {
     this.#isOpen = decide;
     this.#ignoresVersion = ignoresVersion;
     this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "atomic", storeClock };
+    this.#pushesAll = pushes === "every-write";
     if (pushes) this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 
@@ -162,20 +164,24 @@ class RecordService implements RecordStore {
     return Promise.resolve(this.#stored(election));
   }
 
-  put(election: string, record: LeaseRecord, { ifVersion }: PutOptions): Promise<PutOutcome> {
+  put(election: string, record: LeaseRecord, { ifVersion, fence }: PutOptions): Promise<PutOutcome> {
     const present = this.#entries.get(election);
     if (present?.version !== ifVersion) {
       const ignored = present && this.#ignoresVersion?.(record, JSON.parse(present.json) as LeaseRecord, ifVersion);
       if (!ignored) return Promise.resolve({ stored: false });
     }
-    return Promise.resolve({ stored: true, version: this.overwrite(election, record) });
+    const version = this.overwrite(election, record);
+    if (fence || this.#pushesAll) this.#changes.dispatchEvent(new Event(election));
+    return Promise.resolve({ stored: true, version });
   }
 
   putIfOpen(election: string, bid: LeaseRecord, { mayCreate }: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
     const current = this.#stored(election);
     if (!this.#isOpen(current?.data, bid, mayCreate)) return Promise.resolve({ stored: false, current });
     const term = current ? (current.data as LeaseRecord).term + 1 : bid.term;
-    return Promise.resolve({ stored: true, version: this.overwrite(election, { ...bid, term }), term });
+    const version = this.overwrite(election, { ...bid, term });
+    this.#changes.dispatchEvent(new Event(election));
+    return Promise.resolve({ stored: true, version, term });
   }
 
   overwrite(election: string, data: object): string {
@@ -185,23 +191,21 @@ class RecordService implements RecordStore {
     const sameNonce = present !== undefined && nonceOf(JSON.parse(present.json)) === nonceOf(data);
     const nonceWrittenMs = sameNonce ? present.nonceWrittenMs : this.#clock.monotonicMs();
     this.#entries.set(election, { json: JSON.stringify(data), version, nonceWrittenMs });
-    this.#changes.dispatchEvent(new Event(election));
     return version;
   }
 
   remove(election: string): void {
     this.#entries.delete(election);
-    this.#changes.dispatchEvent(new Event(election));
   }
 
-  async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {
+  async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
     this.#changes.addEventListener(election, wake);
     signal.addEventListener("abort", wake);
     try {
       while (!signal.aborted) {
-        yield this.#stored(election);
+        yield;
         await changed.promise;
         changed = Promise.withResolvers();
       }

@@ -109,7 +109,7 @@ describe("an outage is not the end", () => {
     await world.clock.advance(RENEW_INTERVAL_MS - 1_000);
 
     expect(a.elector.isLeader).toBe(false);
-    expect(a.events.all("ending")).toMatchObject([{ reason: { code: "LEASE_LOST", reason: "taken" } }]);
+    expect(a.events.all("ending")).toMatchObject([{ reason: { code: "LEASE_LOST", reason: "broken" } }]);
     run.stop();
     await run.settled;
   });

@@ -121,6 +121,35 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
+  test("but a lease that was lost triggers no cooldown: it leads as soon as the store is back and the lease has run out", async () => {
+    a = world.candidate("unlucky", { cooldownMs: 600_000 });
+    const run = a.run();
+    await world.clock.advance(1_000);
+    a.records.failAll({ kind: "unavailable" });
+    await world.clock.advance(2 * LEASE_MS);
+    expect(a.events.names("stoppedLeading")).toHaveLength(1);
+
+    a.records.heal();
+    await world.clock.advance(a.elector.timing.crashFailoverMs);
+
+    expect(a.elector.isLeader).toBe(true);
+    run.stop();
+    await run.settled;
+  });
+
+  test("nor does a break by an administrator", async () => {
+    a = world.candidate("broken", { cooldownMs: 600_000 });
+    const run = a.run();
+    await world.clock.advance(1_000);
+    await world.candidate("admin").store.break(ELECTION, { reason: "r", immediate: true });
+    await world.clock.advance(2 * LEASE_MS);
+
+    expect(a.elector.isLeader).toBe(true);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 2 });
+    run.stop();
+    await run.settled;
+  });
+
   test("for cooldownMs where that is set", async () => {
     a = world.candidate("patient", { cooldownMs: 30_000 });
     const run = a.run();

@@ -84,6 +84,17 @@ describe("a task that ends, ends its term", () => {
     await run.settled;
   });
 
+  test("and cannot dispose of its leadership, in JavaScript either: that would wait for the task that it is in", async () => {
+    const run = a.run(async (leadership) => {
+      expect(Object.hasOwn(leadership, "release") || Symbol.asyncDispose in leadership).toBe(false);
+      await using own = leadership as unknown as AsyncDisposable;
+      void own;
+    });
+
+    await expect(world.clock.runUntil(run.settled, 1_000)).rejects.toBeInstanceOf(TypeError);
+    expect(world.service.record(ELECTION)).toMatchObject({ termId: null });
+  });
+
   test("its signal aborts all the same, so that what it left running stops", async () => {
     let left: Leadership | undefined;
     const run = a.run((leadership) => void (left = leadership));

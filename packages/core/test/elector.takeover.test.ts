@@ -38,6 +38,42 @@ describe("a rival counts from after its read", () => {
     expect(standby.elector.isLeader).toBe(true);
   });
 
+  test.each([
+    ["goes first, with one write, and no read before it", 0, 0],
+    ["is not among the first, with a read that shows whether one of them has acquired", 0.5, 1],
+  ])("a standby that %s, once it has seen the nonce for the whole lease", async (_, drawn, reads) => {
+    const process = new ProcessClock(world.clock);
+    process.random = () => drawn;
+    const standby = world.candidate("b", { clock: process, latencyMs: 20 });
+    standby.run();
+    const lastMs = await crash();
+    await world.clock.advance(lastMs + LEASE_MS - world.clock.monotonicMs());
+    const before = [world.service.count("b", "get"), world.service.count("b", "put")];
+
+    await world.clock.advance(400);
+
+    expect(standby.elector.isLeader).toBe(true);
+    const after = [world.service.count("b", "get"), world.service.count("b", "put")];
+    expect([after[0]! - before[0]!, after[1]! - before[1]!]).toEqual([reads, 1]);
+  });
+
+  test("a standby that would go first, of a lease that was renewed after its last poll, writes once, in vain, and is no leader", async () => {
+    const process = new ProcessClock(world.clock);
+    process.random = () => 0;
+    const standby = world.candidate("b", { clock: process, latencyMs: 20 });
+    standby.run();
+    await world.clock.advance(60_000);
+    // Its polls show what was there before, as where they are all lost.
+    const stale = await world.clock.runUntil(standby.records.get(ELECTION));
+    standby.records.get = () => Promise.resolve(stale);
+    const puts = world.service.count("b", "put");
+    await world.clock.advance(LEASE_MS + 2_000);
+
+    expect(standby.elector.isLeader).toBe(false);
+    expect(leader.elector.isLeader).toBe(true);
+    expect(world.service.count("b", "put") - puts).toBeGreaterThanOrEqual(1);
+  });
+
   test.each([5 * HOUR_MS, -5 * HOUR_MS])("a standby's wall clock that jumps by %d ms makes it no earlier", async (byMs) => {
     const process = new ProcessClock(world.clock, { wallOffsetMs: 3 * HOUR_MS });
     const standby = world.candidate("b", { clock: process });

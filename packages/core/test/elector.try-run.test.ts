@@ -64,6 +64,38 @@ describe("tryRun", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
+  test.each(["get", "put"] as const)(
+    "tries once more where a kept connection broke at a %s, as after a thaw",
+    async (operation) => {
+      await b.elector.tryRun(() => undefined);
+      b.records.failNext(operation, { kind: "unavailable" });
+
+      await expect(b.elector.tryRun(() => "ran")).resolves.toMatchObject({ elected: true, result: "ran" });
+      b.records.failNext(operation, { kind: "unavailable" });
+      const leadership = await b.elector.tryCampaign();
+      expect(leadership?.isValid()).toBe(true);
+      await leadership?.release();
+    },
+  );
+
+  test("does not try once more in an outage, but for the first call", async () => {
+    await b.elector.tryRun(() => undefined);
+    b.records.failAll({ kind: "unavailable" });
+    const before = world.service.count("b", "get");
+    for (let calls = 0; calls < 3; calls += 1) {
+      await expect(b.elector.tryRun(() => "ran")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    }
+    expect(world.service.count("b", "get") - before).toBe(1 + 3);
+  });
+
+  test("does not try once more where the store does not answer in time: that takes as long again", async () => {
+    await b.elector.tryRun(() => undefined);
+    b.records.failNext("get", { kind: "lost" });
+
+    await expect(world.clock.runUntil(b.elector.tryRun(() => "ran"))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    expect(world.service.count("b", "get")).toBeLessThanOrEqual(2);
+  });
+
   test("sends no attempt where the look has shown that it cannot succeed", async () => {
     const leadership = await a.elector.campaign();
     let attempts = 0;

@@ -3,11 +3,12 @@ import { RecordLeaseStore, type LeaseRecord, type RecordStore } from "@leasehold
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { Lines } from "./lines.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-test("an acquisition whose replies are all lost does not bar its own candidate, though the store pushes what it wrote", async () => {
+test("an acquisition whose replies are all lost does not bar its own candidate, though the store wakes it for what it wrote", async () => {
   const world = new VirtualClock();
-  const service = new SimulatedRecordService(world, { pushes: "every-write" });
+  const service = new SimulatedRecordService(world, { pushes: true });
   const clock = new ProcessClock(world);
   const prompt = promptNetwork(10);
   let losesReplies: boolean | undefined;
@@ -40,7 +41,7 @@ interface Sent {
   readonly atMs: number;
 }
 
-/** A leader and those who stand by, each in a process of its own, on a service that pushes every write. */
+/** A leader and those who stand by, each in a process of its own, on a service that pushes. */
 class PushedElection {
   readonly world: VirtualClock;
   readonly sent: Sent[] = [];
@@ -51,20 +52,21 @@ class PushedElection {
   constructor(seed: number, standbys: number) {
     this.world = new VirtualClock(seed);
     this.service = new SimulatedRecordService(this.world, {
-      pushes: "every-write",
+      pushes: true,
       storeClock: { toleranceMs: 0, exact: true },
     });
     this.leader = this.#campaign("leader");
     this.standbys = Array.from({ length: standbys }, (_, index) => this.#campaign(`standby-${index}`));
   }
 
-  /** Lets the leader lead, stop, and be succeeded. Gives how long it took from the send of the release. */
+  /** Lets the leader lead, stop, and be succeeded. Gives how long it took from the acknowledgement of the release. */
   async handOver(): Promise<number> {
     await this.world.advance(30_000 + this.world.random() * 5_000);
     const [leader] = [this.leader, ...this.standbys].filter(({ elector }) => elector.isLeader);
     this.sent.length = 0;
-    const releasedMs = this.world.monotonicMs();
     leader!.stop();
+    await this.world.runUntil(leader!.settled);
+    const releasedMs = this.world.monotonicMs();
     const others = [this.leader, ...this.standbys].filter((campaigner) => campaigner !== leader);
     const startsMs: number[] = [];
     for (const { elector } of others) elector.on("startedLeading", () => startsMs.push(this.world.monotonicMs()));
@@ -103,38 +105,45 @@ function median(samples: readonly number[]): number {
   return samples.toSorted((one, other) => one - other)[Math.floor(samples.length / 2)]!;
 }
 
-describe("a hand-over that is pushed to everybody at once", () => {
-  test("takes one standby at most five round trips, in the median", async () => {
-    const tookMs: number[] = [];
-    for (const seed of SEEDS) {
-      const election = new PushedElection(seed, 1);
-      tookMs.push(await election.handOver());
-      await election.stop();
-    }
+describe("a release that wakes all standbys at once", () => {
+  test.each([1, 2, CROWD])(
+    "is taken over within five round trips, in the median, by %d standbys",
+    { timeout: 60_000 },
+    async (standbys) => {
+      const tookMs: number[] = [];
+      for (const seed of standbys === CROWD ? SEEDS.slice(0, 41) : SEEDS) {
+        const election = new PushedElection(seed, standbys);
+        tookMs.push(await election.handOver());
+        await election.stop();
+      }
 
-    expect(median(tookMs)).toBeLessThanOrEqual(5 * ROUND_TRIP_MS);
-  });
+      expect(median(tookMs)).toBeLessThanOrEqual(5 * ROUND_TRIP_MS);
+    },
+  );
 
-  test(`makes a handful of ${CROWD} standbys write, and none of the others read`, { timeout: 30_000 }, async () => {
+  test(`makes a handful of ${CROWD} standbys write, and each of them read twice`, { timeout: 60_000 }, async () => {
     const writes: number[] = [];
+    const allReads: number[] = [];
     for (const seed of SEEDS.slice(0, 41)) {
       const election = new PushedElection(seed, CROWD);
       await election.handOver();
       const released = election.sent.findIndex(({ operation }) => operation === "put");
       const since = election.sent.slice(released + 1).filter(({ operation }) => operation !== "watch");
-      const [first] = since;
-      const acquisitions = since.filter(({ operation, atMs }) => operation === "put" && atMs < first!.atMs + 5 * ROUND_TRIP_MS);
+      const acquisitions = since.filter(
+        ({ operation, atMs }) => operation === "put" && atMs < since[0]!.atMs + 7 * ROUND_TRIP_MS,
+      );
       const reads = since.filter(({ operation }) => operation === "get");
       writes.push(acquisitions.length);
-      // Whoever wrote in vain, and nobody else.
-      expect(reads.length).toBeLessThanOrEqual(acquisitions.length - 1);
+      allReads.push(reads.length);
       await election.stop();
     }
 
     expect(median(writes)).toBeLessThanOrEqual(5);
+    // Once for the release, and once for the acquisition; a few polls fall due by themselves.
+    expect(median(allReads)).toBeLessThanOrEqual(2 * CROWD + 10);
   });
 
-  test("is not held up by pushes of the same free record, which begin no new delay", async () => {
+  test("is not held up by wake-ups for a record that stays free, which change no place", async () => {
     const election = new PushedElection(1, 1);
     await election.world.advance(30_000);
     const [leader] = [election.leader, ...election.standbys].filter(({ elector }) => elector.isLeader);
@@ -147,7 +156,8 @@ describe("a hand-over that is pushed to everybody at once", () => {
       const stored = election.service.get("nightly-billing")!;
       const record = stored.data as LeaseRecord;
       if (record.termId !== null) break;
-      election.service.put("nightly-billing", record, { ifVersion: stored.version, keepsNonce: true });
+      const fence = { term: record.term, termId: null };
+      election.service.put("nightly-billing", record, { ifVersion: stored.version, keepsNonce: true, fence });
       await election.world.advance(ROUND_TRIP_MS / 10);
       if (standby!.elector.isLeader) break;
     }
@@ -163,7 +173,7 @@ test.each([
   ["says nothing", () => new Promise<never>(() => undefined)],
 ])("a push that is down, and then %s, is noticed: the standby finds a release within its retry period", async (_, again) => {
   const world = new VirtualClock();
-  const service = new SimulatedRecordService(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true } });
+  const service = new SimulatedRecordService(world, { pushes: true, storeClock: { toleranceMs: 0, exact: true } });
   const connect = (): { clock: ProcessClock; records: RecordStore } => {
     const clock = new ProcessClock(world);
     return { clock, records: service.connect(clock, promptNetwork(5)) };
@@ -206,7 +216,7 @@ test.each([
 test("a push that goes down at any turn after a look's reply is noticed, too", async () => {
   for (let turns = 0; turns < 40; turns += 1) {
     const world = new VirtualClock();
-    const service = new SimulatedRecordService(world, { pushes: "every-write" });
+    const service = new SimulatedRecordService(world, { pushes: true });
     const leadership = await world.runUntil(leads(world, service));
 
     const clock = new ProcessClock(world);
@@ -223,10 +233,9 @@ test("a push that goes down at any turn after a look's reply is noticed, too", a
       })();
       return found;
     };
-    const stored = service.get("nightly-billing");
     records.watch = async function* () {
       if (looks > 0) await new Promise(() => undefined);
-      yield stored;
+      yield;
       await down.promise;
     };
     const standby = new Elector({ store: new RecordLeaseStore(records, { clock }), election: "nightly-billing" });
@@ -246,14 +255,14 @@ test("a push that goes down at any turn after a look's reply is noticed, too", a
 test.each<[string, NonNullable<RecordStore["watch"]>]>([
   ["is refused", () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("There is no stream.")) }) })],
   [
-    "ends after its first push",
+    "ends after its first wake-up",
     async function* () {
-      yield undefined;
+      yield;
     },
   ],
 ])("a watch that %s, again and again, costs a standby no more than it may ask for anyway", async (_, watch) => {
   const world = new VirtualClock();
-  const service = new SimulatedRecordService(world, { pushes: "every-write" });
+  const service = new SimulatedRecordService(world, { pushes: true });
   const leadership = await world.runUntil(leads(world, service));
   const clock = new ProcessClock(world);
   const records = service.connect(clock, promptNetwork(5));
@@ -283,7 +292,7 @@ test.each([
   "a standby whose look %s looks again a renewal later, however long its retry period is: it follows in time",
   async (_, isBlind) => {
     const world = new VirtualClock();
-    const service = new SimulatedRecordService(world, { pushes: "all-but-renewals" });
+    const service = new SimulatedRecordService(world, { pushes: true });
     const candidate = (candidateId: string, network: Network) => {
       const clock = new ProcessClock(world);
       const store = new RecordLeaseStore(service.connect(clock, network), { clock });
@@ -313,6 +322,38 @@ test.each([
     expect(elector.isLeader).toBe(true);
   },
 );
+
+test("a watch that is silent hides no release for longer than a renewal, and is reported once, however often it does", async () => {
+  const world = new VirtualClock();
+  const service = new SimulatedRecordService(world, { pushes: true });
+  const prompt = promptNetwork(5);
+  const candidates = ["a", "b"].map((candidateId) => {
+    const clock = new ProcessClock(world);
+    // As behind a pooler: the watch begins, and nothing comes of it.
+    const network: Network = (request) => (request.operation === "watch" && !request.begins ? { arrivals: [] } : prompt(request));
+    const store = new RecordLeaseStore(service.connect(clock, network), { clock });
+    const logger = new Lines();
+    return { elector: new Elector({ store, election: "nightly-billing", candidateId, clock, logger }), logger };
+  });
+  const stopping = new AbortController();
+  const runs = candidates.map(({ elector }) => elector.run(untilAborted, { signal: stopping.signal }));
+  await world.advance(2 * LEASE_MS);
+  for (let turns = 0; turns < 8; turns += 1) {
+    const leader = candidates.find(({ elector }) => elector.isLeader)!;
+    const other = candidates.find((one) => one !== leader)!;
+    await world.runUntil(leader.elector.resign());
+    const { politeHandoverMs, renewIntervalMs } = other.elector.timing;
+    await world.advance(politeHandoverMs + renewIntervalMs);
+    expect(other.elector.isLeader).toBe(true);
+    await world.advance(LEASE_MS);
+  }
+  stopping.abort();
+  await world.runUntil(Promise.all(runs));
+
+  for (const { logger } of candidates) {
+    expect(logger.warnings.filter((line) => line.includes("does not push"))).toHaveLength(1);
+  }
+});
 
 /** Another process comes to lead. */
 async function leads(world: VirtualClock, service: SimulatedRecordService): Promise<HeldLeadership> {

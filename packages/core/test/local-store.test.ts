@@ -16,9 +16,7 @@ describe("a store that no other process reaches", () => {
   ])("is warned of with %o on %s", ([env, hostname, evidence]) => {
     const warning = localStoreWarning("A memory store", { env, hostname });
     expect(warning).toMatch(evidence);
-    expect(warning).toMatch(
-      /^A memory store is not shared.* elects a leader of its own\. Use a store that all of them reach/,
-    );
+    expect(warning).toMatch(/^A memory store is not shared.* elects a leader of its own\. Use a store that all of them reach/);
   });
 
   test.for<[env: Record<string, string>, hostname: string]>([

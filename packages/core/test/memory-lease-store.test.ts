@@ -67,7 +67,6 @@ describe("MemoryLeaseStore", () => {
     expect(new MemoryLeaseStore({ clock }).capabilities).toEqual({
       expiry: "observed",
       watch: "push",
-      pushes: "every-write",
       minLeaseMs: 1,
       maxLeaseMs: 2_147_483_647,
       leaseGranularityMs: 1,
@@ -79,14 +78,14 @@ describe("MemoryLeaseStore", () => {
     });
   });
 
-  test("a watcher that is slow misses states in between, but never the last one", async () => {
+  test("a watch wakes a reader that is slow once for all changes meanwhile, and never too early for the last one", async () => {
     const store = new MemoryLeaseStore({ clock });
     const states: Array<string | undefined> = [];
     const watching = (async () => {
-      for await (const snapshot of store.watch!(ELECTION, new AbortController())) {
-        states.push(snapshot?.state);
+      for await (const _ of store.watch!(ELECTION, new AbortController())) {
+        states.push((await store.read(ELECTION))?.state);
         await sleep(clock, 1_000);
-        if (snapshot?.state === "vacant") break;
+        if (states.at(-1) === "vacant") break;
       }
     })();
     await clock.settle();
@@ -97,5 +96,31 @@ describe("MemoryLeaseStore", () => {
     await clock.runUntil(watching);
 
     expect(states).toEqual([undefined, "vacant"]);
+  });
+
+  test("a watch wakes for an acquisition, a break and a release, and for no renewal and no publication", async () => {
+    const store = new MemoryLeaseStore({ clock });
+    let wakeUps = 0;
+    const watching = (async () => {
+      for await (const _ of store.watch!(ELECTION, new AbortController())) wakeUps += 1;
+    })();
+    void watching;
+    const counts: number[] = [];
+    const count = async (): Promise<void> => {
+      await clock.settle();
+      counts.push(wakeUps);
+    };
+    await count();
+    const lease = await win(store);
+    await count();
+    await store.renew(lease, LIMITS);
+    await store.publish(lease, "a value", LIMITS);
+    await count();
+    await store.break(ELECTION, { reason: "r" });
+    await count();
+    await store.break(ELECTION, { reason: "r", immediate: true });
+    await count();
+
+    expect(counts).toEqual([1, 2, 2, 3, 3]);
   });
 });

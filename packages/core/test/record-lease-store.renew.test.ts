@@ -292,7 +292,11 @@ describe("a lease that is gone is told from a store that fails", () => {
     const { admin } = held;
     await admin.break(ELECTION, { reason: "test", immediate: true });
 
-    expect(await tryRenew(held)).toMatchObject({ held: false, reason: "taken", explanation: "it was vacated" });
+    expect(await tryRenew(held)).toMatchObject({
+      held: false,
+      reason: "broken",
+      explanation: 'an administrator broke it at once ("test")',
+    });
   });
 
   test("missing", async ({ held }) => {

@@ -43,9 +43,8 @@ const someOptions = fc.oneof(fc.constant<TimingOptions>({}), anyOptions);
 
 const services: readonly SimulatedRecordServiceOptions[] = [
   {},
-  { pushes: "every-write" },
-  { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true } },
-  { pushes: "all-but-renewals" },
+  { pushes: true },
+  { pushes: true, storeClock: { toleranceMs: 0, exact: true } },
 ];
 
 const anyService = fc.constantFrom(...services);

@@ -59,7 +59,7 @@ import type { EtcdCompare } from "./wire.ts";
 const MIN_LEASE_MS = 2_000;
 /** The longest that Node's timers can wait for, in whole seconds. */
 const MAX_LEASE_MS = 2_147_483_000;
-/** etcd takes requests of 1.5 MiB; who watches an election gets a value with each change. */
+/** etcd takes requests of 1.5 MiB. */
 const MAX_VALUE_BYTES = 65_536;
 
 /**
@@ -81,7 +81,6 @@ export class EtcdLeaseStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities = {
     expiry: "native",
     watch: "push",
-    pushes: "all-but-renewals",
     minLeaseMs: MIN_LEASE_MS,
     maxLeaseMs: MAX_LEASE_MS,
     leaseGranularityMs: 1_000,
@@ -168,7 +167,7 @@ export class EtcdLeaseStore implements LeaseStore {
     );
   }
 
-  watch(election: string, { signal }: WatchOptions): AsyncIterable<LeaseSnapshot | undefined> {
+  watch(election: string, { signal }: WatchOptions): AsyncIterable<void> {
     checkName("election", election);
     return watchElection(this.#parts, election, signal);
   }

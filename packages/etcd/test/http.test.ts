@@ -83,7 +83,8 @@ describe("the way to etcd over HTTP", () => {
       await serve((request, response) => {
         asked.push(name);
         if (request.url !== "/v3/watch") return void response.end(VACANT);
-        response.write(`${JSON.stringify({ result: { ...header(7), created: true } })}\n`);
+        for (let ranges = 0; ranges < 2; ranges += 1)
+          response.write(`${JSON.stringify({ result: { ...header(7), created: true } })}\n`);
         if (watches.has(name))
           response.write(`${JSON.stringify({ error: { grpc_code: 14, message: "etcdserver: no leader" } })}\n`);
         watches.add(name);
@@ -93,14 +94,14 @@ describe("the way to etcd over HTTP", () => {
     const given = store.watch("e", { signal: stopping.signal })[Symbol.asyncIterator]();
     await given.next();
     const next = given.next();
-    await vi.waitFor(() => expect(asked).toEqual(["one", "one"]));
+    await vi.waitFor(() => expect(asked).toEqual(["one"]));
     stopping.abort(new Error("enough"));
     await expect(next).rejects.toThrow("enough");
     const broken = store.watch("e", { signal: new AbortController().signal })[Symbol.asyncIterator]();
     await broken.next();
     await expect(broken.next()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     await store.read("e");
-    expect(asked).toEqual(["one", "one", "one", "one", "other"]);
+    expect(asked).toEqual(["one", "one", "other"]);
   });
 
   it("stays with an endpoint that refuses: the others would, too", async () => {
@@ -115,7 +116,8 @@ describe("the way to etcd over HTTP", () => {
     const put = (value: string): object => ({
       kv: { key: base64("e/1f"), create_revision: "8", mod_revision: "8", version: "1", value: base64(value), lease: "31" },
     });
-    const lines = [{ result: { ...header(7), created: true } }, { result: { ...header(8), events: [put("Füße")] } }].map(
+    const created = { result: { ...header(7), created: true } };
+    const lines = [created, created, { result: { ...header(8), events: [put("Füße")] } }].map(
       (line) => `${JSON.stringify(line)}\n`,
     );
     const text = Buffer.from(lines.join(""));
@@ -131,13 +133,12 @@ describe("the way to etcd over HTTP", () => {
       })();
     });
     const stopping = new AbortController();
-    const seen: unknown[] = [];
-    for await (const snapshot of new EtcdLeaseStore({ endpoints: url }).watch("e", { signal: stopping.signal })) {
-      seen.push(snapshot?.holder);
-      if (seen.length === 2) break;
+    let wakeUps = 0;
+    for await (const _ of new EtcdLeaseStore({ endpoints: url }).watch("e", { signal: stopping.signal })) {
+      wakeUps += 1;
+      if (wakeUps === 2) break;
     }
     stopping.abort();
-    expect(seen).toEqual([undefined, "Füße"]);
     expect(asked).toBe("true");
   });
 

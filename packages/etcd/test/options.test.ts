@@ -73,7 +73,6 @@ describe("an EtcdLeaseStore", () => {
     expect(new EtcdLeaseStore({ transport: SILENT }).capabilities).toEqual({
       expiry: "native",
       watch: "push",
-      pushes: "all-but-renewals",
       minLeaseMs: 2_000,
       maxLeaseMs: 2_147_483_000,
       leaseGranularityMs: 1_000,

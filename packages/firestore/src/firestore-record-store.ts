@@ -1,4 +1,4 @@
-import type { DocumentSnapshot, Firestore, QueryDocumentSnapshot, Timestamp } from "@google-cloud/firestore";
+import type { Firestore } from "@google-cloud/firestore";
 import { systemClock, type Clock } from "@leasehold/core";
 import type {
   GetOptions,
@@ -18,7 +18,7 @@ import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./sc
 import { ReconnectWarnings } from "./slow-reconnect.ts";
 import { FirestoreRequests, type Write } from "./requests.ts";
 import type { Paths } from "./paths.ts";
-import { decodeFields, encodeFields, nanosOf, nanosOfTimestamp } from "./wire.ts";
+import { decodeFields, encodeFields, nanosOf } from "./wire.ts";
 
 /** The time that an occurrence is kept beyond its retention: no commit is under way for so long. */
 const GRACE_MS = 3_600_000;
@@ -101,14 +101,13 @@ export class FirestoreRecordStore implements RecordStore {
     return now === undefined ? undefined : now + nanosIn(this.#retentionMs + GRACE_MS);
   }
 
-  async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<StoredRecord | undefined> {
-    // Only the last snapshot matters: one that is not taken in time is replaced.
-    let pushed: { readonly record: StoredRecord | undefined } | { readonly error: Error } | undefined;
+  /**
+   * Listens on the fence, which changes at each acquisition, release and break, and at nothing else: a document that is heard of is paid for
+   * as one that is read.
+   */
+  async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
+    let failure: Error | undefined;
     let wake = Promise.withResolvers<void>();
-    const push = (next: NonNullable<typeof pushed>): void => {
-      pushed = next;
-      wake.resolve();
-    };
     const onAbort = (): void => wake.resolve();
     await this.#calls.ready(election, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
@@ -116,9 +115,12 @@ export class FirestoreRecordStore implements RecordStore {
     if (signal.aborted) return;
     signal.addEventListener("abort", onAbort, { once: true });
     const listen = (): (() => void) =>
-      this.#firestore.doc(this.#paths.record(election)).onSnapshot(
-        (snapshot) => push({ record: recordOf(snapshot) }),
-        (error) => push({ error: toStoreError(error, "watch", election, false) }),
+      this.#firestore.doc(this.#paths.fence(election)).onSnapshot(
+        () => wake.resolve(),
+        (error) => {
+          failure = toStoreError(error, "watch", election, false);
+          wake.resolve();
+        },
       );
     let unsubscribe = listen();
     const stopRenewing = this.#renewal.add(election, () => {
@@ -129,9 +131,9 @@ export class FirestoreRecordStore implements RecordStore {
       for (;;) {
         await wake.promise;
         wake = Promise.withResolvers();
-        if (signal.aborted || !pushed) return;
-        if ("error" in pushed) throw pushed.error;
-        yield pushed.record;
+        if (signal.aborted) return;
+        if (failure) throw failure;
+        yield;
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -139,39 +141,4 @@ export class FirestoreRecordStore implements RecordStore {
       unsubscribe();
     }
   }
-}
-
-function recordOf(snapshot: DocumentSnapshot): StoredRecord | undefined {
-  if (!snapshot.exists) return undefined;
-  const found = snapshot as QueryDocumentSnapshot;
-  const fields = Object.entries(withNumbers(found.data())).map(([name, value]: [string, unknown]) => [
-    name,
-    isTimestamp(value) ? nanosOfTimestamp(value) : value,
-  ]);
-  return stored(
-    Object.fromEntries(fields) as Record<string, unknown>,
-    nanosOfTimestamp(found.updateTime),
-    nanosOfTimestamp(found.readTime),
-  );
-}
-
-/**
- * By a method that no other value of Firestore's has: a user's `Firestore` may be of another copy of the SDK than ours, such as
- * firebase-admin's own.
- */
-function isTimestamp(value: unknown): value is Timestamp {
-  return typeof (value as Partial<Timestamp> | null)?.toDate === "function";
-}
-
-/** Returns integers as numbers, also where the user's settings make them bigints. */
-function withNumbers(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const numberOf = (value: unknown): unknown => {
-    if (typeof value === "bigint") return Number(value);
-    return isPlainObject(value) ? withNumbers(value) : value;
-  };
-  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, numberOf(value)]));
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -36,7 +36,7 @@ export function slowReconnectWarning(firestore: Firestore): string | undefined {
   const ms = settings.grpcOptions?.[OPTION];
   if (typeof ms === "number" && ms <= ACCEPTED_MS) return undefined;
   return (
-      "The Firestore that the store was given may wait for up to two minutes before it connects again after an outage, and nobody leads " +
-      `meanwhile. Make it with the gRPC options of @leasehold/firestore: new Firestore({ ...KEEPALIVE, … }). It lacks ${OPTION}.`
+    "The Firestore that the store was given may wait for up to two minutes before it connects again after an outage, and nobody leads " +
+    `meanwhile. Make it with the gRPC options of @leasehold/firestore: new Firestore({ ...KEEPALIVE, … }). It lacks ${OPTION}.`
   );
 }

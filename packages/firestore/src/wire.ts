@@ -1,5 +1,3 @@
-import type { Timestamp } from "@google-cloud/firestore";
-
 /** A moment by Firestore's clock as the wire has it. */
 export interface WireTime {
   readonly seconds: string | number | { toString(): string };
@@ -21,11 +19,6 @@ export type WireFields = Readonly<Record<string, WireValue>>;
 /** Returns a moment by Firestore's clock in nanoseconds since the Unix epoch: exact, and fit to be compared. */
 export function nanosOf({ seconds, nanos }: WireTime): bigint {
   return BigInt(String(seconds)) * 1_000_000_000n + BigInt(nanos);
-}
-
-/** The SDK's timestamps name the second part differently. */
-export function nanosOfTimestamp({ seconds, nanoseconds }: Timestamp): bigint {
-  return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);
 }
 
 export function wireTime(nanos: bigint): { seconds: string; nanos: number } {

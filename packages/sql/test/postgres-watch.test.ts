@@ -28,7 +28,7 @@ function server() {
   return { database, sent, listening, listener: listener.promise };
 }
 
-test("a watch tells what is there once every later change is sure to be told, and each change after it", async () => {
+test("a watch wakes once every later change is sure to be told, and at each change after it, and asks nothing", async () => {
   const { database, sent, listening, listener } = server();
   const { signal } = new AbortController();
   const watch = database.watch!("e", { signal })[Symbol.asyncIterator]();
@@ -39,21 +39,19 @@ test("a watch tells what is there once every later change is sure to be told, an
 
   listening.resolve();
   await expect(first).resolves.toEqual({ done: false, value: undefined });
-  expect(sent).toEqual(["LISTEN", "SELECT"]);
 
   const second = watch.next();
   client.emit("notification", { payload: "another" });
   await new Promise((resolve) => void setImmediate(resolve));
-  expect(sent).toEqual(["LISTEN", "SELECT"]);
   client.emit("notification", { payload: "e" });
   await second;
-  expect(sent).toEqual(["LISTEN", "SELECT", "SELECT"]);
+  expect(sent).toEqual(["LISTEN"]);
 
   await watch.return!();
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("a watch that is ended asks nothing any more", async () => {
+test("a watch that is ended wakes nobody any more", async () => {
   const { database, sent, listening } = server();
   listening.resolve();
   const stop = new AbortController();
@@ -62,5 +60,5 @@ test("a watch that is ended asks nothing any more", async () => {
   const next = watch.next();
   stop.abort();
   await expect(next).resolves.toEqual({ done: true, value: undefined });
-  expect(sent).toEqual(["LISTEN", "SELECT"]);
+  expect(sent).toEqual(["LISTEN"]);
 });

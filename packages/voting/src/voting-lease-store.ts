@@ -198,15 +198,16 @@ export class VotingLeaseStore implements LeaseStore {
   nextLookMs(election: string, retryPeriodMs: number): number {
     const nowMs = this.clock.monotonicMs();
     const ownMs = this.#server.ballots.waitMs(election, nowMs);
-    // By the own server it may be over while others still refuse.
-    if (ownMs > 0) return ownMs;
     const { state, ageMs = [0, 0], leaseDurationMs = 0 } = this.#seen(election) ?? {};
+    // By the own server it may be over while others still refuse; or not, where it has not heard of an order that lifted it.
+    if (ownMs > 0) return Math.min(ownMs, Math.max(leaseDurationMs, retryPeriodMs));
     if (state === "held") return Math.max(leaseDurationMs - ageMs[0], 1);
     const nextClaimMs = (this.#nextClaimMs.get(election) ?? 0) - nowMs;
     return nextClaimMs > 0 ? Math.min(nextClaimMs, retryPeriodMs) : retryPeriodMs;
   }
 
-  async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
+  /** Wakes at what the own server hears of the election's term. A LEAD that renews or publishes says nothing new of that. */
+  async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
     const wakeOf = (which: string): void => void (which === election && wake());
@@ -214,8 +215,12 @@ export class VotingLeaseStore implements LeaseStore {
     this.#wakers.add(wakeOf);
     signal.addEventListener("abort", wake, { once: true });
     try {
+      let known: string | undefined;
       while (!signal.aborted) {
-        yield this.#seen(election);
+        const { term, state, endingReason, bar } = this.#seen(election) ?? {};
+        const heard = JSON.stringify([term, state, endingReason, bar?.kind]);
+        if (heard !== known) yield;
+        known = heard;
         await changed.promise;
         changed = Promise.withResolvers();
       }

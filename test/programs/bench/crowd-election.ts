@@ -10,9 +10,8 @@ import {
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "bench";
-/** Each way: a database in the same region. */
-const LATENCY_MS = 5;
-export const ROUND_TRIP_MS: number = 2 * LATENCY_MS;
+/** A database in the same region. */
+export const ROUND_TRIP_MS = 10;
 const LEASE_MS = 15_000;
 const STARTS_WITHIN_MS = 20_000;
 
@@ -25,6 +24,11 @@ export interface Succession {
   readonly reads: number;
 }
 
+export interface CrowdElectionOptions extends SimulatedRecordServiceOptions {
+  /** @defaultValue 10 */
+  readonly roundTripMs?: number | undefined;
+}
+
 /** One leader and many standbys on one simulated service, each in a process of its own. */
 export class CrowdElection {
   readonly #clock: VirtualClock;
@@ -32,9 +36,11 @@ export class CrowdElection {
   #writes = 0;
   #reads = 0;
   #lastWriteMs = 0;
+  readonly #roundTripMs: number;
 
-  constructor(seed: number, options: SimulatedRecordServiceOptions) {
+  constructor(seed: number, { roundTripMs = ROUND_TRIP_MS, ...options }: CrowdElectionOptions) {
     this.#clock = new VirtualClock(seed);
+    this.#roundTripMs = roundTripMs;
     this.#service = new SimulatedRecordService(this.#clock, options);
   }
 
@@ -43,7 +49,7 @@ export class CrowdElection {
     const leader = this.#campaign("leader", () => undefined);
     await clock.runUntil(leader.leads);
     this.#service.onAccepted = () => {
-      this.#lastWriteMs = clock.monotonicMs() - LATENCY_MS;
+      this.#lastWriteMs = clock.monotonicMs() - this.#roundTripMs / 2;
     };
     const others: Campaigner[] = [];
     // As processes start: not at one instant, and not in step with the leader's renewals.
@@ -58,11 +64,11 @@ export class CrowdElection {
     else {
       leader.process.kill();
       goneMs = this.#lastWriteMs + LEASE_MS;
-      await clock.advance(goneMs - clock.monotonicMs() - ROUND_TRIP_MS);
+      await clock.advance(goneMs - clock.monotonicMs() - this.#roundTripMs);
       this.#reset();
     }
     const nextMs = await clock.runUntil(Promise.race(others.map(({ leads }) => leads)));
-    await clock.advance(10 * ROUND_TRIP_MS);
+    await clock.advance(10 * this.#roundTripMs + 10);
     const { writes, reads } = { writes: this.#writes, reads: this.#reads };
     for (const { stop } of others) stop();
     await clock.runUntil(Promise.all(others.map(({ settled }) => settled)));
@@ -71,7 +77,7 @@ export class CrowdElection {
 
   /** One way, up to a fifth more or less than usual. */
   #latencyMs(): number {
-    return LATENCY_MS * (0.8 + 0.4 * this.#clock.random());
+    return (this.#roundTripMs / 2) * (0.8 + 0.4 * this.#clock.random());
   }
 
   #reset(): void {

@@ -9,8 +9,8 @@ const CROWD = 50;
 const GOAL = { roundTrips: 5, writes: 5 };
 
 const STORES: ReadonlyArray<readonly [name: string, options: SimulatedRecordServiceOptions]> = [
-  ["pushes every write", { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true } }],
-  ["pushes all but renewals", { pushes: "all-but-renewals" }],
+  ["pushes, with an exact clock", { pushes: true, storeClock: { toleranceMs: 0, exact: true } }],
+  ["pushes", { pushes: true }],
   ["polled", {}],
 ];
 

@@ -12,6 +12,7 @@ import { requests } from "./requests.ts";
 import { scale } from "./scale.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
+import { takeover } from "./takeover.ts";
 import { table } from "./table.ts";
 
 const SECTIONS: readonly Section[] = [
@@ -22,6 +23,7 @@ const SECTIONS: readonly Section[] = [
   latency,
   merit,
   crowd,
+  takeover,
   etcd,
   peers,
   scale,

@@ -56,7 +56,8 @@ function recoveryMs(world: World): number {
     const lastLeaseMs = leaseMs - leaseDurationMs;
     return crashFailoverMs + lastLeaseMs + Math.max(retryPeriodMs, 3 * attemptTimeoutMs, cooldownMs);
   });
-  const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS) + LONGEST_TASK_STEP_LEASES * leaseMs;
+  const backsOffMs = plan.mishaps.map((mishap) => (mishap.kind === "outage" ? mishap.backsOffMs : 0));
+  const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS, ...backsOffMs) + LONGEST_TASK_STEP_LEASES * leaseMs;
   // What was ordered before may be carried out yet.
   const orderMs = plan.mishaps.some(isOrder) ? orders.lastMs : 0;
   const barredMs = orderMs + Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
@@ -128,7 +129,7 @@ function whoSeesAnother({ processes }: World, term: number): SimulatedProcess | 
 /** How often the others are refused for a while before a leader dies. */
 const REFUSED = 0.3;
 
-/** How often no watch tells of a leader's death. */
+/** How often no watch tells of a leader's death, or of its release. */
 const STALLED = 0.3;
 
 /** For a renewal, everybody but the leader is refused. The leader renews once more: from then on nothing is wrong. */
@@ -154,6 +155,7 @@ export async function seeSuccession(world: World): Promise<void> {
   if (dies && random.chance(REFUSED)) await seeRefusals(world, leader, others);
   world.note(leader.id, dies ? "crashes, while all is calm" : "is told to stop, while all is calm");
   if (dies && world.store.faults && random.chance(STALLED)) world.store.faults.stall();
+  if (random.chance(STALLED)) for (const link of world.links) link.silence();
   if (dies) leader.clock.kill();
   else {
     tellToStop(leader);
@@ -163,11 +165,13 @@ export async function seeSuccession(world: World): Promise<void> {
   // In a queue, whoever has died with it may stand before the others, for as long as his own lease.
   const gone = world.store.faults && dies ? world.seated.filter((other) => other.process === leader.process) : [leader];
   const led = gone.map(({ elector }) => elector.timing).toSorted((one, other) => other.leaseDurationMs - one.leaseDurationMs)[0]!;
+  // A release whose push is lost is found by the next poll, at the rhythm of the leader's renewals.
+  const isPushed = leader.process.access.store.capabilities.watch === "push";
   // By the leader's lease and renewals, and by the others' looks and requests.
   const promised = others.map(({ elector: { timing } }) =>
     dies
       ? Math.max(led.crashFailoverMs, timing.crashFailoverMs - timing.leaseDurationMs + led.leaseDurationMs)
-      : timing.politeHandoverMs + timing.cooldownMs,
+      : timing.politeHandoverMs + timing.cooldownMs + (isPushed ? led.renewIntervalMs : 0),
   );
   // Who comes after it may have to wait for the end of its hold, or for that of its group's turn.
   const barredMs = barsForMs(leader.plan);

@@ -37,6 +37,7 @@ export class Link {
   #cutAfterWriteMs: number | undefined;
   #operation = "";
   #refusesUntilMs = -Infinity;
+  #isSilent = false;
 
   constructor(options: {
     readonly world: VirtualClock;
@@ -69,7 +70,23 @@ export class Link {
     this.#refusesUntilMs = this.#world.monotonicMs() + forMs;
   }
 
+  /** The watches of this process wake it no more, and do not end, until one is begun anew. */
+  silence(): void {
+    this.#isSilent = true;
+  }
+
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
   #pass(request: PassengerRequest): Passage {
+    if (request.operation === "watch") {
+      if (request.begins) this.#isSilent = false;
+      if (this.#isSilent) {
+        this.#note("silent watch", request);
+        return { arrivals: [] };
+      }
+    }
     const nowMs = this.#world.monotonicMs();
     const random = this.#random;
     const renews = WRITES.has(request.operation) || confirms(this.#operation, request);

@@ -94,9 +94,11 @@ export const administering: readonly Case[] = [
       assert.deepEqual(outcome, { broken: true, term: lease.term });
       const seen = await scene.look(b);
       assert.equal(seen?.term, scene.keepsRecord ? lease.term : seen?.term, "a break must not raise the term");
+      const lost = await scene.isLost(a, lease);
+      assert.equal(lost.barredUntilExpiry, false);
+      assert.ok(lost.explanation.includes(REASON), `a holder that was broken is told why, and not "${lost.explanation}"`);
       const next = await scene.win(b, "b");
       assert.ok(next.term > lease.term);
-      assert.equal((await scene.isLost(a, lease)).barredUntilExpiry, false);
       assert.equal(await a.release(lease, scene.limits), "not-held");
       await scene.keep(b, next);
     },

@@ -1,12 +1,12 @@
-import type { Candidacy, FirstLook } from "./candidacy.ts";
+import type { Candidacy } from "./candidacy.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease } from "../store/lease-store.ts";
+import { AcquireOrder } from "./acquire-order.ts";
 import { LookPace } from "./look-pace.ts";
-import { LookTimer, type Push } from "./look-timer.ts";
+import { PollTimer } from "./poll-timer.ts";
 import { Setbacks, type SetbackOptions } from "./setbacks.ts";
 import type { StandingBack } from "./standing-back.ts";
 import { Starts } from "./starts.ts";
-import { Turn } from "./turn.ts";
 
 export interface CampaignOptions extends SetbackOptions {
   readonly candidacy: Candidacy;
@@ -15,39 +15,52 @@ export interface CampaignOptions extends SetbackOptions {
   readonly expiry: Expiry | undefined;
 }
 
-/**
- * The result of a step: the lease, or a wait, after which to go on from what was found if nothing newer was pushed
- * meanwhile. How long is asked as the wait begins: the store may push no more by then.
- */
-type Step = { readonly lease: Lease } | { readonly waitMs: () => number; readonly found?: Push };
+/** The result of a step: the lease, or a wait before the next one, which a wake-up may cut short or not. */
+type Step = { readonly lease: Lease } | { readonly waitMs: number } | { readonly pauseMs: number };
+
+/** What a poll has shown. */
+interface Polled {
+  readonly snapshot: LeaseSnapshot | undefined;
+  /** A wake-up led to it. */
+  readonly isWoken: boolean;
+  /** When the poll was sent, by the monotonic clock. */
+  readonly sentMs: number;
+  /** From when on this candidate could act on it, were it the only one: after the reply. By the monotonic clock. */
+  readonly knownMs: number;
+  /** When this process will have seen the nonce for its whole lease; Infinity where that is not the way to the lease. */
+  readonly expiresMs: number;
+}
 
 /**
- * One candidate's way to the lease, by looking, where the store has no queue.
+ * One candidate's way to the lease, by polling, where the store has no queue.
  *
- * All standbys learn of the end of a leader at the same instant, and not all of them are to write then. Where the store
- * pushes, each waits for a random delay before it acquires, which the push of the winner's acquisition cuts short. Where
- * it has to be polled, the delay comes before the looks.
+ * A standby polls after each renewal, and whenever the store wakes it. It acquires in the order that it has drawn, since all
+ * standbys learn of the end of a leader at the same instant. Once it has seen one nonce for the whole lease it acquires without
+ * another read: the write is conditional on the version that it has seen.
  */
 export class Campaign {
   readonly #options: CampaignOptions;
   readonly #signal: AbortSignal;
-  readonly #looks: LookTimer;
-  readonly #lookPace: LookPace;
-  /** Apart, so that no attempt waits for looks to be made up for. */
+  readonly #polls: PollTimer;
+  readonly #pollPace: LookPace;
+  /** Apart, so that no attempt waits for polls to be made up for. */
   readonly #attemptPace: LookPace;
-  readonly #turn: Turn;
+  readonly #order: AcquireOrder;
   readonly #setbacks: Setbacks;
-  /** The first look is acted on at once: only those who have waited learn of something at the same instant. */
+  /** The first poll is acted on at once: only standbys that have waited learn of something at the same instant. */
   #isFirst = true;
+  /** The last poll; none where something has failed since, or an attempt was made on it. */
+  #last: Polled | undefined;
 
   constructor(options: CampaignOptions, signal: AbortSignal) {
-    const { store, election, clock, timing } = options;
+    const { store, election, clock, journal, timing } = options;
+    const { retryPeriodMs, renewIntervalMs } = timing;
     this.#options = options;
     this.#signal = signal;
-    this.#looks = new LookTimer({ store, election, clock, retryPeriodMs: timing.retryPeriodMs }, signal);
-    this.#lookPace = new LookPace(clock, timing);
+    this.#polls = new PollTimer({ store, election, clock, journal, retryPeriodMs, renewIntervalMs }, signal);
+    this.#pollPace = new LookPace(clock, timing);
     this.#attemptPace = new LookPace(clock, timing);
-    this.#turn = new Turn(clock, timing.attemptTimeoutMs);
+    this.#order = new AcquireOrder(clock);
     this.#setbacks = new Setbacks(options);
   }
 
@@ -57,96 +70,129 @@ export class Campaign {
    */
   async win(): Promise<Lease | undefined> {
     try {
-      let found: Push | undefined;
       for (;;) {
-        const step = await this.#nextStep(found).catch((error: unknown) => this.#failed(error));
+        const step = await this.#nextStep().catch((error: unknown) => this.#failed(error));
         if ("lease" in step) return step.lease;
-        const push = await this.#looks.wait(step.waitMs());
-        if (push) this.#options.candidacy.learn(push.snapshot);
-        found = push && this.#isDoubtful(push, step.found) ? undefined : (push ?? step.found);
+        if ("pauseMs" in step) await this.#polls.pause(step.pauseMs);
+        else await this.#polls.wait(step.waitMs);
         this.#isFirst = false;
       }
     } catch (error) {
       if (this.#signal.aborted) return undefined;
       throw error;
     } finally {
-      this.#looks.stop();
+      this.#polls.stop();
     }
   }
 
   /** The first in its turn: a process may begin a thousand campaigns at once. */
-  #nextStep(found: Push | undefined): Promise<Step> {
-    if (!this.#isFirst) return this.#step(found);
-    return Starts.on(this.#options.store).take(() => this.#step(found), this.#signal);
+  #nextStep(): Promise<Step> {
+    if (!this.#isFirst) return this.#step();
+    return Starts.on(this.#options.store).take(() => this.#step(), this.#signal);
   }
 
-  async #step(found: Push | undefined): Promise<Step> {
-    const { candidacy, contact, standingBack, expiry } = this.#options;
-    if (!found && this.#lookPace.waitMs > 0) return { waitMs: () => this.#lookPace.waitMs };
-    const look = found ?? (await this.#look());
-    if ("won" in look) return look.won ? { lease: look.won } : { waitMs: () => this.#nextLookMs(undefined) };
-    const { snapshot } = look;
+  async #step(): Promise<Step> {
+    const { candidacy, contact, standingBack } = this.#options;
+    const isProven = this.#isProvenFree;
+    if (!isProven) {
+      const paceMs = this.#pollPace.waitMs;
+      if (paceMs > 0) return { pauseMs: paceMs };
+      const won = await this.#poll();
+      if (won) return won.lease ? { lease: won.lease } : { waitMs: this.#nextPollMs() };
+    }
+    const { snapshot } = this.#last as Polled;
     const standBackMs = standingBack.leftMs(snapshot);
-    if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };
-    if (candidacy.mayTry(snapshot) && !this.#signal.aborted) {
-      const waitMs = this.#attemptInMs(snapshot?.term ?? 0);
-      if (waitMs > 0) return { waitMs: () => waitMs, ...(this.#looks.watching ? { found: { snapshot } } : {}) };
-      this.#turn.taken();
-      this.#attemptPace.spend();
-      const lease = await candidacy.attempt(expiry);
-      if (lease) return { lease };
-    } else if (contact.needsProof) {
-      this.#lookPace.spend();
+    if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), standBackMs) };
+    if (isProven || candidacy.mayTry(snapshot)) return await this.#acquire(this.#last as Polled);
+    if (contact.needsProof) {
+      this.#pollPace.spend();
       await candidacy.prove(this.#signal);
     }
-    return { waitMs: () => this.#nextLookMs(snapshot) };
+    return { waitMs: this.#nextPollMs() };
   }
 
-  #attemptInMs(term: number): number {
-    const turnInMs = this.#looks.watching && !this.#isFirst ? this.#turn.inMs(term) : 0;
-    return Math.max(turnInMs, this.#attemptPace.waitMs);
-  }
-
-  /** A push that takes back what was found of the same term may have been long under way: only a look can tell. */
-  #isDoubtful({ snapshot }: Push, found: Push | undefined): boolean {
-    return found !== undefined && snapshot?.term === found.snapshot?.term && !this.#options.candidacy.mayTry(snapshot);
-  }
-
-  async #look(): Promise<FirstLook> {
+  /** Acquires when it is this candidate's turn, unless another one may have been before it: then it polls once more. */
+  async #acquire({ snapshot, isWoken, sentMs, knownMs, expiresMs }: Polled): Promise<Step> {
     const { candidacy, clock, expiry } = this.#options;
-    this.#lookPace.spend();
+    if (this.#signal.aborted) return { pauseMs: 0 };
+    if (!this.#isFirst) {
+      const sinceMs = expiresMs === Infinity ? knownMs : expiresMs;
+      const place = this.#order.placeAfter(snapshot?.term ?? 0, { sinceMs, isWoken, isPushed: this.#polls.isPushed });
+      const turnInMs = Math.max(place.atMs - clock.monotonicMs(), this.#attemptPace.waitMs);
+      if (turnInMs > 0) await this.#polls.pause(turnInMs);
+      const isPolled = sentMs >= place.atMs;
+      const wouldKnow = this.#polls.isPushed && this.#polls.wokenMs === undefined;
+      if (!place.isFirst && !isPolled && !wouldKnow) {
+        this.#last = undefined;
+        return { pauseMs: 0 };
+      }
+    }
+    this.#order.taken();
+    this.#attemptPace.spend();
+    this.#last = undefined;
+    const lease = await candidacy.attempt(expiry);
+    return lease ? { lease } : { waitMs: this.#nextPollMs() };
+  }
+
+  /** Reports whether this process has seen one nonce for a whole lease, and nothing says that there may be another one. */
+  get #isProvenFree(): boolean {
+    const { clock } = this.#options;
+    return this.#last !== undefined && this.#polls.wokenMs === undefined && clock.monotonicMs() >= this.#last.expiresMs;
+  }
+
+  /** Polls. Returns what the first one has won, where that may be an attempt; `lease` is `undefined` if it was won too late. */
+  async #poll(): Promise<{ readonly lease: Lease | undefined } | undefined> {
+    const { candidacy, clock, expiry } = this.#options;
+    this.#last = undefined;
+    this.#pollPace.spend();
     const sentMs = clock.monotonicMs();
-    const look = this.#mayTakeAtOnce
+    const { wokenMs } = this.#polls;
+    this.#polls.polling();
+    const found = this.#mayTakeAtOnce
       ? await candidacy.lookOrTake(expiry, this.#signal)
       : { snapshot: await candidacy.look(expiry, this.#signal) };
-    this.#turn.tookMs(clock.monotonicMs() - sentMs);
-    return look;
+    const tookMs = clock.monotonicMs() - sentMs;
+    this.#order.tookMs(tookMs);
+    if ("won" in found) return { lease: found.won };
+    const { snapshot } = found;
+    this.#polls.polled(snapshot);
+    const knownMs = (wokenMs ?? sentMs) + tookMs;
+    this.#last = { snapshot, isWoken: wokenMs !== undefined, sentMs, knownMs, expiresMs: this.#expiresMs(snapshot) };
+    return undefined;
   }
 
   /**
-   * The first look is an attempt where the store takes one unseen: won or refused, that is one request, and a look with an attempt
-   * after it, or a proof that this process may write, is two. All later looks are reads, which cost less.
+   * The first poll is an attempt where the store takes one unseen: won or refused, that is one request, and a read with an attempt
+   * after it, or a proof that this process may write, is two. All later polls are reads, which cost less.
    */
   get #mayTakeAtOnce(): boolean {
     return this.#isFirst && this.#options.standingBack.leftMs(undefined) === 0;
   }
 
-  #nextLookMs(snapshot: LeaseSnapshot | undefined): number {
-    const { store, election, timing } = this.#options;
-    const aimedMs = store.nextLookMs(election, timing.retryPeriodMs);
-    if (this.#looks.watching) return aimedMs;
-    // Who saw the last renewal later sees the expiry later, too: that look is spread already. A store that judges the expiry
-    // itself knows no ages, and aims to learn of its service's time.
-    const { leaseDurationMs, ageMs } = snapshot ?? {};
-    const isBeforeExpiry = ageMs && leaseDurationMs !== undefined && aimedMs < leaseDurationMs - ageMs[0];
-    const delayMs = isBeforeExpiry ? this.#turn.delayMs() : 0;
-    return Math.min(aimedMs + delayMs, timing.retryPeriodMs);
+  /** See {@link Polled}. A store that judges expiry by itself has to be asked. */
+  #expiresMs(snapshot: LeaseSnapshot | undefined): number {
+    const { clock, store } = this.#options;
+    const { ageMs, leaseDurationMs, bar } = snapshot ?? {};
+    if (store.capabilities.expiry === "native" || !ageMs || leaseDurationMs === undefined || bar?.kind !== "lease") {
+      return Infinity;
+    }
+    return clock.monotonicMs() + leaseDurationMs - ageMs[0];
+  }
+
+  #nextPollMs(): number {
+    const { store, election, clock, timing } = this.#options;
+    const { retryPeriodMs } = timing;
+    const aimedMs = store.nextLookMs(election, retryPeriodMs);
+    const spreadMs = aimedMs + this.#order.spreadMs();
+    const waitMs = this.#polls.isPushed ? spreadMs : Math.min(spreadMs, retryPeriodMs);
+    // A poll whose reply comes only after the expiry would hold up the acquisition.
+    const expiresInMs = (this.#last?.expiresMs ?? Infinity) - clock.monotonicMs();
+    return expiresInMs > 0 && expiresInMs - waitMs < this.#order.roundTripMs ? expiresInMs : waitMs;
   }
 
   #failed(error: unknown): Step {
     if (this.#signal.aborted) throw error;
-    const waitMs = this.#setbacks.met(error);
-    this.#looks.forget();
-    return { waitMs: () => waitMs };
+    this.#last = undefined;
+    return { pauseMs: this.#setbacks.met(error) };
   }
 }

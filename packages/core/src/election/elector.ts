@@ -1,4 +1,4 @@
-import { ConfigurationError, LeadershipEndedError } from "../reporting/errors.ts";
+import { ConfigurationError, isLeaseholdError, LeadershipEndedError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
 import type { Bar } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
@@ -193,7 +193,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * after an earlier term: each call is the caller's own decision to compete. A term that is over or ending before the
    * task could be called counts as not elected.
    *
-   * @throws a `StoreError` if the store fails: nobody leads. The signal's reason if it aborts before the task starts.
+   * @throws a `StoreError` if the store fails: nobody leads. A kept connection that has broken is replaced once. The signal's reason if it aborts before the task starts.
    *   Else as `run`.
    */
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
@@ -201,7 +201,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#claim.call) return { elected: false, reason: "busy" };
     const { signal } = this.#claim.begin("tryRun", options.signal);
     try {
-      const lease = await this.#try(signal);
+      const lease = await this.#tryTwice(signal);
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
@@ -222,7 +222,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#claim.call) return undefined;
     const { signal } = this.#claim.begin("tryCampaign", options.signal);
     try {
-      const lease = await this.#try(signal);
+      const lease = await this.#tryTwice(signal);
       const leadership = lease && (await this.#hold(lease, signal));
       if (!leadership) signal.throwIfAborted();
       return leadership;
@@ -301,6 +301,23 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     else free();
   }
 
+  /**
+   * Tries a second time, within the time of one attempt, where the store answered last and a connection has broken since. A function that was
+   * frozen between two calls finds its kept connections closed, of which the first request after the thaw learns.
+   */
+  async #tryTwice(signal: AbortSignal): Promise<Lease | undefined> {
+    const startMs = this.#clock.monotonicMs();
+    const { isWell } = this.#contact;
+    try {
+      return await this.#try(signal);
+    } catch (error) {
+      const tookMs = this.#clock.monotonicMs() - startMs;
+      const isBroken = isWell && isLeaseholdError(error, "STORE_UNAVAILABLE") && tookMs < this.#timing.attemptTimeoutMs;
+      if (!isBroken || signal.aborted) throw error;
+      return await this.#try(signal);
+    }
+  }
+
   /** One look and, where it shows a chance, one attempt. */
   async #try(signal: AbortSignal): Promise<Lease | undefined> {
     const look = await this.#candidacy.lookOrTake("store-clock", signal);
@@ -322,8 +339,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       return undefined;
     }
     const tenure = this.#leading.start(lease, signal);
-    if (tenure.mayWork) return tenure.leadership;
-    await tenure.leadership.release();
+    const held = tenure.held();
+    if (tenure.mayWork) return held;
+    await held.release();
     return undefined;
   }
 

@@ -1,5 +1,5 @@
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
-import { isStoreFailure } from "../reporting/errors.ts";
+import { isLeaseholdError, isStoreFailure, type LeaseLostError } from "../reporting/errors.ts";
 import type { Journal } from "../reporting/journal.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Announcements } from "./announcements.ts";
@@ -141,7 +141,7 @@ export class Leading<Led extends Leadership> implements TenureHooks {
     const { announcements, standingBack } = this.#options;
     this.#tenure = undefined;
     this.#stopListening?.();
-    standingBack.ended(term);
+    standingBack.ended(term, hasGivenUp(reason, released));
     if (announcements.leader?.term === term) announcements.setLeader(undefined);
     announcements.emit("stoppedLeading", { term, reason, released });
   }
@@ -155,4 +155,10 @@ export class Leading<Led extends Leadership> implements TenureHooks {
     if (!journal.isSilent) process.stderr.write(message);
     process.exit(OVERRUN_EXIT_CODE);
   }
+}
+
+/** A broken term that was released early was given up, too: else its own leader would be the first to acquire again. */
+function hasGivenUp(reason: Error | undefined, released: boolean): boolean {
+  if (!isLeaseholdError(reason, "LEASE_LOST")) return true;
+  return (reason as LeaseLostError).reason === "broken" && released;
 }

@@ -7,7 +7,7 @@ import { StoreContact, type ContactHealth } from "./store-contact.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { LookPace } from "./look-pace.ts";
-import { LookTimer, type Push } from "./look-timer.ts";
+import { PollTimer } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
@@ -88,34 +88,35 @@ export class Observer {
     const { signal } = options;
     if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
     const retryPeriodMs = this.#retryPeriodMs;
-    const looks = new LookTimer({ store: this.#store, election: this.#election, clock: this.#clock, retryPeriodMs }, signal);
+    const common = { store: this.#store, election: this.#election, clock: this.#clock, journal: this.#journal };
+    const polls = new PollTimer({ ...common, retryPeriodMs, renewIntervalMs: retryPeriodMs }, signal);
     const pace = new LookPace(this.#clock, { retryPeriodMs, renewIntervalMs: retryPeriodMs });
     let yielded: string | undefined;
     try {
-      let seen: Push | undefined;
       for (;;) {
-        if (!seen && pace.waitMs === 0) {
-          pace.spend();
-          seen = await this.#look(looks.signal);
-        }
+        if (pace.waitMs > 0) await polls.pause(pace.waitMs);
+        pace.spend();
+        polls.polling();
+        const seen = await this.#look(polls.signal);
         if (seen) {
+          polls.polled(seen.snapshot);
           const leader = leaderOf(seen.snapshot);
           const key = JSON.stringify(leader ?? null);
           if (key !== yielded) yield leader;
           yielded = key;
         }
-        const nextMs = seen ? this.#store.nextLookMs(this.#election, this.#retryPeriodMs) : this.#retryPeriodMs;
-        seen = await looks.wait(Math.max(looks.watching ? nextMs : Math.min(nextMs, this.#retryPeriodMs), pace.waitMs));
+        const nextMs = seen ? this.#store.nextLookMs(this.#election, retryPeriodMs) : retryPeriodMs;
+        await polls.wait(polls.isPushed ? nextMs : Math.min(nextMs, retryPeriodMs));
       }
     } catch (error) {
       if (!signal?.aborted) throw error;
     } finally {
-      looks.stop();
+      polls.stop();
       this.#contact.end();
     }
   }
 
-  async #look(signal: AbortSignal): Promise<Push | undefined> {
+  async #look(signal: AbortSignal): Promise<{ readonly snapshot: LeaseSnapshot | undefined } | undefined> {
     try {
       const snapshot = await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal });
       this.#contact.answered("read");

@@ -7,29 +7,32 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
  */
 const SHORTEST_PAUSE_MS = 100;
 
-/** The time for which an elector leaves the election to others after a term of its own. */
+/** The cooldown: the time for which an elector that gave up a term leaves the election to others. A lease that was lost triggers none. */
 export class StandingBack {
   readonly #clock: Clock;
   readonly #cooldownMs: number;
-  /** The last term of this elector, and when it ended by the monotonic clock. */
+  /** The last term of this elector. */
   #term = 0;
+  /** When it ended, and when one was given up last, by the monotonic clock. */
   #endedMs = -Infinity;
+  #gaveUpMs = -Infinity;
 
   constructor(clock: Clock, cooldownMs: number) {
     this.#clock = clock;
     this.#cooldownMs = cooldownMs;
   }
 
-  /** Notes that a term of this elector has ended. */
-  ended(term: number): void {
+  /** Notes that a term of this elector has ended. @param gaveUp it was given up, and not lost. */
+  ended(term: number, gaveUp: boolean): void {
     this.#term = term;
     this.#endedMs = this.#clock.monotonicMs();
+    if (gaveUp) this.#gaveUpMs = this.#endedMs;
   }
 
   /** Returns the time for which this candidate does not compete: until the cooldown has passed, or it sees a newer term. */
   leftMs(snapshot: LeaseSnapshot | undefined): number {
     if ((snapshot?.term ?? 0) > this.#term) return 0;
-    return Math.max(this.#endedMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
+    return Math.max(this.#gaveUpMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
   }
 
   /** Waits for the short time that has to pass after a term, whoever has led since, or until the signal aborts. */

@@ -25,6 +25,8 @@ interface Shared {
   readonly proven: Recent<true>;
   /** The elections of which somebody is about to find out. */
   readonly proving: Set<string>;
+  /** The last request of anybody was answered. */
+  isWell: boolean;
 }
 
 const sharedBy = new WeakMap<LeaseStore, Shared>();
@@ -37,6 +39,7 @@ function sharedOn(store: LeaseStore, clock: Clock): Shared {
     refusals: new SharedFailure(store.name, clock),
     proven: new Recent<true>(clock),
     proving: new Set<string>(),
+    isWell: false,
   };
   sharedBy.set(store, shared);
   return shared;
@@ -63,6 +66,11 @@ export class StoreContact {
   /** The time for which there was nothing but refusals in this call, where no write was ever proven; else `undefined`. */
   get refusedMs(): number | undefined {
     return this.#refusedSinceMs === undefined ? undefined : this.#clock.monotonicMs() - this.#refusedSinceMs;
+  }
+
+  /** Reports whether the last request of this process to the store was answered: then there may be a connection that is kept. */
+  get isWell(): boolean {
+    return this.#shared.isWell;
   }
 
   get health(): ContactHealth {
@@ -96,6 +104,7 @@ export class StoreContact {
   answered(kind: RequestKind): void {
     const { outages, refusals, proven } = this.#shared;
     this.#answeredMs = this.#clock.monotonicMs();
+    this.#shared.isWell = true;
     if (kind === "write") {
       proven.set(this.#election, true);
       this.#refusedSinceMs = undefined;
@@ -109,6 +118,7 @@ export class StoreContact {
 
   failed(kind: RequestKind, error: unknown): void {
     const { outages, refusals } = this.#shared;
+    this.#shared.isWell = false;
     this.#failure = { kind: this.#failure?.kind === "write" ? "write" : kind, error };
     const isRefused = isRefusal(error);
     if (isRefused) {

@@ -46,7 +46,8 @@ export interface TenureOptions {
  * - the end of the lease itself, which is what standbys wait for.
  */
 export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, DrainedTerm {
-  readonly leadership: HeldLeadership & Led;
+  /** For its task, which ends the term by settling: there is nothing to dispose of. */
+  readonly leadership: Led;
   readonly #options: TenureOptions;
   readonly #lease: Lease;
   readonly #validity: Validity;
@@ -322,14 +323,19 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
     this.#overrunWatch.cancel();
   }
 
-  #makeLeadership(): HeldLeadership & Led {
-    const { election, candidateId, term, termId } = this.#lease;
+  /** The leadership for a holder by hand, which ends the term by disposing of it. */
+  held(): HeldLeadership & Led {
     const release = async (): Promise<void> => {
       this.#disposed.resolve();
       await this.#finished.promise;
     };
+    return { ...this.leadership, release, [Symbol.asyncDispose]: release };
+  }
+
+  #makeLeadership(): Led {
+    const { election, candidateId, term, termId } = this.#lease;
     const completion = this.#completion;
-    const leadership: HeldLeadership = {
+    const leadership: Leadership = {
       election,
       candidateId,
       term,
@@ -342,12 +348,10 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
       checkpoint: () => this.#stallWatch?.checkpoint(),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
-      release,
-      [Symbol.asyncDispose]: release,
       ...(completion ? { complete: () => completion.complete() } : {}),
     };
     // The elector's type says by its store which leadership that gives.
-    return leadership as HeldLeadership & Led;
+    return leadership as Led;
   }
 }
 

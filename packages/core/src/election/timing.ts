@@ -32,8 +32,8 @@ export interface TimingOptions {
   /** The longest silence between two `checkpoint()` calls of the task; beyond it the lease is given up. @defaultValue none */
   readonly stallTimeoutMs?: number | undefined;
   /**
-   * The time for which this elector stands back after giving up a term, unless it sees a newer one; `run` waits a tenth of a
-   * second at least. @defaultValue 2 * retryPeriodMs
+   * The time for which this elector does not compete after it gave up a term (resign, the task's end, a stall, a transfer), unless it sees a
+   * newer one. A lease that was lost triggers no cooldown; `run` waits a tenth of a second at least. @defaultValue 2 * retryPeriodMs
    */
   readonly cooldownMs?: number | undefined;
 }
@@ -59,7 +59,10 @@ export interface Timing {
 export interface TimingReport extends Timing {
   /** From the last renewal of a leader that crashed to a standing standby's leading. */
   readonly crashFailoverMs: number;
-  /** From the release by a leader that stops politely to a standing standby's leading; the task's drain comes on top. */
+  /**
+   * From the release by a leader that stops politely to a standing standby's leading; the task's drain comes on top. Where the store
+   * pushes, while its pushes come: a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
+   */
   readonly politeHandoverMs: number;
   /**
    * The longest round trip at which all of this holds: half of `attemptTimeoutMs`, since an attempt whose reply was lost takes
@@ -94,14 +97,11 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const decided = decideTiming(options, capabilities);
   const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, retryPeriodMs, validForMs } = decided;
   const pushes = capabilities?.watch === "push";
-  const renewalsSeenWithinMs = !pushes
-    ? retryPeriodMs
-    : capabilities.pushes === "all-but-renewals"
-      ? renewIntervalMs
-      : attemptTimeoutMs;
+  const renewalsSeenWithinMs = pushes ? renewIntervalMs : retryPeriodMs;
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
-  // A look that a push overtakes is repeated; where none is, the time is enough for the candidate's random delay.
-  const lookAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
+  // Round trips, of which two fit an attempt: a poll, the candidate's place in the order, a second poll, and the acquisition. A place
+  // among those that are woken waits for longer: until the push of an acquisition could have come.
+  const pollAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
   const { roundTrips = 2 } = capabilities ?? {};
   // Where an attempt is more than a request and a reading, it may take all of its time though nothing is lost.
   const answeredMs = roundTrips > 2 ? attemptTimeoutMs : attemptTimeoutMs / 2;
@@ -109,9 +109,9 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, answeredMs) - attemptTimeoutMs;
   const report = {
     ...decided,
-    // A standby may see the last renewal, or the expiry, a look late; then it looks once more and acquires.
-    crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + lookAndAcquireMs,
-    politeHandoverMs: (pushes ? 0 : retryPeriodMs) + lookAndAcquireMs,
+    // A standby may see the last renewal a poll late.
+    crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + pollAndAcquireMs,
+    politeHandoverMs: (pushes ? 0 : retryPeriodMs) + pollAndAcquireMs,
     roundTripMs: attemptTimeoutMs / roundTrips,
     // It may begin right before a reply is in.
     outageToleratedMs: lastTryMs - answeredMs,

@@ -118,6 +118,9 @@ export class HeldLeases {
     const { record, version } = sighting;
     // A write of ours that needs no version may have been carried out once more, as a later term, after this one was vacated.
     if (record.termId !== lease.termId || record.term !== lease.term) {
+      if (record.termId === null && record.term === lease.term && record.broken) {
+        return lost("broken", false, `an administrator broke it at once ("${record.broken.reason}")`);
+      }
       const whose = record.termId === null ? "it was vacated" : `'${record.candidateId}' holds term ${record.term}`;
       return lost("taken", false, whose);
     }

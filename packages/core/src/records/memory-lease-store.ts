@@ -34,7 +34,7 @@ interface Entry {
   readonly nonceWrittenMs: number;
 }
 
-/** Compare-and-swap on a map. It pushes changes, and knows ages exactly by the process's own monotonic clock. */
+/** Compare-and-swap on a map. It wakes at changes of the fence, and knows ages exactly by the process's own monotonic clock. */
 export class MemoryRecordStore implements RecordStore {
   readonly name: string = "memory";
   readonly capabilities: RecordStoreCapabilities = {
@@ -55,7 +55,7 @@ export class MemoryRecordStore implements RecordStore {
     return Promise.resolve(this.#stored(election));
   }
 
-  put(election: string, record: LeaseRecord, { ifVersion, keepsNonce }: PutOptions): Promise<PutOutcome> {
+  put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, fence }: PutOptions): Promise<PutOutcome> {
     const present = this.#entries.get(election);
     if (ifVersion !== (present && String(present.version))) {
       return Promise.resolve({ stored: false, current: this.#stored(election) });
@@ -63,11 +63,11 @@ export class MemoryRecordStore implements RecordStore {
     const version = (present?.version ?? 0) + 1;
     const nonceWrittenMs = keepsNonce && present ? present.nonceWrittenMs : this.#clock.monotonicMs();
     this.#entries.set(election, { record: Object.freeze({ ...record }), version, nonceWrittenMs });
-    for (const wake of this.#watchers.get(election) ?? []) wake();
+    if (fence) for (const wake of this.#watchers.get(election) ?? []) wake();
     return Promise.resolve({ stored: true, version: String(version) });
   }
 
-  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<StoredRecord | undefined> {
+  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
     const watchers = this.#watchers.get(election) ?? new Set();
@@ -75,7 +75,7 @@ export class MemoryRecordStore implements RecordStore {
     signal.addEventListener("abort", wake, { once: true });
     try {
       while (!signal.aborted) {
-        yield this.#stored(election);
+        yield;
         await changed.promise;
         changed = Promise.withResolvers();
       }

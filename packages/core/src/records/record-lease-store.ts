@@ -51,7 +51,7 @@ export class RecordLeaseStore implements LeaseStore {
   readonly warnings: StoreWarnings | undefined;
   /** The records that the leases are kept in. */
   readonly records: RecordStore;
-  readonly watch?: (election: string, options: WatchOptions) => AsyncIterable<LeaseSnapshot | undefined>;
+  readonly watch?: NonNullable<LeaseStore["watch"]>;
   readonly acquireUnseen?: (request: AcquireRequest) => Promise<AcquireOutcome | undefined>;
   readonly #seen: SeenRecords;
   readonly #leases: HeldLeases;
@@ -77,7 +77,7 @@ export class RecordLeaseStore implements LeaseStore {
       look: (election, limits) => this.#standing(election, limits),
     });
     if (records.putIfOpen) this.acquireUnseen = (request) => this.#acquireUnseen(request);
-    if (records.watch) this.watch = (election, watching) => this.#seen.watch(election, watching);
+    if (records.watch) this.watch = (election, watching) => watchOf(records, election, watching);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
@@ -145,7 +145,6 @@ export class RecordLeaseStore implements LeaseStore {
     const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
     // Expired all the same: somebody else's turn, or nobody competes here.
     if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
-    if (this.capabilities.pushes === "every-write") return untilExpiryMs;
     const untilRenewalMs = sighting.nextRenewalLookMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
     const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
@@ -181,12 +180,18 @@ export class RecordLeaseStore implements LeaseStore {
   }
 }
 
+function watchOf(records: RecordStore, election: string, options: WatchOptions): AsyncIterable<void> {
+  checkName("election", election);
+  return records.watch?.(election, options) ?? nothing();
+}
+
+async function* nothing(): AsyncGenerator<void> {}
+
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, roundTrips, pushes = "every-write" } = records.capabilities;
+  const { storeClock, maxValueBytes, fence, roundTrips } = records.capabilities;
   return {
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
-    ...(records.watch ? { pushes } : {}),
     minLeaseMs: shortestLeaseMs(storeClock),
     maxLeaseMs: MAX_LEASE_MS,
     leaseGranularityMs: 1,

@@ -1,6 +1,6 @@
 import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
-import type { Reservation } from "../store/lease-store.ts";
+import type { Reservation, WatchOptions } from "../store/lease-store.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
@@ -28,8 +28,8 @@ export interface RecordStore {
    */
   putIfOpen?(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome>;
 
-  /** Yields the record at once and whenever it changes, where the service can push; see `capabilities.pushes`. */
-  watch?(election: string, options: { readonly signal: AbortSignal }): AsyncIterable<StoredRecord | undefined>;
+  /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
+  watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 }
 
 export interface RecordStoreCapabilities {
@@ -39,8 +39,6 @@ export interface RecordStoreCapabilities {
   readonly storeClock: StoreClock | undefined;
   /** See {@link LeaseStoreCapabilities}. */
   readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
-  /** The writes that `watch` pushes; see {@link LeaseStoreCapabilities}. */
-  readonly pushes?: LeaseStoreCapabilities["pushes"];
 }
 
 export interface RecordRequestOptions {

@@ -1,7 +1,6 @@
 import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
-import type { Expiry, RequestLimits, WatchOptions } from "../store/lease-store.ts";
-import { checkName } from "../store/names.ts";
+import type { Expiry, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import { AbandonedTerms } from "./abandoned-terms.ts";
@@ -18,7 +17,6 @@ import {
   type StoredRecord,
 } from "./record-store.ts";
 import { Sighting } from "./sighting.ts";
-import type { Reading } from "./store-age.ts";
 
 /** A record of nobody's, which is never stored. */
 const PROBE: LeaseRecord = {
@@ -31,14 +29,6 @@ const PROBE: LeaseRecord = {
   leaseDurationMs: 15_000,
   renewIntervalMs: 5_000,
 };
-
-/** A reply to a read. */
-interface Reply {
-  readonly stored: StoredRecord | undefined;
-  readonly sentAt: Instant;
-  /** A push has come meanwhile, and nobody can tell which of the two is the older. */
-  readonly isContested: boolean;
-}
 
 /** The outcome of a write that depended on what is there, and on nothing that was seen. */
 export type OpenWrite =
@@ -106,16 +96,11 @@ export class SeenRecords {
     limits: GivenLimits,
     { consistent }: Pick<GetOptions, "consistent"> = { consistent: true },
   ): Promise<Sighting | undefined> {
-    const reply = await this.#ask(election, limits, consistent);
+    const sentAt = instantOf(this.clock);
+    const stored = await this.#requests.get(election, limits, consistent);
     // A replica that lags may show what has passed.
-    if (!consistent && this.last(election)?.isPast(reply.stored)) return await this.read(election, limits);
-    if (!reply.isContested) return this.#saw(election, reply.stored, reply);
-    // A push overtook this reply, or the other way round. What is asked for only now is newer than either.
-    const second = await this.#ask(election, limits, true);
-    const sighting = this.#saw(election, second.stored, second);
-    // Again: what was pushed may be the latest, so that no acquisition is to be turned down for what the reply says.
-    if (second.isContested) sighting?.outdate();
-    return sighting;
+    if (!consistent && this.last(election)?.isPast(stored)) return await this.read(election, limits);
+    return this.#saw(election, stored, sentAt);
   }
 
   /** Looks at the election as it is now, by a store's clock where that counts. */
@@ -135,19 +120,6 @@ export class SeenRecords {
     const isDoubtful = seen?.countsStoreClock(expiry) && seen.wantsConfirmation;
     const sighting = isDoubtful ? await this.read(election, limits) : seen;
     return sighting && this.snapshot(election, sighting, expiry);
-  }
-
-  /** Yields the election whenever the service pushes its record, for as long as it does. */
-  async *watch(election: string, options: WatchOptions): AsyncGenerator<LeaseSnapshot | undefined> {
-    checkName("election", election);
-    // Not what the store returns: a sighting may keep it for longer than the watch lasts, and that would keep the watch.
-    const watch = {};
-    for await (const stored of this.#records.watch?.(election, options) ?? []) {
-      // What is pushed may be older than what a reply, or another watch, has shown meanwhile.
-      if (this.last(election)?.isPast(stored)) continue;
-      const sighting = this.#saw(election, stored, { watch });
-      yield sighting && this.snapshot(election, sighting, "observed");
-    }
   }
 
   /** Writes a record in place of what was found. Returns the new version, or `undefined` if something else is there. */
@@ -175,13 +147,12 @@ export class SeenRecords {
     if (outcome.stored) {
       const { term, version, undated } = outcome;
       const written = { record: { ...record, term }, version };
-      this.#saw(election, { data: written.record, version }, { sentAt });
+      this.#saw(election, { data: written.record, version }, sentAt);
       return { written, undated };
     }
     this.#absent.delete(election);
-    const isShown = outcome.current !== undefined && !this.last(election)?.isContested(sentAt, outcome.current);
-    if (isShown) this.#saw(election, outcome.current, { sentAt });
-    return { shown: isShown };
+    if (outcome.current) this.#saw(election, outcome.current, sentAt);
+    return { shown: outcome.current !== undefined };
   }
 
   /** Writes what was found anew, so that the store counts the age of its nonce from now. */
@@ -204,12 +175,6 @@ export class SeenRecords {
     );
   }
 
-  async #ask(election: string, limits: GivenLimits, consistent: boolean): Promise<Reply> {
-    const sentAt = instantOf(this.clock);
-    const stored = await this.#requests.get(election, limits, consistent);
-    return { stored, sentAt, isContested: this.last(election)?.isContested(sentAt, stored) === true };
-  }
-
   async #put(election: string, record: LeaseRecord, put: Write): Promise<string | undefined> {
     const { found, timeoutMs, keepsNonce } = put;
     const sentAt = instantOf(this.clock);
@@ -225,24 +190,19 @@ export class SeenRecords {
       fence: fenceChanges ? fence : undefined,
     });
     if (outcome.stored) {
-      this.#saw(election, { data: record, version: outcome.version }, { sentAt });
+      this.#saw(election, { data: record, version: outcome.version }, sentAt);
       return outcome.version;
     }
     this.#absent.delete(election);
     const sighting = this.last(election);
-    const isContested = sighting?.isContested(sentAt, outcome.current) === true;
-    if (outcome.current && !isContested) this.#saw(election, outcome.current, { sentAt });
-    // The service did not say what took the place of what we remember, or nobody can tell whether that is the latest.
-    else if (isContested || sighting?.version === ifVersion) sighting?.outdate();
+    if (outcome.current) this.#saw(election, outcome.current, sentAt);
+    // The service did not say what took the place of what we remember.
+    else if (sighting?.version === ifVersion) sighting?.outdate();
     return undefined;
   }
 
-  /** Takes in what the reply to a request sent at `sentAt`, or what a watch, has shown. */
-  #saw(
-    election: string,
-    stored: StoredRecord | undefined,
-    { sentAt, watch }: Pick<Reading, "sentAt" | "watch">,
-  ): Sighting | undefined {
+  /** Takes in what the reply to a request sent at `sentAt` has shown. */
+  #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant): Sighting | undefined {
     const known = this.last(election);
     if (known?.overtook(sentAt)) return known;
     this.#absent.delete(election);
@@ -258,7 +218,7 @@ export class SeenRecords {
     }
     this.abandoned.settle(election, record, stored);
     const { version, nonceAgeMs, nonceWallMs, undated } = stored;
-    const reading = { record, version, nonceAgeMs, nonceWallMs, undated, sentAt, watch };
+    const reading = { record, version, nonceAgeMs, nonceWallMs, undated, sentAt };
     if (known) {
       known.update(reading);
       return known;

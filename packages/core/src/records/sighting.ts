@@ -21,10 +21,6 @@ export class Sighting {
   /** The nonce was written after this: the last reading that showed another one was sent then. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
-  /** The watches that have shown the present version; `undefined` among them where it was read. */
-  #shownBy: ReadonlyArray<object | undefined> = [];
-  /** The instant at which a push was last taken in, by the monotonic clock. */
-  #pushedMs = -Infinity;
   /** The age of the present nonce by the store's clock. */
   #storeAge: StoreAge;
   #phase: RenewalPhase;
@@ -52,9 +48,8 @@ export class Sighting {
   }
 
   /**
-   * This may not be the latest: a conditional write on `version` failed, so that somebody has written since, though perhaps not
-   * renewed; or one watch has shown it after something else that came from elsewhere, and nobody can tell which of the two is
-   * the newer.
+   * This is not the latest: a conditional write on `version` was refused, and the answer did not show what is there. Somebody has written
+   * since, though perhaps not renewed.
    */
   get outdated(): boolean {
     return this.#outdated;
@@ -69,13 +64,6 @@ export class Sighting {
     if (!stored) return true;
     const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
     return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
-  }
-
-  /**
-   * Reports whether a push has come since `sentAt` that shows something else: a reading asked for then may be older, or newer.
-   */
-  isContested(sentAt: Instant, stored: StoredRecord | undefined): boolean {
-    return sentAt.monotonicMs <= this.#pushedMs && stored?.version !== this.#version;
   }
 
   /** Reports whether the store's clock counts: where that was asked for, and always where it is exact. */
@@ -101,8 +89,8 @@ export class Sighting {
   }
 
   /** Reports whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
-  overtook(sentAt: Instant | undefined): boolean {
-    return sentAt !== undefined && this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
+  overtook(sentAt: Instant): boolean {
+    return this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
   }
 
   /** Takes in a reading that was not overtaken. */
@@ -118,16 +106,10 @@ export class Sighting {
     if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
     }
-    if (reading.sentAt) {
-      this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
-      this.#lastReadAt = reading.sentAt;
-    } else {
-      this.#pushedMs = nowMs;
-    }
-    // Replies come in order, and one that a push may have overtaken is repeated.
-    this.#outdated =
-      reading.watch !== undefined && !this.#follows(reading) && (this.#outdated || reading.version !== this.#version);
-    this.#notePast(reading);
+    this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
+    this.#lastReadAt = reading.sentAt;
+    this.#outdated = false;
+    this.#notePast(reading.version);
     this.#record = reading.record;
     this.#version = reading.version;
     this.#storeAge.note(reading);
@@ -154,23 +136,11 @@ export class Sighting {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
   }
 
-  /**
-   * Notes which versions have passed. Replies come in order, and so do the pushes of one watch; between any two of these there
-   * is no order.
-   */
-  #notePast(reading: Reading): void {
-    const { version, watch } = reading;
-    if (version !== this.#version) {
-      const past = this.#pastVersions.filter((one) => one !== version);
-      this.#pastVersions = this.#follows(reading) ? [...past, this.#version].slice(-PAST_VERSIONS) : past;
-      this.#shownBy = [];
-    }
-    if (!this.#shownBy.includes(watch)) this.#shownBy = [...this.#shownBy, watch];
-  }
-
-  /** Reports whether the present version came from where this comes from, too, and so is no newer. */
-  #follows({ watch }: Reading): boolean {
-    return this.#shownBy.includes(watch);
+  /** Notes which versions have passed: replies come in order. */
+  #notePast(version: string): void {
+    if (version === this.#version) return;
+    const past = this.#pastVersions.filter((one) => one !== version);
+    this.#pastVersions = [...past, this.#version].slice(-PAST_VERSIONS);
   }
 }
 

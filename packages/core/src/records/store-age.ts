@@ -5,13 +5,8 @@ import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 /** One reading of a record. */
 export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "nonceWallMs" | "undated"> {
   readonly record: LeaseRecord;
-  /**
-   * The instant at which the reading was asked for; absent where the store pushed it, since then nothing bounds its age from
-   * above.
-   */
-  readonly sentAt?: Instant | undefined;
-  /** The watch that pushed it; absent where the reading was asked for. */
-  readonly watch?: object | undefined;
+  /** The instant at which the reading was asked for. */
+  readonly sentAt: Instant;
 }
 
 /** The age that one reading has shown. */
@@ -64,14 +59,12 @@ export class StoreAge {
     }
     if (!reading.nonceAgeMs) return;
     const [minMs, maxMs] = reading.nonceAgeMs;
-    // What was pushed was asked for at no time; its delay is not known, and its upper bound is only reported.
-    const askedAt = reading.sentAt ?? inAt;
-    const { nonceWallMs = -Infinity } = reading;
+    const { sentAt: askedAt, nonceWallMs = -Infinity } = reading;
     const measured = { minMs, maxMs, leastMs: Math.min(minMs, inAt.wallMs - nonceWallMs), askedAt, inAt };
     if (minMs < 0) this.#doubted = true;
     if (trust.mayStep) this.#measured = this.#askWallClocks(measured, reading.nonceWallMs, trust);
     else {
-      // An exact clock is not measured by this process's; and what it pushes has been under way for nobody knows how long.
+      // An exact clock is not measured by this process's.
       if (this.#measured && !trust.exact) this.#compare(measured, this.#measured, trust);
       this.#measured = measured;
     }

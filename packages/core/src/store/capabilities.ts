@@ -2,13 +2,11 @@
 export interface LeaseStoreCapabilities {
   /** The judge of a lease's expiry: the service itself, or standbys by `RecordLeaseStore`. */
   readonly expiry: "native" | "observed";
-  /** `push` where the store announces changes by itself; `poll` where it must be looked at. */
-  readonly watch: "push" | "poll";
   /**
-   * The writes that a store pushes: all, or all but renewals. Then a standby goes on looking for those,
-   * and may learn of a leader's last one up to a renewal interval late. @defaultValue 'every-write'
+   * `push` where the store wakes standbys at each acquisition, release and break; `poll` where it must be polled for those. Renewals are
+   * polled for everywhere: where a store pushes, once each, and so a standby may learn of a leader's last one up to a renewal interval late.
    */
-  readonly pushes?: "every-write" | "all-but-renewals" | undefined;
+  readonly watch: "push" | "poll";
   /** The shortest lease, in milliseconds. */
   readonly minLeaseMs: number;
   /** The longest lease, in milliseconds. */

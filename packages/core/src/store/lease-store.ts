@@ -65,7 +65,7 @@ export interface LeaseStore {
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
   /**
-   * Returns the time that a standby should wait before its next look: no longer than `retryPeriodMs` where the store cannot
+   * Returns the time that a standby should wait before its next poll: no longer than `retryPeriodMs` where the store cannot
    * push, and aimed just after the next instant at which the lease can be found renewed or expired. An aim, never a proof.
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
@@ -78,8 +78,12 @@ export interface LeaseStore {
    */
   check(options: CheckOptions): Promise<CheckReport>;
 
-  /** Yields the lease whenever it changes; only on stores whose `capabilities.watch` is `push`. Ends when the signal aborts. */
-  watch?(election: string, options: WatchOptions): AsyncIterable<LeaseSnapshot | undefined>;
+  /**
+   * Yields wake-ups, which carry nothing; only on stores whose `capabilities.watch` is `push`. The first comes once the watch stands: from
+   * then on each acquisition, release and break makes another one. Renewals and publications make none. Wake-ups may be merged, come late, be
+   * lost, or come for nothing, so a caller goes on polling: a wake-up is a reason to poll now. Ends when the signal aborts.
+   */
+  watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 
   /**
    * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has

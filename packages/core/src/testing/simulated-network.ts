@@ -23,6 +23,8 @@ export interface Passage {
 export interface PassengerRequest {
   /** For instance `get`, `put`, `watch`. */
   readonly operation: string;
+  /** Of a watch: this is the word that it stands, and no change yet. */
+  readonly begins?: boolean | undefined;
 }
 
 /** Decides what becomes of each request of one process. */

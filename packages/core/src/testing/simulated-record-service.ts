@@ -23,8 +23,8 @@ export interface SimulatedRecordServiceOptions {
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
   /** Milliseconds that pass on that clock in one true millisecond. @defaultValue 1 */
   readonly clockRate?: number | undefined;
-  /** The writes that it pushes to those who watch; without it there is no watching. */
-  readonly pushes?: RecordStoreCapabilities["pushes"];
+  /** It wakes those who watch at each acquisition, release and break; without it there is no watching. */
+  readonly pushes?: boolean | undefined;
 }
 
 /** A write that the service has accepted. */
@@ -67,7 +67,7 @@ interface NonceWritten {
 }
 
 interface Watcher {
-  readonly push: (stored: StoredRecord | undefined) => void;
+  readonly push: () => void;
 }
 
 /**
@@ -145,9 +145,7 @@ export class SimulatedRecordService {
     if (fence) this.#fences.set(election, fence);
     const atMs = this.#world.monotonicMs();
     this.onAccepted?.({ election, before, record, atMs, sentMs: sent?.atMs ?? atMs });
-    const { pushes } = this.#options;
-    const renews = before?.termId === record.termId && before.value === record.value && !keepsNonce;
-    if (pushes === "every-write" || (pushes === "all-but-renewals" && !renews)) this.#push(election);
+    if (fence) for (const { push } of this.#watchers.get(election) ?? []) push();
     return { stored: true, version };
   }
 
@@ -197,27 +195,19 @@ export class SimulatedRecordService {
     this.#entries.delete(election);
   }
 
-  /** Yields the record at once and whenever it changes, for as long as the signal has not aborted. */
+  /** Yields a wake-up at once and whenever the record's fence changes, for as long as the signal has not aborted. */
   async *watch(
     election: string,
     { process, network, signal }: { readonly process: ProcessClock; readonly network: Network; readonly signal: AbortSignal },
-  ): AsyncGenerator<StoredRecord | undefined> {
-    // Only the last one counts: one that is not taken in time is replaced.
-    let pushed: { readonly stored: StoredRecord | undefined } | undefined;
+  ): AsyncGenerator<void> {
+    let isPushed = false;
     let wake = Promise.withResolvers<void>();
-    let sent = 0;
-    let arrived = 0;
-    const push = (stored: StoredRecord | undefined): void => {
-      sent += 1;
-      const index = sent;
+    const push = (begins = false): void => {
       const arrive = (): void => {
-        // What one connection carries comes in order.
-        if (index < arrived) return;
-        arrived = index;
-        pushed = { stored };
+        isPushed = true;
         wake.resolve();
       };
-      for (const { replyAfterMs } of network({ operation: "watch" }).arrivals) {
+      for (const { replyAfterMs } of network({ operation: "watch", begins }).arrivals) {
         if (replyAfterMs !== undefined) this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
       }
     };
@@ -227,13 +217,13 @@ export class SimulatedRecordService {
     const onAbort = (): void => wake.resolve();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      push(this.get(election));
+      push(true);
       while (!signal.aborted) {
         await wake.promise;
         wake = Promise.withResolvers();
-        const next = pushed;
-        pushed = undefined;
-        if (next && !signal.aborted) yield next.stored;
+        if (!isPushed || signal.aborted) continue;
+        isPushed = false;
+        yield;
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -252,11 +242,6 @@ export class SimulatedRecordService {
     if (present) this.#past.set(election, present);
     this.#entries.set(election, { data: frozen(JSON.parse(JSON.stringify(data))), version, nonceWritten });
     return version;
-  }
-
-  #push(election: string): void {
-    const stored = this.get(election);
-    for (const { push } of this.#watchers.get(election) ?? []) push(stored);
   }
 }
 
@@ -281,7 +266,7 @@ class SimulatedConnection implements RecordStore {
     this.#world = world;
     this.#process = process;
     this.#network = network;
-    this.capabilities = { maxValueBytes: 1_024, fence: "atomic", storeClock, pushes };
+    this.capabilities = { maxValueBytes: 1_024, fence: "atomic", storeClock };
     if (pushes) this.watch = (election, { signal }) => service.watch(election, { process, network, signal });
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "@leasehold/core";
-import { StoreWarnings, type StoredRecord } from "@leasehold/core/provider";
+import { StoreWarnings } from "@leasehold/core/provider";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
@@ -45,10 +45,10 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
   }
 
-  async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {
+  async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
     let wake = Promise.withResolvers<void>();
     const changed = (): void => wake.resolve();
-    // Kept, since it may come while a record is being yielded.
+    // Kept, since it may come while a wake-up is being taken.
     let failure: Error | undefined;
     const failed = (error: Error): void => {
       failure = error;
@@ -60,8 +60,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
       await Promise.race([listening, wake.promise]);
       for (;;) {
         if (failure) throw failure;
-        const record = await this.get(election, { signal });
-        yield record;
+        if (signal.aborted) return;
+        yield;
         await wake.promise;
         wake = Promise.withResolvers();
       }

@@ -40,7 +40,6 @@ export class PostgresRecordStore implements FencedRecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: STORE_CLOCK,
-    pushes: "all-but-renewals",
   };
   readonly #table: RecordTable;
   readonly #statements: Statements;

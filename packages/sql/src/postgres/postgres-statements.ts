@@ -74,15 +74,10 @@ function seedBothBy(seedLease: string): string {
 INSERT INTO ${FENCES} (election) SELECT $1 FROM (SELECT count(*) FROM seeded) AS after_it ON CONFLICT DO NOTHING`;
 }
 
-/** Returns an update that notifies of its change. Renewals notify nobody. */
+/** Returns an update that leaves the fence as it is. An administrator's write and the release of a broken term notify; no other does. */
 function notifyingUpdateOf(keepsNonce: boolean, vacates: boolean): string {
-  // An administrator's write and the release of a broken term notify, and so does a publication; a renewal leaves the
-  // value as it was.
-  const condition = keepsNonce || vacates ? "" : "WHERE value_before IS DISTINCT FROM value";
-  return `WITH updated AS (
-  UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM (SELECT value AS value_before FROM ${LEASES} WHERE election = $1) AS before
-  WHERE election = $1 AND version = $2 RETURNING value, value_before)
-SELECT (SELECT pg_notify('${CHANNEL}', $1) FROM updated ${condition}) AS notified FROM updated`;
+  const update = `UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} WHERE election = $1 AND version = $2`;
+  return keepsNonce || vacates ? `${update} RETURNING pg_notify('${CHANNEL}', $1)` : update;
 }
 
 /**

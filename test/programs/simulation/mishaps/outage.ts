@@ -5,7 +5,12 @@ export interface Outage {
   readonly kind: "outage";
   readonly forMs: number;
   readonly how: "silent" | "refuses" | "throttles";
+  /** The SDKs wait before they connect again, and refuse everything at once for so long after the service is back; also in the calm. */
+  readonly backsOffMs: number;
 }
+
+/** The longest of these waits, in leases. */
+export const LONGEST_BACK_OFF_LEASES = 0.9;
 
 export const outage: MishapKind<Outage> = {
   share: 1,
@@ -13,9 +18,15 @@ export const outage: MishapKind<Outage> = {
     kind: "outage",
     forMs: drawSpanMs(random, scope),
     how: random.pick(["silent", "refuses", "throttles"]),
+    backsOffMs: random.chance(0.3) ? random.between(0, LONGEST_BACK_OFF_LEASES) * scope.leaseMs : 0,
   }),
-  befall: ({ forMs, how }, world) => {
+  befall: ({ forMs, how, backsOffMs }, world) => {
     world.note("service", `is away (${how}) for ${Math.round(forMs)} ms`);
     for (const link of world.links) link.interrupt({ kind: "outage", how, untilMs: world.nowMs + forMs });
+    if (backsOffMs <= 0) return;
+    world.beforeCalm(forMs, () => {
+      world.note("service", `is back, and SDKs refuse for ${Math.round(backsOffMs)} ms more`);
+      for (const link of world.links) link.refuse(backsOffMs);
+    });
   },
 };

@@ -493,6 +493,22 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     stores: RECORDS,
   },
+  {
+    name: "release-needs-a-push",
+    rule: "standbys are cheap",
+    bug: "a standby takes a release for one only where the store has woken it",
+    within: 2_000,
+    patches: [
+      {
+        file: "packages/core/src/election/campaign.ts",
+        find: "    if (isProven || candidacy.mayTry(snapshot)) return",
+        replace: `    const { isWoken } = this.#last as Polled;
+    const isTold = this.#isFirst || isWoken || !this.#polls.isPushed || snapshot?.state !== "vacant";
+    if (isProven || (isTold && candidacy.mayTry(snapshot))) return`,
+      },
+    ],
+    stores: ["records with a push", "records with a clock"],
+  },
   ...CLOCK_MUTANTS,
   ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,

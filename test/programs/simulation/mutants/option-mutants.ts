@@ -33,6 +33,22 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     stores: ["records with a clock"],
   },
   {
+    name: "backs-off-without-end",
+    rule: "an outage is not the end",
+    bug: "a standby waits for twice as long after each failure, and so for minutes once the store is back",
+    within: 3_000,
+    patches: [
+      {
+        file: "packages/core/src/election/setbacks.ts",
+        find: "    return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));",
+        replace: `    const failures = this as { failures?: number };
+    failures.failures = (failures.failures ?? 0) + 1;
+    return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2) * 1.5 ** failures.failures);`,
+      },
+    ],
+    stores: ["records", "records with a clock"],
+  },
+  {
     name: "no-pause-between-terms",
     rule: "no bounce, no spin",
     bug: "with a cooldown of nothing, an elector leads again at once, again and again",

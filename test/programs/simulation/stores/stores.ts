@@ -23,11 +23,11 @@ const STORES = {
   records: (world) => records(world, {}),
   /** Pushes every write, and tells ages exactly, as Firestore does. */
   "records with a push": (world, rate) =>
-    records(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
+    records(world, { pushes: true, storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
   /** Pushes all but renewals, and has a clock that may step, as PostgreSQL does. */
   "records with a clock": (world, rate) =>
     records(world, {
-      pushes: "all-but-renewals",
+      pushes: true,
       storeClock: { toleranceMs: 100, exact: false, mayStep: true },
       clockRate: rate,
     }),

@@ -1,0 +1,196 @@
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { PollTimer } from "../src/election/poll-timer.ts";
+import { Journal } from "../src/reporting/journal.ts";
+import { Lines } from "./lines.ts";
+
+const RETRY_PERIOD_MS = 10_000;
+const RENEW_INTERVAL_MS = 5_000;
+
+let clock: VirtualClock;
+let lines: Lines;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  lines = new Lines();
+});
+
+function timerOf(store: unknown): PollTimer {
+  const paces = { retryPeriodMs: RETRY_PERIOD_MS, renewIntervalMs: RENEW_INTERVAL_MS };
+  return new PollTimer({ store: store as LeaseStore, election: "e", clock, journal: Journal.to(lines), ...paces }, undefined);
+}
+
+test("a watch that ends is begun again after a second, after longer where that ends too, and after a second once one has lasted", async () => {
+  const lastsMs = [0, 0, 0, 0, 0, RETRY_PERIOD_MS];
+  const originMs = clock.monotonicMs();
+  const begunMs: number[] = [];
+  const polls = timerOf({
+    async *watch(_: string, { signal }: { readonly signal: AbortSignal }) {
+      begunMs.push(clock.monotonicMs() - originMs);
+      yield;
+      await sleep(clock, lastsMs[begunMs.length - 1] ?? 0, signal);
+    },
+  });
+
+  await clock.advance(38_000);
+  polls.stop();
+
+  expect(begunMs).toEqual([0, 1_000, 3_000, 7_000, 15_000, 25_000, 36_000, 38_000]);
+  await clock.advance(RETRY_PERIOD_MS);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+/** A store whose watch wakes when the test says so. */
+class Waking {
+  readonly name = "waking";
+  watches = 0;
+  isAborted = false;
+  #wake = Promise.withResolvers<void>();
+
+  wake(): void {
+    this.#wake.resolve();
+  }
+
+  async *watch(_: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<void> {
+    this.watches += 1;
+    signal.addEventListener("abort", () => this.wake(), { once: true });
+    while (!signal.aborted) {
+      yield;
+      await this.#wake.promise;
+      this.#wake = Promise.withResolvers();
+    }
+    this.isAborted = true;
+  }
+}
+
+describe("wake-ups", () => {
+  test("end a wait, and are merged: those that come before a poll is sent are answered by it", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    await polls.wait(RETRY_PERIOD_MS);
+    for (let times = 0; times < 5; times += 1) {
+      store.wake();
+      await clock.settle();
+    }
+    polls.polling();
+    const startMs = clock.monotonicMs();
+
+    await clock.runUntil(polls.wait(RETRY_PERIOD_MS));
+
+    expect(clock.monotonicMs() - startMs).toBe(RETRY_PERIOD_MS);
+    polls.stop();
+  });
+
+  test("that come while a poll is under way lead to one poll after it", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    await polls.wait(RETRY_PERIOD_MS);
+    polls.polling();
+    const sentMs = clock.monotonicMs();
+    for (let times = 0; times < 3; times += 1) {
+      await clock.advance(10);
+      store.wake();
+      await clock.settle();
+    }
+
+    await polls.wait(RETRY_PERIOD_MS);
+    expect(polls.wokenMs).toBe(sentMs + 10);
+    polls.polling();
+    const startMs = clock.monotonicMs();
+    await clock.runUntil(polls.wait(RETRY_PERIOD_MS));
+
+    expect(clock.monotonicMs() - startMs).toBe(RETRY_PERIOD_MS);
+    polls.stop();
+  });
+
+  test("do not cut a pause short", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    const startMs = clock.monotonicMs();
+    const pausing = polls.pause(1_000);
+    store.wake();
+
+    await clock.runUntil(pausing);
+
+    expect(clock.monotonicMs() - startMs).toBe(1_000);
+    polls.stop();
+  });
+});
+
+describe("a watch that is silent while polls show changes", () => {
+  const held = (term: number): LeaseSnapshot => ({ election: "e", state: "held", term, holder: "a" });
+
+  /** Polls once each renewal, and shows this. */
+  async function poll(polls: PollTimer, ...shown: readonly LeaseSnapshot[]): Promise<void> {
+    for (const snapshot of shown) {
+      polls.polling();
+      polls.polled(snapshot);
+      await clock.advance(RENEW_INTERVAL_MS);
+    }
+  }
+
+  test("for two renewals is deaf: it is begun anew, polls go at the store's period, and a person is told once", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    await clock.settle();
+    await poll(polls, held(1));
+    expect(polls.isPushed).toBe(true);
+    await poll(polls, held(2), held(2));
+    expect([store.watches, lines.all.length]).toEqual([1, 0]);
+    await poll(polls, held(2));
+
+    expect([store.watches, polls.isPushed]).toEqual([2, false]);
+    expect(lines.all.map(({ level, message }) => [level, message.split(":")[0]])).toEqual([
+      ["warn", "The waking store does not push"],
+    ]);
+    await poll(polls, held(2), held(3), held(3), held(3));
+    expect(store.watches).toBe(3);
+    expect(lines.all).toHaveLength(1);
+    polls.stop();
+  });
+
+  test("and is not deaf any more once it wakes for a change, of which its beginning is none", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    await clock.settle();
+    await poll(polls, held(1), held(2), held(2), held(2));
+    expect([store.watches, polls.isPushed]).toEqual([2, false]);
+    store.wake();
+    await clock.settle();
+
+    expect(polls.isPushed).toBe(true);
+    polls.stop();
+  });
+
+  test("is not deaf where it wakes late, within two renewals, or where only renewals and values change", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    await clock.settle();
+    await poll(polls, held(1), held(2));
+    store.wake();
+    await clock.settle();
+    await poll(polls, held(2), held(2), held(2));
+    for (let value = 0; value < 5; value += 1) await poll(polls, { ...held(2), value: String(value), ageMs: [value, value] });
+
+    expect([store.watches, polls.isPushed, lines.all.length]).toEqual([1, true, 0]);
+    polls.stop();
+  });
+
+  test("is not deaf for one change that nobody waits for, and deaf after a second one", async () => {
+    const store = new Waking();
+    for (const [times, warnings] of [
+      [1, 0],
+      [2, 1],
+    ]) {
+      const polls = timerOf(store);
+      await clock.settle();
+      await poll(polls, held(times!));
+      polls.polling();
+      polls.polled({ ...held(times!), state: "vacant" });
+      polls.stop();
+      expect(lines.all).toHaveLength(warnings!);
+    }
+  });
+});
