@@ -1,11 +1,13 @@
 /** A watch of PostgreSQL's, by what the server is sent and when. */
 import { EventEmitter, getEventListeners } from "node:events";
-import { systemClock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
+import { failureOf } from "@leasehold/test-kit/failure";
 import { expect, test } from "vitest";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 
 /** A server that answers LISTEN when the test says so, and knows no lease. */
-function server() {
+function server(clock: Clock = systemClock, answers = (_text: string): boolean => true) {
   const sent: string[] = [];
   const listening = Promise.withResolvers<void>();
   const listener = Promise.withResolvers<EventEmitter>();
@@ -18,13 +20,14 @@ function server() {
           listener.resolve(client);
           await listening.promise;
         }
+        if (!answers(text)) await new Promise<never>(() => undefined);
         return { rows: [], rowCount: 0 };
       },
       getTransactionStatus: () => "I",
       release: () => undefined,
     });
   };
-  const database = new PostgresDatabase({ connect, end: async () => undefined }, systemClock);
+  const database = new PostgresDatabase({ connect, end: async () => undefined }, clock);
   return { database, sent, listening, listener: listener.promise };
 }
 
@@ -63,4 +66,15 @@ test("a watch that is ended asks nothing any more", async () => {
   stop.abort();
   await expect(next).resolves.toEqual({ done: true, value: undefined });
   expect(sent).toEqual(["LISTEN", "SELECT"]);
+});
+
+test("a watch whose read gets no answer ends in the time of any request, so that its connection is not kept", async () => {
+  const clock = new VirtualClock();
+  const { database, sent, listening } = server(clock, (text) => !text.startsWith("SELECT *"));
+  listening.resolve();
+  const watch = database.watch!("e", { signal: new AbortController().signal })[Symbol.asyncIterator]();
+  const failure = failureOf(watch.next());
+  await expect.poll(() => sent).toEqual(["LISTEN", "SELECT"]);
+  await clock.advance(5_000);
+  await expect(failure).resolves.toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
 });

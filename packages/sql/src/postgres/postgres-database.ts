@@ -1,11 +1,12 @@
 import type { Clock } from "@leasehold/core";
-import type { StoredRecord } from "@leasehold/core/provider";
+import { DEFAULT_REQUEST_TIMEOUT_MS, sendRequest, type StoredRecord } from "@leasehold/core/provider";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import { Requests } from "../requests.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { PostgresListener } from "./postgres-listener.ts";
-import { PostgresConnections, statement } from "./postgres-pool.ts";
+import { PostgresConnections, statement, type PostgresPoolClient } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 
@@ -19,14 +20,17 @@ const POOL_OF_ONE =
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
   readonly #connections: PostgresConnections;
+  readonly #requests: Requests<PostgresPoolClient>;
   readonly #clock: Clock;
   readonly #listener: PostgresListener;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
   constructor(pool: unknown, clock: Clock) {
     const connections = new PostgresConnections(pool);
-    super(LEASE_TABLE, connections, clock);
+    const requests = new Requests(connections, postgresMeaning, clock);
+    super(LEASE_TABLE, connections, requests, clock);
     this.#connections = connections;
+    this.#requests = requests;
     this.#clock = clock;
     this.#listener = new PostgresListener(connections, clock);
     if (connections.canListen) this.watch = (election, { signal }) => this.#watch(election, signal);
@@ -34,7 +38,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
+    return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
   }
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<StoredRecord | undefined> {
@@ -52,8 +56,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
       await Promise.race([listening, wake.promise]);
       for (;;) {
         if (failure) throw failure;
-        const record = await this.get(election, { signal });
-        yield record;
+        yield await this.#read(election, signal);
         await wake.promise;
         wake = Promise.withResolvers();
       }
@@ -66,10 +69,17 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     }
   }
 
+  /** Reads for a watch, in the time of any other request. */
+  async #read(election: string, signal: AbortSignal): Promise<StoredRecord | undefined> {
+    const request = { operation: "get", writes: false, timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS } as const;
+    return await sendRequest({ ...request, clock: this.#clock, store: this.name, election, signal }, (abandoned) =>
+      this.get(election, { signal: abandoned }),
+    );
+  }
+
   async migrate(): Promise<void> {
     await migrating(this.name, postgresMeaning, async () => {
-      const client = await this.#connections.get();
-      try {
+      await this.#requests.use(new AbortController().signal, async (client) => {
         for (const sql of this.migration) {
           // Of several that create a table at once, all but one fail in spite of IF NOT EXISTS; then it is there.
           await client.query(statement(sql)).catch((error: unknown) => {
@@ -77,9 +87,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
           });
         }
         for (const sql of LAYOUT_CHECKS) await client.query(statement(sql));
-      } finally {
-        this.#connections.release(client);
-      }
+      });
     });
   }
 

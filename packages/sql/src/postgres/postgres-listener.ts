@@ -60,11 +60,13 @@ export class PostgresListener {
       stopped = true;
       this.#listening = undefined;
       // It has its state at the server: nobody else gets this connection.
-      client?.release(true);
+      if (client) this.#connections.discard(client);
     };
+    const beganAt = this.#connections.instant();
     const fail = (error: Error): void => {
       if (stopped) return;
       stop();
+      this.#connections.doubt(beganAt);
       for (const { failed } of [...this.#watchers]) failed(error);
     };
     const begin = async (): Promise<void> => {
