@@ -49,6 +49,7 @@ async function start(name: string, [prepare = "", ...args]: readonly string[]): 
   const serve = await realpath(found);
   const daemon = await startDaemon(name, {
     directory: "postgres",
+    inMemory: true,
     user: await unprivilegedUser(),
     // Next to it, because both have to be of the same version.
     prepare: [join(dirname(serve), prepare), ...args],
@@ -63,9 +64,6 @@ async function start(name: string, [prepare = "", ...args]: readonly string[]): 
       ...setting("max_connections", "500"),
       // Of a standby that was cut off.
       ...setting("wal_retrieve_retry_interval", "100ms"),
-      // The data does not outlive the process anyway.
-      ...setting("fsync", "off"),
-      ...setting("full_page_writes", "off"),
     ],
     ready: "database system is ready to accept",
     // Killed by SIGKILL, it would leave shared memory behind.

@@ -75,6 +75,13 @@ export interface LeaseStore {
    */
   check(options: CheckOptions): Promise<CheckReport>;
 
+  /**
+   * Returns the settings of the service by which it may lose what it has acknowledged: a sentence each, with the remedy. One request
+   * that changes nothing. Electors ask once, as they begin to campaign, and warn; `check` has the same as `warnings`.
+   * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
+   */
+  inspect?(options: CheckOptions): Promise<readonly string[]>;
+
   /** Yields the lease whenever it changes; only on stores whose `capabilities.watch` is `push`. Ends when the signal aborts. */
   watch?(election: string, options: WatchOptions): AsyncIterable<LeaseSnapshot | undefined>;
 
@@ -236,6 +243,8 @@ export interface CheckOptions {
 export interface CheckReport {
   readonly readMs: number;
   readonly writeMs: number;
+  /** As of {@link LeaseStore.inspect}, where the store has that. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface WatchOptions {

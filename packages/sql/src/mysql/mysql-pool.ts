@@ -1,9 +1,11 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkDatabaseUrl } from "../options.ts";
+import { checkKeys } from "../layout.ts";
 import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
 import type { Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
+import { UNIQUE_INDEXES } from "./mysql-layout.ts";
 
 /** The part of a connection of `mysql2/promise` that is used here. */
 export interface MySqlConnection {
@@ -65,6 +67,8 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   readonly #trust: PoolTrust;
   #own: Promise<MySqlPool> | undefined;
   #closed: Promise<void> | undefined;
+  /** The keys of the tables were found to be there. */
+  hasKeys = false;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
   constructor(given: unknown) {
@@ -135,6 +139,16 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   async close(): Promise<void> {
     this.#closed ??= this.#end();
     await this.#closed;
+  }
+
+  /**
+   * Checks the keys of the tables.
+   * @throws {StoreError} that names the table without one.
+   */
+  async checkKeys(connection: MySqlConnection): Promise<void> {
+    const [rows] = await connection.query(statement(UNIQUE_INDEXES, []));
+    checkKeys("mysql", rows as readonly Row[]);
+    this.hasKeys = true;
   }
 
   /** @throws {ConfigurationError} once it was closed. */

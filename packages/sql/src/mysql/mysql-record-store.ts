@@ -127,6 +127,7 @@ export class MySqlRecordStore implements FencedRecordStore {
       const write = async (): Promise<UpdateResult> => {
         // The first acquisition of all makes the rows that every one competes for.
         if (ifVersion === NO_VERSION) {
+          if (!this.#connections.hasKeys) await this.#connections.checkKeys(connection);
           for (const seed of this.#statements.seeds) await connection.query(statement(bounded(seed), key));
         }
         signal.throwIfAborted();

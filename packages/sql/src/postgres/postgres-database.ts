@@ -1,10 +1,12 @@
 import type { Clock } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, sendRequest, type StoredRecord } from "@leasehold/core/provider";
+import { DEFAULT_REQUEST_TIMEOUT_MS, sendRequest, type RecordRequestOptions, type StoredRecord } from "@leasehold/core/provider";
+import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
+import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { PostgresConnections, statement, type PostgresPoolClient } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
@@ -77,6 +79,14 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     );
   }
 
+  async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {
+    const label = { store: this.name, operation: "check", election: undefined, writes: false };
+    return await this.#requests.run(label, limits, async (client) => {
+      await this.#connections.checkKeys(client);
+      return postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
+    });
+  }
+
   async migrate(): Promise<void> {
     await migrating(this.name, postgresMeaning, async () => {
       await this.#requests.use(new AbortController().signal, async (client) => {
@@ -87,6 +97,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
           });
         }
         for (const sql of LAYOUT_CHECKS) await client.query(statement(sql));
+        await this.#connections.checkKeys(client);
       });
     });
   }

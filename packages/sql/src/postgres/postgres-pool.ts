@@ -1,8 +1,10 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkDatabaseUrl } from "../options.ts";
+import { checkKeys } from "../layout.ts";
 import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
 import { acknowledgedWithWarning, storeClosed, type RequestLabel } from "../sql-errors.ts";
+import { UNIQUE_INDEXES } from "./postgres-layout.ts";
 
 /** The part of a client of `pg` that is used here. */
 export interface PostgresClient {
@@ -67,6 +69,8 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   /** Ends each wait for a connection: a pool that is closed forgets who waits. */
   readonly #waits = new Set<(closed: Error) => void>();
   #closed: Promise<void> | undefined;
+  /** The keys of the tables were found to be there. */
+  hasKeys = false;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
   constructor(given: unknown) {
@@ -138,6 +142,15 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.#closed ??= this.#end();
     for (const end of this.#waits) end(storeClosed());
     await this.#closed;
+  }
+
+  /**
+   * Checks the keys of the tables.
+   * @throws {StoreError} that names the table without one.
+   */
+  async checkKeys(client: PostgresClient): Promise<void> {
+    checkKeys("postgres", (await client.query(statement(UNIQUE_INDEXES))).rows);
+    this.hasKeys = true;
   }
 
   /** @throws {ConfigurationError} once it was closed. */

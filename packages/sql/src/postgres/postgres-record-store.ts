@@ -72,7 +72,10 @@ export class PostgresRecordStore implements FencedRecordStore {
     const columns = valuesOf(record);
     return await this.#run("put", election, options, async (client) => {
       // The first acquisition of all makes the rows that every one competes for.
-      if (ifVersion === NO_VERSION) await client.query(statement(seed(lockMs), key));
+      if (ifVersion === NO_VERSION) {
+        if (!this.#connections.hasKeys) await this.#connections.checkKeys(client);
+        await client.query(statement(seed(lockMs), key));
+      }
       signal.throwIfAborted();
       const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
       const { rowCount } = fence

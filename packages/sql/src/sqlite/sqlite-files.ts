@@ -2,9 +2,10 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ConfigurationError } from "@leasehold/core";
+import { checkKeys } from "../layout.ts";
 import { FENCES, LAYOUT_CHECKS } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
-import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+import { FENCES_TABLE, LEASES_TABLE, OCCURRENCES_TABLE, UNIQUE_INDEXES } from "./sqlite-schema.ts";
 
 /** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
 const LEASE_FILE_SUFFIX = "-leasehold";
@@ -71,6 +72,7 @@ export class SqliteFiles {
       database.exec(OCCURRENCES_TABLE);
       database.exec(FENCES_TABLE.replace(FENCES, `fenced.${FENCES}`));
       for (const check of LAYOUT_CHECKS) database.prepare(check);
+      checkKeys("sqlite", database.prepare(UNIQUE_INDEXES).all());
       return database;
     } catch (error) {
       database.close();
