@@ -12,6 +12,9 @@ const TICK = `nightly@${randomUUID()}T10:00:00.000Z`;
 /** Long enough for the look before a break, which nothing holds off, on a busy machine. */
 const SHORT = { timeoutMs: 1_500 };
 
+/** Either the server's limit of its wait for the lock comes first, or the end of the call. */
+const HELD_OFF_ERROR = { code: expect.stringMatching(/^STORE_(CONFLICT|TIMEOUT)$/) as unknown };
+
 interface Claimed {
   readonly occurrences: SqlOccurrenceStore;
   readonly claim: Lease;
@@ -124,7 +127,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const session = await guarding(world, before);
       const state = async () => (await occurrencesOf(world).read(TICK, { expiry: "store-clock" }))?.state;
       await expect.poll(state, { timeout: 20_000 }).toBe("expired");
-      await expect(attempt(world, before)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
+      await expect(attempt(world, before)).rejects.toMatchObject(HELD_OFF_ERROR);
       await expect.poll(() => world.busy()).toEqual([]);
       const { version } = (await world.occurrenceRow(TICK)) ?? {};
       // Looks wait for nobody, and neither do other occurrences.
@@ -149,7 +152,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     const before = await claimed(world);
     const [first, second] = [await guarding(world, before), await guarding(world, before)];
     await second.run("COMMIT");
-    await expect(before.occurrences.release(before.claim, SHORT)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await expect(before.occurrences.release(before.claim, SHORT)).rejects.toMatchObject(HELD_OFF_ERROR);
     await expect.poll(() => world.busy()).toEqual([]);
     await first.run("COMMIT");
     await expect(before.occurrences.release(before.claim, LIMITS)).resolves.toBe("released");
