@@ -65,7 +65,7 @@ describe.skipIf(await isMissing(postgresMissing()))("with a synchronous standby 
     const pid = await pair.waiting();
 
     // The next one waits for its lock, and says who has it.
-    const error = await failureOf(store.renew(lease, { timeoutMs: 2_000 }));
+    const error = await failureOf(store.renew(lease, { timeoutMs: 8_000 }));
     expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
     expect(error.message).toContain(`process ${pid} holds`);
     expect(error.message).toContain("waiting for SyncRep");

@@ -414,7 +414,7 @@ await describeDatabases(["postgres"], (test) => {
     const guarded = await world.session();
     await guarded.run("BEGIN");
     await guarded.run("SELECT pg_advisory_xact_lock_shared(hashtextextended(?::text, 5402371648117))", [world.election]);
-    const attempt = world.store().acquireUnseen!(world.acquiring({ timeoutMs: 150 }));
+    const attempt = world.store().acquireUnseen!(world.acquiring({ timeoutMs: 4_000 }));
     await expect(attempt).resolves.toBeUndefined();
     // Its wait for the lock has ended, and it is not carried out late.
     await expect.poll(() => world.busy()).toEqual([]);

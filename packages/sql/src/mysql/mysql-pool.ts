@@ -48,7 +48,7 @@ export function statement(sql: string, values: readonly unknown[]): object {
 
 /**
  * Returns a statement that does not wait longer for locks, to the second above, on MariaDB. MySQL reads a comment: there the
- * session's `innodb_lock_wait_timeout` holds.
+ * session's `innodb_lock_wait_timeout` holds, which is 2 s in a pool of our own.
  */
 export function boundedBy(lockTimeoutMs: number, sql: string): string {
   const seconds = Math.max(1, Math.floor(lockTimeoutMs / 1_000));
@@ -169,6 +169,14 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 }
 
+/** What a pool announces, also one with promises. */
+interface CallbackConnection {
+  query(sql: string, done: (error: unknown) => void): unknown;
+}
+
+/** For MySQL, which has no such limit in a statement. */
+const BOUND_LOCKS = "SET SESSION innodb_lock_wait_timeout = 2, lock_wait_timeout = 2";
+
 /** The event by which a pool of `mysql2` announces a connection. */
 const NEW_CONNECTION = "connection";
 
@@ -187,6 +195,11 @@ async function openPool(uri: string, trust: PoolTrust): Promise<MySqlPool> {
   try {
     const pool = mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: 10_000 });
     trust.listenTo(pool, NEW_CONNECTION);
+    // The driver sends it before whatever a call asks for. One that fails breaks its connection, or does not matter.
+    pool.on(
+      NEW_CONNECTION,
+      (connection) => void (connection as unknown as CallbackConnection).query(BOUND_LOCKS, () => undefined),
+    );
     return pool as unknown as MySqlPool;
   } catch {
     // The driver's own error may hold the whole URL.
