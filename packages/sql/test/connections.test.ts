@@ -234,7 +234,7 @@ await describeDatabases(SERVERS, (test, kind) => {
             ({ id }) => `KILL ${String(id)}`,
           )
         : ["SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leasehold'"];
-    for (const statement of kill) await world.run(statement);
+    for (const sql of kill) await world.run(sql);
     // One call may still get a connection that is broken, and then fails cleanly.
     const outcomes = [];
     for (let tries = 0; tries < 5; tries += 1) {

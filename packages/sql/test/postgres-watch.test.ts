@@ -76,5 +76,5 @@ test("a watch whose read gets no answer ends in the time of any request, so that
   const failure = failureOf(watch.next());
   await expect.poll(() => sent).toEqual(["LISTEN", "SELECT"]);
   await clock.advance(5_000);
-  await expect(failure).resolves.toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
+  await expect(failure).resolves.toMatchObject({ code: "STORE_TIMEOUT", operation: "watch" });
 });

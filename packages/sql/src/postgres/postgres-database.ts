@@ -1,5 +1,5 @@
-import type { Clock } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, sendRequest, type RecordRequestOptions, type StoredRecord } from "@leasehold/core/provider";
+import { StoreError, type Clock } from "@leasehold/core";
+import { DEFAULT_REQUEST_TIMEOUT_MS, type RecordRequestOptions, type StoredRecord } from "@leasehold/core/provider";
 import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
@@ -71,12 +71,15 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     }
   }
 
-  /** Reads for a watch, in the time of any other request. */
+  /** Reads for a watch, in the time of any other request. It is none of the caller's, and so is not published as one. */
   async #read(election: string, signal: AbortSignal): Promise<StoredRecord | undefined> {
-    const request = { operation: "get", writes: false, timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS } as const;
-    return await sendRequest({ ...request, clock: this.#clock, store: this.name, election, signal }, (abandoned) =>
-      this.get(election, { signal: abandoned }),
-    );
+    const limit = new AbortController();
+    const timer = this.#clock.setTimer(() => limit.abort(watchTimedOut(this.name, election)), DEFAULT_REQUEST_TIMEOUT_MS);
+    try {
+      return await this.get(election, { signal: AbortSignal.any([signal, limit.signal]) });
+    } finally {
+      timer.cancel();
+    }
   }
 
   async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {
@@ -106,4 +109,9 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     this.#listener.close();
     await this.#connections.close();
   }
+}
+
+function watchTimedOut(store: string, election: string): StoreError {
+  const message = `${store} did not answer the read of a watch of '${election}' within ${DEFAULT_REQUEST_TIMEOUT_MS} ms.`;
+  return new StoreError("STORE_TIMEOUT", message, { store, operation: "watch", election, mayHaveBeenApplied: false });
 }
