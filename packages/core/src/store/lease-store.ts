@@ -76,8 +76,8 @@ export interface LeaseStore {
   check(options: CheckOptions): Promise<CheckReport>;
 
   /**
-   * Returns the settings of the service by which it may lose what it has acknowledged: a sentence each, with the remedy. One request
-   * that changes nothing. Electors ask once, as they begin to campaign, and warn; `check` has the same as `warnings`.
+   * Returns what a person should know of the service's settings and of this process's way to it: above all by which of them the service
+   * may lose what it has acknowledged. A sentence each, with the remedy. One request that changes nothing. Electors ask once, as they begin to campaign, and warn; `check` has the same as `warnings`.
    * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
    */
   inspect?(options: CheckOptions): Promise<readonly string[]>;

@@ -36,7 +36,6 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     this.#clock = clock;
     this.#listener = new PostgresListener(connections, clock);
     if (connections.canListen) this.watch = (election, { signal }) => this.#watch(election, signal);
-    else process.emitWarning(POOL_OF_ONE, { type: "LeaseholdWarning", code: "LEASEHOLD_POSTGRES_POOL_OF_ONE" });
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
@@ -86,7 +85,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     const label = { store: this.name, operation: "check", election: undefined, writes: false };
     return await this.#requests.run(label, limits, async (client) => {
       await this.#connections.checkKeys(client);
-      return postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
+      const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
+      return this.watch ? ofServer : [...ofServer, POOL_OF_ONE];
     });
   }
 
