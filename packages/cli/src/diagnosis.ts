@@ -17,7 +17,7 @@ import { oneLine, printable, withoutPasswords } from "./text.ts";
 
 /** One thing that was looked at. */
 export interface Finding {
-  /** `store`, `system`, `disk`, `lease`, `access`, `member` or `election`. */
+  /** `store`, `system`, `disk`, `lease`, `access`, `settings`, `member` or `election`. */
   readonly check: string;
   readonly outcome: "ok" | "warning" | "failed";
   /** A sentence: what is so and, where it is not well, what to do. */
@@ -56,6 +56,7 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
   const checked = await tried("access", async () => await store.check({ election }));
   if ("failure" in checked) return yield withAdvice(checked.failure, url, store);
   yield accessOf(checked.result, timed.result);
+  for (const message of checked.result.warnings ?? []) yield { check: "settings", outcome: "warning", message };
   yield* members.findings();
 
   const seen = await tried("election", async () => await look(store, election));

@@ -58,6 +58,13 @@ test("a store that refuses is a failure with its own advice, and nothing comes a
   });
 });
 
+test("settings by which the service may lose what it has acknowledged are warnings", async () => {
+  const command = new CapturedCommand();
+  vi.spyOn(command.store, "check").mockResolvedValue({ readMs: 1, writeMs: 1, warnings: ["fsync is off: set it to on."] });
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toContain("warning  settings  fsync is off: set it to on.\n");
+});
+
 test("where nothing answers it says what to look at", async () => {
   const command = new CapturedCommand();
   vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_UNAVAILABLE", "connect ECONNREFUSED", DETAILS));

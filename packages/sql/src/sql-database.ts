@@ -1,4 +1,5 @@
-import type { Fenced, RecordStore } from "@leasehold/core/provider";
+import type { Fenced, RecordRequestOptions, RecordStore } from "@leasehold/core/provider";
+import type { Warning } from "./layout.ts";
 
 /** Records that guard the transactions of their users. */
 export interface FencedRecordStore extends RecordStore {
@@ -12,6 +13,11 @@ export interface SqlDatabase extends FencedRecordStore {
   readonly migration: readonly string[];
   /** Creates the tables, unless they exist. */
   migrate(): Promise<void>;
+  /**
+   * Checks that the tables keep candidates apart, and returns the settings of the server that lose acknowledged writes, a sentence each.
+   * @throws {StoreError} for tables that lack what leases rest on.
+   */
+  inspect(limits: RecordRequestOptions): Promise<readonly Warning[]>;
   /** Returns the occurrences of one election, on the connections of this database. */
   occurrences(election: string, retentionMs: number): FencedRecordStore;
   /** Closes what the store has opened itself. */

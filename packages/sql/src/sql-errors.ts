@@ -16,6 +16,8 @@ export interface RequestLabel {
   /** The subject of the request; `undefined` where that is the tables. */
   readonly election: string | undefined;
   readonly writes: boolean;
+  /** Who held the locks that it waited for, in a sentence. */
+  readonly blockers?: string | undefined;
 }
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
@@ -39,11 +41,38 @@ const MIGRATION_RIGHTS =
  * Returns the error of a write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
  * discards the connection, which undoes it now.
  */
-export function notCommitted({ store, operation, election }: Omit<RequestLabel, "writes">): StoreError {
+export function notCommitted({ store, operation, election }: Pick<RequestLabel, "store" | "operation" | "election">): StoreError {
   return new StoreError(
     "STORE_REJECTED",
     `${store}: '${operation}' of '${election}' was not committed: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.`,
     { store, operation, election, mayHaveBeenApplied: false },
+  );
+}
+
+/**
+ * Returns the error of a read on a connection that somebody left in a transaction: it may show what was there when that began. The
+ * caller discards the connection.
+ */
+export function readInTransaction({ store, election }: Pick<RequestLabel, "store" | "election">): StoreError {
+  return new StoreError(
+    "STORE_REJECTED",
+    `${store}: 'get' of '${election}' may show old data: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.`,
+    { store, operation: "get", election, mayHaveBeenApplied: false },
+  );
+}
+
+/**
+ * Returns the error of a write that the server acknowledged with a warning, as PostgreSQL does where the wait for the synchronous
+ * standby was cancelled: the write shows, and a failover may lose it.
+ */
+export function acknowledgedWithWarning(
+  { store, operation, election }: Pick<RequestLabel, "store" | "operation" | "election">,
+  warning: string,
+): StoreError {
+  return new StoreError(
+    "STORE_UNAVAILABLE",
+    `${store}: '${operation}' of '${election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(discreet(warning))} Check the server's synchronous standbys (pg_stat_replication).`,
+    { store, operation, election, mayHaveBeenApplied: true },
   );
 }
 
@@ -58,15 +87,16 @@ export function storeClosed(): ConfigurationError {
 export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
   if (isLeaseholdError(error)) return error;
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
-  const { store, operation, election, writes } = label;
+  const { store, operation, election, writes, blockers } = label;
   const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: wasNeverSent(code) };
   const line = discreet(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
+  const found = meaning.code === "STORE_CONFLICT" && blockers !== undefined ? ` ${blockers}` : undefined;
   // Drivers hang the statement and its values on their errors, the nonce among them.
   const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
   return new StoreError(
     meaning.code,
-    `${store}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${asSentence(what)}${meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
+    `${store}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${asSentence(what)}${found ?? meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
     { store, operation, election, mayHaveBeenApplied: writes && !meaning.notApplied, cause },
   );
 }

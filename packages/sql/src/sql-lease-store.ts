@@ -1,5 +1,12 @@
-import { systemClock, type Clock, type OccurrenceOptions } from "@leasehold/core";
-import { checkName, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import { systemClock, type CheckOptions, type CheckReport, type Clock, type OccurrenceOptions } from "@leasehold/core";
+import {
+  checkName,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  duration,
+  RecordLeaseStore,
+  sendRequest,
+  type Fenced,
+} from "@leasehold/core/provider";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
 import { databaseOf, type SqlLeaseStoreOptions } from "./options.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
@@ -28,6 +35,22 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
     super(database, { clock });
     this.#database = database;
     this.#clock = clock;
+  }
+
+  /**
+   * As {@link LeaseStore.check}; and inspects what leases rest on: the keys of the tables, and the settings of the server by which it
+   * may lose acknowledged writes, which are `warnings` of the report. That takes a third request.
+   * @throws {StoreError} `STORE_REJECTED` for a table without its key, with the statement that makes it.
+   */
+  override async check(options: CheckOptions): Promise<CheckReport> {
+    return { ...(await super.check(options)), warnings: await this.inspect(options) };
+  }
+
+  /** As {@link LeaseStore.inspect}. */
+  async inspect(options: CheckOptions): Promise<readonly string[]> {
+    const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    const request = { clock: this.#clock, store: this.name, election, operation: "check", writes: false, timeoutMs, signal };
+    return await sendRequest(request, (abandoned) => this.#database.inspect({ signal: abandoned, timeoutMs }));
   }
 
   /** The statements that create the tables, for those who run their own migrations; each is safe to repeat. */

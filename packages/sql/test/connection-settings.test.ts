@@ -224,8 +224,22 @@ await describeDatabases(SERVERS, (test, kind) => {
       rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
     );
     expect(error).toMatchObject({ code: "STORE_REJECTED", operation: "put", mayHaveBeenApplied: false });
+    // Nor does it show old data: what was there when that transaction began.
+    await pool.query("BEGIN");
+    if (kind === "postgres") await pool.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    await pool.query("SELECT * FROM leasehold_leases");
+    const lease = await world.win(world.store());
+    await expect(rows.get(world.election, { signal, consistent: true })).rejects.toMatchObject({
+      code: "STORE_REJECTED",
+      operation: "get",
+      mayHaveBeenApplied: false,
+    });
+    await expect(world.rows(pool).get(world.election, { signal, consistent: true })).resolves.toMatchObject({
+      data: { termId: lease.termId },
+    });
+    await world.store().break(world.election, { reason: "r", immediate: true });
     // And leaves no lock behind.
-    await expect(world.rows().get(world.election, { signal, consistent: true })).resolves.toBeUndefined();
+    await expect(world.win(world.store())).resolves.toMatchObject({ term: lease.term + 1 });
     await roundTrip(world, world.place);
   });
 

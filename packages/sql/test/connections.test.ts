@@ -7,11 +7,14 @@ import { Client, Pool } from "pg";
 import { expect, test as plainTest } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
+import { MySqlConnections, statement } from "../src/mysql/mysql-pool.ts";
 import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 /** A pool as users have one, and what they can see of it. */
 interface UsersPool {
   readonly pool: unknown;
+  /** Runs a statement on as many connections as it may have, all at once. */
+  query(sql: string): Promise<void>;
   /** Takes a connection out of it. */
   take(): Promise<() => void>;
   counts(): { readonly all: number; readonly free: number; readonly waiting: number };
@@ -19,13 +22,18 @@ interface UsersPool {
   readonly isEnded: () => boolean;
 }
 
-function usersPool(world: SqlWorld, max: number): UsersPool {
+function usersPool(world: SqlWorld, max: number, place = world.place): UsersPool {
   if (world.kind === "postgres") {
-    const pool = new Pool({ connectionString: world.place, max });
+    const pool = new Pool({ connectionString: place, max });
     const end = async (): Promise<void> => (pool.ended ? undefined : pool.end());
     world.onEnd(end);
     return {
       pool,
+      query: async (sql) => {
+        const clients = await Promise.all(Array.from({ length: max }, () => pool.connect()));
+        for (const client of clients) await client.query(sql);
+        for (const client of clients) client.release();
+      },
       take: async () => {
         const client = await pool.connect();
         return once(world, () => client.release());
@@ -35,7 +43,7 @@ function usersPool(world: SqlWorld, max: number): UsersPool {
       isEnded: () => pool.ended,
     };
   }
-  const callbackPool = createCallbackPool({ uri: world.place, connectionLimit: max });
+  const callbackPool = createCallbackPool({ uri: place, connectionLimit: max });
   const pool = callbackPool.promise();
   const inside = callbackPool as unknown as Record<
     "_allConnections" | "_freeConnections" | "_connectionQueue",
@@ -47,6 +55,11 @@ function usersPool(world: SqlWorld, max: number): UsersPool {
   world.onEnd(end);
   return {
     pool,
+    query: async (sql) => {
+      const connections = await Promise.all(Array.from({ length: max }, () => pool.getConnection()));
+      for (const connection of connections) await connection.query(sql);
+      for (const connection of connections) connection.release();
+    },
     take: async () => {
       const connection = await pool.getConnection();
       return once(world, () => connection.release());
@@ -197,11 +210,10 @@ await describeDatabases(SERVERS, (test, kind) => {
     const session = await world.session();
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
-    await expect(store.renew(lease, { timeoutMs: 100 })).rejects.toMatchObject({
-      code: "STORE_TIMEOUT",
-      mayHaveBeenApplied: true,
-    });
-    // It neither waits at the server any more nor comes true once the lock is free.
+    // Either the server's limit of its wait for the lock comes first, or the end of the call.
+    const code: unknown = expect.stringMatching(/^STORE_(CONFLICT|TIMEOUT)$/);
+    await expect(store.renew(lease, { timeoutMs: 100 })).rejects.toMatchObject({ code });
+    // It does not wait at the server for long, nor comes true once the lock is free.
     await expect.poll(() => world.busy()).toEqual([]);
     const { version } = (await world.leaseRow()) ?? {};
     await session.run("COMMIT");
@@ -221,7 +233,7 @@ await describeDatabases(SERVERS, (test, kind) => {
             ({ id }) => `KILL ${String(id)}`,
           )
         : ["SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leasehold'"];
-    for (const statement of kill) await world.run(statement);
+    for (const sql of kill) await world.run(sql);
     // One call may still get a connection that is broken, and then fails cleanly.
     const outcomes = [];
     for (let tries = 0; tries < 5; tries += 1) {
@@ -266,23 +278,89 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("a store that is closed while it cancels a statement is closed without a stir", async ({ world }) => {
     const session = await world.session();
-    const lease = await world.win(world.store());
-    await session.run("BEGIN");
-    await session.run("UPDATE leasehold_leases SET term = term, term_id = term_id WHERE election = ?", [world.name()]);
+    if (kind === "postgres") await session.run("BEGIN");
+    await session.run(
+      kind === "mysql" ? "LOCK TABLES leasehold_leases WRITE" : "LOCK TABLE leasehold_leases IN ACCESS EXCLUSIVE MODE",
+    );
     const stores = Array.from({ length: 8 }, () => world.store());
     await Promise.all(
       stores.map(async (store, at) => {
-        // A break of the present term writes to the row that is locked.
-        await expect(store.break(world.election, { reason: "r", ifTerm: lease.term, timeoutMs: 60 })).rejects.toMatchObject({
-          code: "STORE_TIMEOUT",
-        });
+        await expect(store.read(world.election, { timeoutMs: 60 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
         // At whichever step its new connection is.
         await delay(at);
         await store.close();
       }),
     );
-    await session.run("ROLLBACK");
+    // Each is cancelled, though its table stays locked; but for those whose store was closed before it could.
+    await session.run(kind === "mysql" ? "UNLOCK TABLES" : "ROLLBACK");
     await expect.poll(() => world.busy()).toEqual([]);
+  });
+
+  if (kind === "mysql")
+    test("on MySQL, which has no limit in the statement, a session of the store's own waits for locks for 2 s", async ({
+      world,
+    }) => {
+      const connections = new MySqlConnections(world.place);
+      world.onEnd(() => connections.close());
+      const connection = await connections.get();
+      const [rows] = await connection.query(statement("SELECT @@innodb_lock_wait_timeout AS s, @@lock_wait_timeout AS t", []));
+      connections.release(connection);
+      expect(rows).toEqual([{ s: 2, t: 2 }]);
+    });
+
+  test("a read that is given up is cancelled at the server", async ({ world }) => {
+    const session = await world.session();
+    if (kind === "postgres") await session.run("BEGIN");
+    await session.run(
+      kind === "mysql" ? "LOCK TABLES leasehold_leases WRITE" : "LOCK TABLE leasehold_leases IN ACCESS EXCLUSIVE MODE",
+    );
+    await expect(world.store().read(world.election, { timeoutMs: 100 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await expect.poll(() => world.busy()).toEqual([]);
+    await session.run(kind === "mysql" ? "UNLOCK TABLES" : "ROLLBACK");
+  });
+
+  test("a write that waits for a lock in vain names the session that holds it, its age and its address", async ({ world }) => {
+    const store = world.store();
+    const lease = await world.win(store);
+    const session = await world.session();
+    const [self] = await session.run(kind === "mysql" ? "SELECT CONNECTION_ID() AS id" : "SELECT pg_backend_pid() AS id");
+    await session.run("BEGIN");
+    await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
+    const error = await failureOf(store.renew(lease, { timeoutMs: 8_000 }));
+    expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
+    const id = String(self?.["id"]);
+    expect(error.message).toMatch(
+      new RegExp(
+        `waited for a lock that (connection|process) ${id} holds \\(\\w+ from [\\d.]+:\\d+, .*\\), in a transaction of \\d+ s\\.`,
+      ),
+    );
+    await session.run("ROLLBACK");
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+  });
+
+  test("connections that read and refuse writes are closed, all of them, and the next call has a new one", async ({ world }) => {
+    const users = usersPool(world, 3);
+    const store = world.store(users.pool);
+    const lease = await world.win(store);
+    await users.query(
+      kind === "mysql" ? "SET SESSION TRANSACTION READ ONLY" : "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    );
+    expect(users.counts()).toMatchObject({ all: 3, free: 3 });
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    await expect.poll(() => users.counts()).toEqual({ all: 1, free: 1, waiting: 0 });
+  });
+
+  test("after one call without an answer the next has a new connection, however many are dead", async ({ world }) => {
+    const { proxy, url } = await world.network();
+    const users = usersPool(world, 10, url);
+    const store = world.store(users.pool);
+    const lease = await world.win(store);
+    await users.query("SELECT 1");
+    expect(users.counts()).toMatchObject({ all: 10, free: 10 });
+    proxy.forget();
+    await expect(store.renew(lease, { timeoutMs: 500 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
   test("a leader goes on while its connections are killed one after the other", async ({ world }) => {

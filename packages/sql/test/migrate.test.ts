@@ -3,7 +3,7 @@ import { Elector } from "@leasehold/core";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { ALL, describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
+import { ALL, describeDatabases, SERVERS, type Kind, type Session, type SqlWorld } from "./sql-world.ts";
 
 /** A place of its own on the server, with nothing in it. */
 async function bare(world: SqlWorld, name: string): Promise<string> {
@@ -50,10 +50,10 @@ await describeDatabases(ALL, (test) => {
     await world.store().migrate();
     expect(await world.leaseRow()).toMatchObject({ term: 1, term_id: lease.termId });
     for (const statement of store.migration) {
-      expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS leasehold_(leases|fences|occurrences) \(/);
+      expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS leasehold_(leases|fences|guards|occurrences) \(/);
       expect(statement).not.toMatch(/;|DROP/);
     }
-    expect(store.migration).toHaveLength(3);
+    expect(store.migration).toHaveLength(world.kind === "sqlite" ? 4 : 3);
   });
 });
 
@@ -65,7 +65,7 @@ await describeDatabases(ALL, (test, kind) => {
     // SQLite keeps its tables in two files.
     const sessions =
       kind === "sqlite"
-        ? await Promise.all([place, `${place}-leasehold`, `${place}-leasehold`].map((file) => world.session(file)))
+        ? await Promise.all([place, place, `${place}-leasehold`, `${place}-leasehold`].map((file) => world.session(file)))
         : Array<Session>(3).fill(await world.session(place));
     for (const [index, statement] of former.entries()) await sessions[index]!.run(statement);
 
@@ -77,6 +77,76 @@ await describeDatabases(ALL, (test, kind) => {
       expect(error.message).toMatch(/made by another version: compare their columns with those of store.migration/);
     }
   });
+});
+
+const LEASES_KEY = "ALTER TABLE leasehold_leases DROP PRIMARY KEY";
+/** What a table may have in place of its key, by statements on a table as it should be. */
+const OTHER_KEYS: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
+  mysql: {
+    "no key": [LEASES_KEY],
+    "a key of an ORM's own": [
+      LEASES_KEY,
+      "ALTER TABLE leasehold_leases ADD id BIGINT AUTO_INCREMENT PRIMARY KEY, ADD KEY (election)",
+    ],
+    "a key on the beginning of names": [LEASES_KEY, "CREATE UNIQUE INDEX k ON leasehold_leases (election(5))"],
+    "a key on more columns": [LEASES_KEY, "CREATE UNIQUE INDEX k ON leasehold_leases (election, version)"],
+  },
+  postgres: {
+    "no key": ["ALTER TABLE leasehold_leases DROP CONSTRAINT leasehold_leases_pkey"],
+    "a key that is partial": [
+      "ALTER TABLE leasehold_leases DROP CONSTRAINT leasehold_leases_pkey",
+      "CREATE UNIQUE INDEX k ON leasehold_leases (election) WHERE term > 0",
+    ],
+    "a key on more columns": [
+      "ALTER TABLE leasehold_leases DROP CONSTRAINT leasehold_leases_pkey",
+      "CREATE UNIQUE INDEX k ON leasehold_leases (election, version)",
+    ],
+  },
+  sqlite: {
+    "no key": [],
+    "a key that is partial": ["CREATE UNIQUE INDEX k ON leasehold_leases (election) WHERE term > 0"],
+  },
+};
+
+await describeDatabases(ALL, (test, kind) => {
+  test.for(Object.entries(OTHER_KEYS[kind]))(
+    "a table with %s is refused before anybody leads, with the statement that makes the key",
+    async ([name, changes], { world }) => {
+      const place = kind === "sqlite" ? world.place : await bare(world, `key_${Object.keys(OTHER_KEYS[kind]).indexOf(name)}`);
+      const session = await world.session(kind === "sqlite" ? `${place}-leasehold` : place);
+      const { migration } = world.store();
+      const made =
+        kind === "sqlite" ? migration.slice(2).map((sql) => sql.replace(" PRIMARY KEY NOT NULL", " NOT NULL")) : migration;
+      for (const statement of [...made, ...changes]) await session.run(statement);
+
+      const store = world.store(place);
+      const calls = [
+        () => store.migrate(),
+        () => store.acquire(world.acquiring()),
+        () => store.check({ election: world.election }),
+      ];
+      for (const call of calls) {
+        const error = await failureOf(call());
+        expect(error).toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+        expect(error.message).toMatch(/leasehold_leases has no unique key on \(election\), so that two candidates could lead/);
+      }
+      const { message } = await failureOf(store.migrate());
+      await session.run(/(?<=run: ).*(?=$)/.exec(message)![0]);
+      await store.migrate();
+      await expect(world.win(store)).resolves.toMatchObject({ term: 1 });
+    },
+  );
+
+  if (kind === "mysql")
+    test("a table of an engine without transactions is refused", async ({ world }) => {
+      const place = await bare(world, "myisam");
+      const session = await world.session(place);
+      for (const statement of world.store().migration) await session.run(statement.replace("InnoDB", "MyISAM"));
+      await expect(world.store(place).migrate()).rejects.toMatchObject({
+        code: "STORE_REJECTED",
+        message: expect.stringContaining("ALTER TABLE leasehold_leases ENGINE = InnoDB"),
+      });
+    });
 });
 
 await describeDatabases(SERVERS, (test, kind) => {
@@ -104,6 +174,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     const store = world.store(await as(world, "candidate", "SELECT, INSERT, UPDATE"));
     const elector = new Elector({ store, election: world.election, candidateId: "a" });
     await expect(elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
+    await expect(store.check({ election: world.election })).resolves.toMatchObject({ warnings: expect.any(Array) });
     const lease = await world.win(store);
     const session = await world.session(await as(world, "worker", "SELECT, UPDATE"));
     await session.run("BEGIN");
@@ -130,10 +201,9 @@ await describeDatabases(SERVERS, (test, kind) => {
     await expect(store.break(world.election, { reason: "r" })).rejects.toMatchObject({ code: "STORE_DENIED" });
     if (store.watch) {
       const stop = new AbortController();
-      for await (const snapshot of store.watch(world.election, { signal: stop.signal })) {
-        expect(snapshot).toMatchObject({ holder: "a" });
-        stop.abort();
-      }
+      // The first wake-up comes once the watch stands.
+      for await (const _ of store.watch(world.election, { signal: stop.signal })) stop.abort();
+      expect(stop.signal.aborted).toBe(true);
     }
   });
 

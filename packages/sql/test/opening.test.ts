@@ -11,12 +11,10 @@ test("a server's URL is no path of a file, and its password is not shown", () =>
 });
 
 test.for([
-  [":memory:", '":memory:"'],
-  [5, "5"],
-])("what is no path of a file is named: %s", ([sqlite, named]) => {
-  expect(() => new SqlLeaseStore({ sqlite } as SqlLeaseStoreOptions)).toThrow(
-    `sqlite is ${named}; it must be the path of a database file.`,
-  );
+  [":memory:", 'sqlite is ":memory:"; it must be the path of a database file.'],
+  [5, "sqlite is 5; it must be the path of a database file, or an open DatabaseSync of node:sqlite."],
+])("what is no path of a file, and no handle, is named: %s", ([sqlite, message]) => {
+  expect(() => new SqlLeaseStore({ sqlite } as SqlLeaseStoreOptions)).toThrow(message);
 });
 
 test.for<[options: object | undefined, message: string]>([

@@ -11,7 +11,9 @@ function counting(world: SqlWorld) {
   const sent: string[] = [];
   const note = (statement: unknown): void => {
     const { text, sql } = statement as { readonly text?: string; readonly sql?: string };
-    sent.push((text ?? sql ?? String(statement)).trim().split(/\s/, 1)[0] ?? "");
+    // MariaDB's limit of a statement stands before it, in a comment.
+    const command = (text ?? sql ?? String(statement)).replace(/^\/\*.*?\*\//, "");
+    sent.push(command.trim().split(/\s/, 1)[0] ?? "");
   };
   let pool: unknown;
   if (world.kind === "postgres") {
@@ -60,9 +62,9 @@ await describeDatabases(SERVERS, (test, kind) => {
     const { store, during } = counting(world);
     const update = kind === "mysql" ? "UPDATE" : "WITH";
     const first = await during(() => store.acquire(world.acquiring()));
-    // The look finds nothing, and the rows are made.
+    // The look finds nothing, the keys are checked, and the rows are made.
     expect(first.slice(0, 1)).toEqual(["SELECT"]);
-    expect(first.slice(1)).toEqual(kind === "mysql" ? ["INSERT", "INSERT", "UPDATE"] : ["WITH", "WITH"]);
+    expect(first.slice(1)).toEqual(kind === "mysql" ? ["SELECT", "INSERT", "INSERT", "UPDATE"] : ["SELECT", "WITH", "WITH"]);
     const lease = await world.win(world.store(), { election: "unused" });
     expect(lease.term).toBe(1);
     await store.break(world.election, { reason: "r", immediate: true });
@@ -87,10 +89,12 @@ await describeDatabases(SERVERS, (test, kind) => {
     const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
     const claim = async () => world.win(occurrences, { election: "tick" });
     const claimed: { lease?: Lease } = {};
-    expect(await during(async () => (claimed.lease = await claim()))).toEqual(["SELECT", "INSERT", "UPDATE"]);
+    const [insert, update] = kind === "mysql" ? ["INSERT", "UPDATE"] : ["WITH", "WITH"];
+    // The first one of a store checks the keys.
+    expect(await during(async () => (claimed.lease = await claim()))).toEqual(["SELECT", "SELECT", insert, update]);
     const lease = claimed.lease ?? expect.fail("It should have been claimed.");
-    expect(await during(() => occurrences.renew(lease, LIMITS))).toEqual(["UPDATE"]);
-    expect(await during(() => occurrences.complete(lease, LIMITS))).toEqual(["UPDATE"]);
+    expect(await during(() => occurrences.renew(lease, LIMITS))).toEqual([update]);
+    expect(await during(() => occurrences.complete(lease, LIMITS))).toEqual([update]);
   });
 
   test("a standby's look is one statement, and writes nothing", async ({ world }) => {

@@ -9,6 +9,7 @@ class World {
   readonly statements: string[] = [];
   readonly given: string[] = [];
   readonly failures: Error[] = [];
+  readonly doubts: number[] = [];
   readonly #connecting: Array<PromiseWithResolvers<PostgresPoolClient>> = [];
   readonly listener: PostgresListener;
   #listeners = new Map<string, Array<(value: never) => void>>();
@@ -21,6 +22,9 @@ class World {
         return await connecting.promise;
       },
       release: () => void this.given.push("back"),
+      discard: () => void this.given.push("up"),
+      instant: () => 7,
+      doubt: (instant: number) => void this.doubts.push(instant),
     };
     this.listener = new PostgresListener(connections as unknown as PostgresConnections, this.clock);
   }
@@ -127,6 +131,8 @@ describe("a listener", () => {
     expect(await failure).toMatchObject({ message: "LISTEN got no answer within 10000 ms." });
 
     expect(world.failures).toHaveLength(1);
+    // The next one listens on a new connection.
+    expect(world.doubts).toEqual([7]);
     world.join();
     expect(world.connections).toBe(2);
   });

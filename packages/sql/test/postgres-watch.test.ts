@@ -1,11 +1,11 @@
 /** A watch of PostgreSQL's, by what the server is sent and when. */
 import { EventEmitter, getEventListeners } from "node:events";
-import { systemClock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 
 /** A server that answers LISTEN when the test says so, and knows no lease. */
-function server() {
+function server(clock: Clock = systemClock, answers = (_text: string): boolean => true) {
   const sent: string[] = [];
   const listening = Promise.withResolvers<void>();
   const listener = Promise.withResolvers<EventEmitter>();
@@ -18,13 +18,14 @@ function server() {
           listener.resolve(client);
           await listening.promise;
         }
+        if (!answers(text)) await new Promise<never>(() => undefined);
         return { rows: [], rowCount: 0 };
       },
       getTransactionStatus: () => "I",
       release: () => undefined,
     });
   };
-  const database = new PostgresDatabase({ connect, end: async () => undefined }, systemClock);
+  const database = new PostgresDatabase({ connect, end: async () => undefined }, clock);
   return { database, sent, listening, listener: listener.promise };
 }
 

@@ -1,9 +1,12 @@
 import { getEventListeners } from "node:events";
-import { systemClock, type Clock } from "@leasehold/core";
-import { expect, test } from "vitest";
-import { onOneConnection, type Connections } from "../src/requests.ts";
+import { StoreError, systemClock, type Clock } from "@leasehold/core";
+import { describe, expect, test } from "vitest";
+import { Requests, type Connections } from "../src/requests.ts";
+import { failureOf } from "@leasehold/test-kit/failure";
+import type { RequestLabel } from "../src/sql-errors.ts";
 
-const LABEL = { store: "s", operation: "put", election: "e", writes: true };
+const LABEL: RequestLabel = { store: "s", operation: "put", election: "e", writes: true };
+const READ: RequestLabel = { ...LABEL, operation: "get", writes: false };
 
 /** A clock whose timers run when the test says so, and for how long each was set. */
 function stoppedClock(): { readonly clock: Clock; readonly run: () => void; readonly timers: Map<() => void, number> } {
@@ -16,105 +19,135 @@ function stoppedClock(): { readonly clock: Clock; readonly run: () => void; read
 }
 
 /** Connections by number, and what became of each. */
-function numbered(cancel: () => Promise<void>) {
+function numbered(cancel: () => Promise<void> = async () => undefined) {
   const fate: string[] = [];
   let count = 0;
   const connections: Connections<number> = {
     get: async () => (count += 1),
     release: (connection) => fate.push(`${connection} released`),
     discard: (connection) => fate.push(`${connection} discarded`),
+    instant: () => 7,
+    doubt: (instant) => fate.push(`doubt until ${instant}`),
     cancel: async (connection, by) => {
       fate.push(`${by} cancels ${connection}`);
       await cancel();
+    },
+    blockersOf: async (connection, by) => {
+      fate.push(`${by} asks who blocks ${connection}`);
+      return "Process 5 blocks it.";
     },
   };
   return { connections, fate };
 }
 
+const timeUp = (): StoreError =>
+  new StoreError("STORE_TIMEOUT", "no answer", { store: "s", operation: "put", election: "e", mayHaveBeenApplied: true });
+
 /** A call on a server that does not answer, which is given up once it has a connection. */
-async function givenUp(connections: Connections<number>, clock: Clock): Promise<never> {
+async function givenUp(connections: Connections<number>, clock: Clock, label: RequestLabel, reason: Error): Promise<never> {
   const abort = new AbortController();
-  return await onOneConnection(
-    connections,
-    LABEL,
-    abort.signal,
-    () => undefined,
-    clock,
-    async () => {
-      abort.abort(new Error("given up"));
-      return await new Promise<never>(() => undefined);
-    },
-  );
+  return await new Requests(connections, () => undefined, clock).run(label, { signal: abort.signal }, async () => {
+    abort.abort(reason);
+    return await new Promise<never>(() => undefined);
+  });
 }
 
-test("a statement that was given up is cancelled on another connection, which goes back", async () => {
+async function soon(): Promise<void> {
+  await new Promise((resolve) => void setImmediate(resolve));
+}
+
+describe("a read that is given up", () => {
+  test("is cancelled on another connection, which goes back", async () => {
+    const { clock, timers } = stoppedClock();
+    const { connections, fate } = numbered();
+    await expect(givenUp(connections, clock, READ, new Error("given up"))).rejects.toMatchObject({ mayHaveBeenApplied: false });
+    await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1", "2 released"]);
+    expect(timers.size).toBe(0);
+  });
+
+  test("whose cancellation is not answered either keeps no connection", async () => {
+    const { clock, run, timers } = stoppedClock();
+    const { connections, fate } = numbered(async () => new Promise(() => undefined));
+    await expect(givenUp(connections, clock, READ, new Error("given up"))).rejects.toThrow("given up");
+    await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1"]);
+    run();
+    await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1", "2 discarded"]);
+    await expect.poll(() => timers.size).toBe(0);
+  });
+
+  test("whose cancellation fails rejects with its own error", async () => {
+    const { clock } = stoppedClock();
+    const { connections, fate } = numbered(async () => Promise.reject(new Error("There is no such statement.")));
+    await expect(givenUp(connections, clock, READ, new Error("given up"))).rejects.toThrow("given up");
+    await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1", "2 discarded"]);
+  });
+});
+
+test("a write that is given up is never cancelled: it may be waiting for its replica", async () => {
   const { clock, timers } = stoppedClock();
-  const { connections, fate } = numbered(async () => undefined);
-  await expect(givenUp(connections, clock)).rejects.toMatchObject({ mayHaveBeenApplied: true });
-  await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1", "2 released"]);
+  const { connections, fate } = numbered();
+  await expect(givenUp(connections, clock, LABEL, new Error("given up"))).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  await soon();
+  expect(fate).toEqual(["1 discarded"]);
   expect(timers.size).toBe(0);
 });
 
-test("a cancellation that is not answered either keeps no connection", async () => {
-  const { clock, run, timers } = stoppedClock();
-  const { connections, fate } = numbered(async () => new Promise(() => undefined));
-  await expect(givenUp(connections, clock)).rejects.toMatchObject({ mayHaveBeenApplied: true });
-  await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1"]);
-  run();
-  await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1", "2 discarded"]);
-  expect(timers.size).toBe(0);
-});
-
-test("a cancellation that fails is nobody's business", async () => {
+test("a call that got no answer in time makes older connections doubtful; one that its caller gave up does not", async () => {
   const { clock } = stoppedClock();
-  const { connections, fate } = numbered(async () => Promise.reject(new Error("There is no such statement.")));
-  await expect(givenUp(connections, clock)).rejects.toMatchObject({ mayHaveBeenApplied: true });
-  await expect.poll(() => fate).toEqual(["1 discarded", "2 cancels 1", "2 released"]);
-});
-
-test("a call whose signal has aborted before takes no connection", async () => {
-  const { connections, fate } = numbered(async () => undefined);
-  const abort = AbortSignal.abort(new Error("before"));
-  await expect(
-    onOneConnection(
-      connections,
-      LABEL,
-      abort,
-      () => undefined,
-      systemClock,
-      async () => "never",
-    ),
-  ).rejects.toThrow("before");
-  expect(fate).toEqual([]);
-});
-
-test("an answer of the server's leaves a connection as it was; any other failure leaves it in doubt", async () => {
-  for (const [meaning, becomes] of [
-    [{ code: "STORE_CONFLICT", notApplied: true }, "1 released"],
-    [undefined, "1 discarded"],
+  for (const [reason, doubts] of [
+    [timeUp(), ["doubt until 7"]],
+    [new Error("The caller gave up."), []],
   ] as const) {
-    const { connections, fate } = numbered(async () => undefined);
-    const { signal } = new AbortController();
-    const act = (): Promise<never> => Promise.reject(new Error("It went wrong."));
-    const call = onOneConnection(connections, LABEL, signal, () => meaning, systemClock, act);
-    await expect(call).rejects.toMatchObject({ mayHaveBeenApplied: meaning === undefined });
-    // Nothing is cancelled that has ended.
-    await new Promise((resolve) => void setImmediate(resolve));
-    expect(fate).toEqual([becomes]);
+    const { connections, fate } = numbered();
+    await givenUp(connections, clock, LABEL, reason).catch(() => undefined);
+    expect(fate).toEqual(["1 discarded", ...doubts]);
   }
 });
 
-test("a signal that many calls share gathers no listeners", async () => {
-  const { connections, fate } = numbered(async () => undefined);
+test("a call whose signal has aborted before takes no connection", async () => {
+  const { connections, fate } = numbered();
+  const calls = new Requests(connections, () => undefined, systemClock);
+  const call = calls.run(LABEL, { signal: AbortSignal.abort(new Error("before")) }, async () => "never");
+  await expect(call).rejects.toThrow("before");
+  expect(fate).toEqual([]);
+});
+
+test.for([
+  ["a conflict", { code: "STORE_CONFLICT", notApplied: true }, []],
+  ["a server that takes no writes", { code: "STORE_UNAVAILABLE", notApplied: true }, ["doubt until 7"]],
+  ["a failure that is no answer", undefined, ["doubt until 7"]],
+] as const)("after %s the connection does not go back", async ([, meaning, doubts]) => {
+  const { connections, fate } = numbered();
   const { signal } = new AbortController();
-  const call = onOneConnection(
-    connections,
-    LABEL,
-    signal,
-    () => undefined,
-    systemClock,
-    async () => 5,
-  );
+  const act = (): Promise<never> => Promise.reject(new Error("It went wrong."));
+  const call = new Requests(connections, () => meaning, systemClock).run(LABEL, { signal }, act);
+  await expect(call).rejects.toMatchObject({ mayHaveBeenApplied: meaning === undefined });
+  await soon();
+  expect(fate).toEqual(["1 discarded", ...doubts]);
+});
+
+test("a write that waits for a lock for long names the session that holds it", async () => {
+  const { clock, run, timers } = stoppedClock();
+  const { connections, fate } = numbered();
+  const { signal } = new AbortController();
+  const answer = Promise.withResolvers<never>();
+  const conflict = { code: "STORE_CONFLICT", notApplied: true, advice: " Ask an administrator." } as const;
+  const act = async (): Promise<never> => await answer.promise;
+  const failure = failureOf(new Requests(connections, () => conflict, clock).run(LABEL, { signal, timeoutMs: 1_000 }, act));
+  // Half of the time that the server may wait for locks.
+  expect([...timers.values()]).toEqual([400]);
+  await soon();
+  run();
+  await expect.poll(() => fate).toEqual(["2 asks who blocks 1", "2 released"]);
+  answer.reject(new Error("lock timeout"));
+  expect((await failure).message).toBe("s: 'put' of 'e' failed: lock timeout. Process 5 blocks it.");
+  expect(timers.size).toBe(0);
+});
+
+test("a signal that many calls share gathers no listeners", async () => {
+  const { connections, fate } = numbered();
+  const { signal } = new AbortController();
+  const call = new Requests(connections, () => undefined, systemClock).run(LABEL, { signal }, async () => 5);
   await expect(call).resolves.toBe(5);
   expect(fate).toEqual(["1 released"]);
   expect(getEventListeners(signal, "abort")).toEqual([]);
@@ -122,7 +155,7 @@ test("a signal that many calls share gathers no listeners", async () => {
 
 /** Connections that come when the test says so. */
 function late() {
-  const { connections, fate } = numbered(async () => undefined);
+  const { connections, fate } = numbered();
   const waiting: Array<PromiseWithResolvers<number>> = [];
   const get = async (): Promise<number> => {
     waiting.push(Promise.withResolvers());
@@ -135,9 +168,9 @@ test("a connection that comes after its call was given up goes back, and nothing
   const { connections, waiting, fate } = late();
   const abort = new AbortController();
   const act = async (): Promise<never> => expect.fail("Nothing is to be sent.");
-  const call = onOneConnection(connections, LABEL, abort.signal, () => undefined, systemClock, act);
-  abort.abort(new Error("given up"));
-  await expect(call).rejects.toMatchObject({ message: expect.stringContaining("given up"), mayHaveBeenApplied: false });
+  const call = new Requests(connections, () => undefined, systemClock).run(LABEL, { signal: abort.signal }, act);
+  abort.abort(timeUp());
+  await expect(call).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
   waiting[0]?.resolve(1);
   await expect.poll(() => fate).toEqual(["1 released"]);
 });
@@ -145,9 +178,9 @@ test("a connection that comes after its call was given up goes back, and nothing
 test("a connection that comes too late for a cancellation goes back", async () => {
   const { clock, run, timers } = stoppedClock();
   const { connections, waiting, fate } = late();
-  const call = givenUp(connections, clock);
+  const call = givenUp(connections, clock, READ, new Error("given up"));
   waiting[0]?.resolve(1);
-  await expect(call).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  await expect(call).rejects.toThrow("given up");
   expect(waiting).toHaveLength(2);
   expect([...timers.values()]).toEqual([5_000]);
   run();

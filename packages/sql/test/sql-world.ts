@@ -14,7 +14,6 @@ import { mariaDbMissing, startMariaDb, type MariaDb } from "@leasehold/test-kit/
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
-import type { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { MySqlDatabase } from "../src/mysql/mysql-database.ts";
@@ -25,10 +24,6 @@ import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
 export type Kind = "sqlite" | "mysql" | "postgres";
 export const ALL: readonly Kind[] = ["sqlite", "mysql", "postgres"];
 export const SERVERS: readonly Kind[] = ["mysql", "postgres"];
-
-const IN_VAIN_STEP_MS = 500;
-/** Each one takes the server an answer of real time: a request that waits for nothing is answered long before its time is up. */
-const PAUSE_STEP_MS = 10;
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -154,25 +149,6 @@ export class SqlWorld implements AsyncDisposable {
         );
   }
 
-  /**
-   * What becomes of a call that waits for a lock in vain: its store's time passes while the server shows that something waits. Else
-   * it hardly passes, for the call's own pauses. SQLite shows nothing, and a call on it waits at once.
-   */
-  async inVain(clock: MovableClock, call: Promise<unknown>): Promise<unknown> {
-    let isOver = false;
-    const outcome = call
-      .catch((error: unknown) => error)
-      .finally(() => {
-        isOver = true;
-      });
-    while (!isOver) {
-      const waits = this.kind === "sqlite" || (await this.busy()).length > 0;
-      clock.forward(waits ? IN_VAIN_STEP_MS : PAUSE_STEP_MS);
-      await eventLoopTurn();
-    }
-    return await outcome;
-  }
-
   onEnd(close: () => Promise<unknown>): void {
     this.#open.push(close);
   }
@@ -180,10 +156,6 @@ export class SqlWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const close of this.#open.toReversed()) await close();
   }
-}
-
-async function eventLoopTurn(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Declares the same tests for several databases; those that are missing are skipped. */

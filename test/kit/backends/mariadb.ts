@@ -27,6 +27,7 @@ export async function startMariaDb(): Promise<MariaDb> {
   const data = ["--no-defaults", "--datadir={directory}/data", "--tmpdir={directory}", ...asUser];
   const daemon = await startDaemon("MariaDB", {
     directory: "mariadb",
+    inMemory: true,
     files: { "init.sql": "CREATE DATABASE leasehold;\n" },
     prepare: [install, ...data, "--auth-root-authentication-method=normal", "--skip-test-db"],
     serve: [
@@ -43,8 +44,6 @@ export async function startMariaDb(): Promise<MariaDb> {
       "--skip-log-bin",
       // Each case of conformance has connections of its own.
       "--max-connections=500",
-      // The data does not outlive the process anyway.
-      "--innodb-flush-log-at-trx-commit=0",
       "--innodb-buffer-pool-size=32M",
     ],
     ready: "ready for connections",

@@ -26,18 +26,33 @@ export async function postgresMissing(): Promise<string | undefined> {
  * @throws an error with the server's log, if it ends or takes too long before it serves.
  */
 export async function startPostgres(): Promise<Postgres> {
+  return await start("PostgreSQL", [
+    ...["initdb", "--pgdata={directory}/data", "--username=postgres", "--auth=trust"],
+    ...["--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"],
+  ]);
+}
+
+/**
+ * Starts a standby of the server at `port` of 127.0.0.1, which is called `standby` there. It streams from that port, so that a
+ * proxy there can cut it off.
+ */
+export async function startPostgresStandby(port: number): Promise<Postgres> {
+  return await start("PostgreSQL's standby", [
+    ...["pg_basebackup", "-d", `host=127.0.0.1 port=${port} user=postgres application_name=standby`],
+    ...["-D", "{directory}/data", "-X", "stream", "-R", "--checkpoint=fast", "--no-sync"],
+  ]);
+}
+
+async function start(name: string, [prepare = "", ...args]: readonly string[]): Promise<Postgres> {
   const found = await findProgram("postgres");
   if (found === undefined) throw new Error(await postgresMissing());
   const serve = await realpath(found);
-  const daemon = await startDaemon("PostgreSQL", {
+  const daemon = await startDaemon(name, {
     directory: "postgres",
+    inMemory: true,
     user: await unprivilegedUser(),
     // Next to it, because both have to be of the same version.
-    prepare: [
-      join(dirname(serve), "initdb"),
-      ...["--pgdata={directory}/data", "--username=postgres", "--auth=trust"],
-      ...["--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"],
-    ],
+    prepare: [join(dirname(serve), prepare), ...args],
     serve: [
       serve,
       ...["-D", "{directory}/data", "-p", "{port}"],
@@ -47,11 +62,10 @@ export async function startPostgres(): Promise<Postgres> {
       ...setting("timezone", "UTC"),
       // Each case of conformance has connections of its own.
       ...setting("max_connections", "500"),
-      // The data does not outlive the process anyway.
-      ...setting("fsync", "off"),
-      ...setting("full_page_writes", "off"),
+      // Of a standby that was cut off.
+      ...setting("wal_retrieve_retry_interval", "100ms"),
     ],
-    ready: "database system is ready to accept connections",
+    ready: "database system is ready to accept",
     // Killed by SIGKILL, it would leave shared memory behind.
     endWith: "SIGQUIT",
   });

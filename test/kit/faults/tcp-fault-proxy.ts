@@ -36,6 +36,11 @@ export interface TcpFaultProxy extends AsyncDisposable {
   /** Passes on half of what the service answers next, connection by connection, and breaks that connection. */
   cutReplies(): void;
   /**
+   * Loses everything on all present connections from now on, without a word, as a gateway that has forgotten them. New
+   * connections are served.
+   */
+  forget(): void;
+  /**
    * Breaks all present connections, with what is held on them. A new one is broken as soon as it is made, before a byte
    * has passed: to refuse it, the proxy would have to give its port away.
    */
@@ -121,6 +126,10 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
 
   cutReplies(): void {
     this.#begin({ replies: "cut" });
+  }
+
+  forget(): void {
+    for (const passage of this.#passages) passage.forget();
   }
 
   cut(): void {

@@ -16,6 +16,15 @@ export interface TcpConditions {
   onLostReply(): void;
 }
 
+/** What a gateway does with a connection that it knows nothing of any more. */
+const FORGOTTEN: TcpConditions = {
+  requests: "lose",
+  replies: "lose",
+  onRequest: () => undefined,
+  onDelivery: () => () => undefined,
+  onLostReply: () => undefined,
+};
+
 /** A piece that a client has sent: bytes, or the end. */
 type Sent = Buffer | "end";
 
@@ -26,7 +35,7 @@ type Sent = Buffer | "end";
 export class TcpPassage {
   readonly #client: Socket;
   readonly #service: Socket;
-  readonly #conditions: TcpConditions;
+  #conditions: TcpConditions;
   readonly #requestsUnderWay = new DelayLine();
   readonly #repliesUnderWay = new DelayLine();
   #held: Sent[] = [];
@@ -62,6 +71,16 @@ export class TcpPassage {
     const held = this.#held;
     this.#held = [];
     for (const sent of held) this.#pass(sent);
+  }
+
+  /** Loses everything from now on, without a word to either side. */
+  forget(): void {
+    this.#conditions = FORGOTTEN;
+    this.#hasLostRequests = true;
+    this.#hasLostReplies = true;
+    this.#held = [];
+    this.#requestsUnderWay.clear();
+    this.#repliesUnderWay.clear();
   }
 
   /** Breaks both connections (the client sees a reset), with what is held or delayed. */

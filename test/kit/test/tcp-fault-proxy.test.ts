@@ -231,6 +231,20 @@ describe("held requests", () => {
   });
 });
 
+describe("forgotten connections", () => {
+  test("lose everything without a word, and new ones are served", async () => {
+    const forgotten = new Client(proxy.port);
+    await forgotten.ask("a", "A");
+    proxy.forget();
+    forgotten.send("b");
+    await new Client(proxy.port).ask("c", "C");
+    expect(forgotten).toMatchObject({ received: "A", isOpen: true });
+
+    proxy.heal();
+    await forgotten.closed;
+  });
+});
+
 describe("a cut", () => {
   test("breaks present and new connections, until it is healed", async () => {
     const present = new Client(proxy.port);

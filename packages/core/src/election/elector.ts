@@ -18,6 +18,7 @@ import { Leading, type TaskResult } from "./leading.ts";
 import { Observer } from "./observer.ts";
 import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
+import { reportSettings } from "./store-settings.ts";
 import { StandingBack } from "./standing-back.ts";
 import { StoreContact } from "./store-contact.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
@@ -352,6 +353,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Waits until this candidate has the lease; `undefined` once the signal has aborted. */
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
+    void reportSettings(this.#store, this.election, this.#journal);
     const campaign: CampaignOptions = {
       candidacy: this.#candidacy,
       contact: this.#contact,

@@ -79,6 +79,13 @@ export interface LeaseStore {
   check(options: CheckOptions): Promise<CheckReport>;
 
   /**
+   * Returns what a person should know of the service's settings and of this process's way to it: above all by which of them the service
+   * may lose what it has acknowledged. A sentence each, with the remedy. One request that changes nothing. Electors ask once, as they begin to campaign, and warn; `check` has the same as `warnings`.
+   * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
+   */
+  inspect?(options: CheckOptions): Promise<readonly string[]>;
+
+  /**
    * Yields wake-ups, which carry nothing; only on stores whose `capabilities.watch` is `push`. The first comes once the watch stands: from
    * then on each acquisition, release and break makes another one. Renewals and publications make none. Wake-ups may be merged, come late, be
    * lost, or come for nothing, so a caller goes on polling: a wake-up is a reason to poll now. Ends when the signal aborts.
@@ -243,6 +250,8 @@ export interface CheckOptions {
 export interface CheckReport {
   readonly readMs: number;
   readonly writeMs: number;
+  /** As of {@link LeaseStore.inspect}, where the store has that. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface WatchOptions {

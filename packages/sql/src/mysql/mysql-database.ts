@@ -1,9 +1,13 @@
 import type { Clock } from "@leasehold/core";
-import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import type { RecordRequestOptions } from "@leasehold/core/provider";
+import { settingsOf, type Warning } from "../layout.ts";
+import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable, type Row } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
+import { Requests } from "../requests.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
-import { MySqlConnections, statement } from "./mysql-pool.ts";
+import { mysqlWarnings, SETTINGS } from "./mysql-layout.ts";
+import { MySqlConnections, statement, type MySqlPoolConnection } from "./mysql-pool.ts";
 import { MySqlRecordStore } from "./mysql-record-store.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
 
@@ -14,27 +18,39 @@ const END_READING = "COMMIT";
 export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = MYSQL_MIGRATION;
   readonly #connections: MySqlConnections;
+  readonly #requests: Requests<MySqlPoolConnection>;
   readonly #clock: Clock;
 
   constructor(pool: unknown, clock: Clock) {
     const connections = new MySqlConnections(pool);
-    super(LEASE_TABLE, connections, clock);
+    const requests = new Requests(connections, mysqlMeaning, clock);
+    super(LEASE_TABLE, connections, requests, clock);
     this.#connections = connections;
+    this.#requests = requests;
     this.#clock = clock;
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    return new MySqlRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
+    return new MySqlRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
+  }
+
+  async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {
+    const label = { store: this.name, operation: "check", election: undefined, writes: false };
+    return await this.#requests.run(label, limits, async (connection) => {
+      await this.#connections.checkKeys(connection);
+      const settings: Row[] = [];
+      for (const sql of SETTINGS) settings.push(...((await connection.query(statement(sql, [])))[0] as Row[]));
+      return mysqlWarnings(settingsOf(settings));
+    });
   }
 
   async migrate(): Promise<void> {
     await migrating(this.name, mysqlMeaning, async () => {
-      const connection = await this.#connections.get();
-      try {
-        for (const sql of [...this.migration, ...LAYOUT_CHECKS, END_READING]) await connection.query(statement(sql, []));
-      } finally {
-        this.#connections.release(connection);
-      }
+      await this.#requests.use(new AbortController().signal, async (connection) => {
+        for (const sql of [...this.migration, ...LAYOUT_CHECKS]) await connection.query(statement(sql, []));
+        await this.#connections.checkKeys(connection);
+        await connection.query(statement(END_READING, []));
+      });
     });
   }
 

@@ -6,17 +6,24 @@ import {
   type LeaseRecord,
   type PutOptions,
   type PutOutcome,
+  type RecordRequestOptions,
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks, passesFence } from "../fence.ts";
-import { onOneConnection } from "../requests.ts";
+import { lockTimeoutMs, type Requests } from "../requests.ts";
 import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, OWN_FENCE, stored, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
-import { notCommitted } from "../sql-errors.ts";
-import { mysqlMeaning } from "./mysql-errors.ts";
-import { statement, withPromises, type MySqlConnection, type MySqlConnections, type MySqlPoolConnection } from "./mysql-pool.ts";
+import { notCommitted, readInTransaction } from "../sql-errors.ts";
+import {
+  boundedBy,
+  statement,
+  withPromises,
+  type MySqlConnection,
+  type MySqlConnections,
+  type MySqlPoolConnection,
+} from "./mysql-pool.ts";
 import { rowOrEnd } from "./row-or-end.ts";
 import { inOwnTransaction } from "./own-transaction.ts";
 
@@ -69,24 +76,28 @@ export class MySqlRecordStore implements FencedRecordStore {
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #connections: MySqlConnections;
+  readonly #requests: Requests<MySqlPoolConnection>;
   readonly #clock: Clock;
 
-  constructor(table: RecordTable, connections: MySqlConnections, clock: Clock) {
+  constructor(table: RecordTable, connections: MySqlConnections, requests: Requests<MySqlPoolConnection>, clock: Clock) {
     this.#table = table;
     this.#statements = statementsOf(table);
     this.#connections = connections;
+    this.#requests = requests;
     this.#clock = clock;
   }
 
-  async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
-    return await this.#run("get", election, signal, async (connection) => {
+  async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
+    return await this.#run("get", election, options, async (connection) => {
       const read = async (): Promise<Row | undefined> => {
         const [rows] = await connection.query(statement(this.#statements.select, this.#key(election)));
         return (rows as readonly Row[])[0];
       };
       const row = await read();
       // With autocommit off this may be what was there when somebody's transaction began.
-      return stored(Number(row?.["autocommit"]) === 1 ? row : await inOwnTransaction(connection, read));
+      if (Number(row?.["autocommit"]) !== 1) return stored(await inOwnTransaction(connection, read));
+      if (await this.#isInTransaction(connection, row)) throw readInTransaction({ store: this.name, election });
+      return stored(row);
     });
   }
 
@@ -100,19 +111,26 @@ export class MySqlRecordStore implements FencedRecordStore {
     const set = this.#statements.set + (keepsNonce ? "" : SET_NONCE_AT);
     const columns = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
     const where = [...key, bytes(ifVersion)];
+    const bounded = (sql: string): string => boundedBy(lockTimeoutMs(options), sql);
     const update = (): object => {
       const values = keepsNonce ? columns : [...columns, writtenAtWallMs(this.#clock)];
       if (!fence)
-        return statement(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`, [...values, ...where]);
+        return statement(bounded(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`), [
+          ...values,
+          ...where,
+        ]);
       return statement(
-        `UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
+        bounded(`UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`),
         [...values, fence.term, fence.termId, ...where, outranks(record, fence), fence.term, fence.termId],
       );
     };
-    return await this.#run("put", election, signal, async (connection) => {
+    return await this.#run("put", election, options, async (connection) => {
       const write = async (): Promise<UpdateResult> => {
         // The first acquisition of all makes the rows that every one competes for.
-        if (ifVersion === NO_VERSION) for (const seed of this.#statements.seeds) await connection.query(statement(seed, key));
+        if (ifVersion === NO_VERSION) {
+          if (!this.#connections.hasKeys) await this.#connections.checkKeys(connection);
+          for (const seed of this.#statements.seeds) await connection.query(statement(bounded(seed), key));
+        }
         signal.throwIfAborted();
         const [result] = (await connection.query(update())) as readonly [UpdateResult];
         return result;
@@ -150,6 +168,15 @@ export class MySqlRecordStore implements FencedRecordStore {
     if (missing) await connection.query(statement(SEED_FENCE, [bytes(election)]));
   }
 
+  /** Reports whether a connection was left in a transaction. What MariaDB shows beside the row, MySQL tells when asked. */
+  async #isInTransaction(connection: MySqlPoolConnection, row: Row | undefined): Promise<boolean> {
+    const shown = row?.["in_transaction"];
+    if (shown !== undefined) return Number(shown) !== 0;
+    if (!this.#connections.areShared) return false;
+    const [{ serverStatus }] = (await connection.query(statement("DO 0", []))) as readonly [UpdateResult];
+    return (serverStatus & IN_TRANSACTION) !== 0;
+  }
+
   #key(election: string): Buffer[] {
     return this.#table.keyOf(election).map(bytes);
   }
@@ -157,11 +184,10 @@ export class MySqlRecordStore implements FencedRecordStore {
   async #run<T>(
     operation: "get" | "put",
     election: string,
-    signal: AbortSignal,
+    limits: RecordRequestOptions,
     act: (connection: MySqlPoolConnection) => Promise<T>,
   ): Promise<T> {
-    const label = { store: this.name, operation, election, writes: operation === "put" };
-    return await onOneConnection(this.#connections, label, signal, mysqlMeaning, this.#clock, act);
+    return await this.#requests.run({ store: this.name, operation, election, writes: operation === "put" }, limits, act);
   }
 }
 
@@ -174,7 +200,7 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
   return {
     // Always one row, since it shows whether the session commits by itself.
-    select: `SELECT l.*, @@autocommit AS autocommit, 
+    select: `SELECT l.*, @@autocommit AS autocommit, /*M!100100 @@in_transaction AS in_transaction, */
   CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
 FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
     seeds: fences ? [seed, SEED_FENCE] : [seed],

@@ -1,4 +1,5 @@
 import type { EventEmitter } from "node:events";
+import { ConfigurationError } from "@leasehold/core";
 import type { Row } from "../schema.ts";
 import type { MySqlConnection } from "./mysql-pool.ts";
 
@@ -17,7 +18,8 @@ export async function rowOrEnd(connection: MySqlConnection, options: object, pas
   const core = ((connection as { readonly connection?: unknown }).connection ?? connection) as CallbackConnection;
   return await new Promise((resolve, reject) => {
     // An event, since a callback comes a turn later.
-    const query = core.query(options);
+    const query = core.query(options) as Partial<EventEmitter> & EventEmitter;
+    if (typeof query?.once !== "function") throw new ConfigurationError("fence() needs a connection of mysql2, as it is.");
     query.once("error", reject);
     query.once("result", (row: Row) => {
       if (!passes(row)) core.destroy();

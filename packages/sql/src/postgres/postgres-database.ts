@@ -1,11 +1,14 @@
 import type { Clock } from "@leasehold/core";
-import { StoreWarnings } from "@leasehold/core/provider";
+import type { RecordRequestOptions } from "@leasehold/core/provider";
+import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import { Requests } from "../requests.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, toStoreError } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
+import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
 import { PostgresListener } from "./postgres-listener.ts";
-import { PostgresConnections, statement } from "./postgres-pool.ts";
+import { PostgresConnections, statement, type PostgresPoolClient } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 
@@ -18,31 +21,25 @@ const POOL_OF_ONE =
 /** PostgreSQL through `pg`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
-  readonly warnings: StoreWarnings = new StoreWarnings();
   readonly #connections: PostgresConnections;
+  readonly #requests: Requests<PostgresPoolClient>;
   readonly #clock: Clock;
   readonly #listener: PostgresListener;
-  #hasWarned = false;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
   constructor(pool: unknown, clock: Clock) {
     const connections = new PostgresConnections(pool);
-    super(LEASE_TABLE, connections, clock);
+    const requests = new Requests(connections, postgresMeaning, clock);
+    super(LEASE_TABLE, connections, requests, clock);
     this.#connections = connections;
+    this.#requests = requests;
     this.#clock = clock;
     this.#listener = new PostgresListener(connections, clock);
     if (connections.canListen) this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 
-  /** Not before the first request: by then whoever asks has said where warnings go. */
-  protected override asked(): void {
-    if (this.#connections.canListen || this.#hasWarned) return;
-    this.#hasWarned = true;
-    this.warnings.warn("LEASEHOLD_POSTGRES_POOL_OF_ONE", POOL_OF_ONE);
-  }
-
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#clock);
+    return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
   }
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
@@ -74,10 +71,18 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     }
   }
 
+  async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {
+    const label = { store: this.name, operation: "check", election: undefined, writes: false };
+    return await this.#requests.run(label, limits, async (client) => {
+      await this.#connections.checkKeys(client);
+      const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
+      return this.watch ? ofServer : [...ofServer, POOL_OF_ONE];
+    });
+  }
+
   async migrate(): Promise<void> {
     await migrating(this.name, postgresMeaning, async () => {
-      const client = await this.#connections.get();
-      try {
+      await this.#requests.use(new AbortController().signal, async (client) => {
         for (const sql of this.migration) {
           // Of several that create a table at once, all but one fail in spite of IF NOT EXISTS; then it is there.
           await client.query(statement(sql)).catch((error: unknown) => {
@@ -85,9 +90,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
           });
         }
         for (const sql of LAYOUT_CHECKS) await client.query(statement(sql));
-      } finally {
-        this.#connections.release(client);
-      }
+        await this.#connections.checkKeys(client);
+      });
     });
   }
 

@@ -9,7 +9,6 @@ import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   "40001": "STORE_CONFLICT",
   "40P01": "STORE_CONFLICT",
-  "55P03": "STORE_CONFLICT",
   "42501": "STORE_DENIED",
   "42P01": "STORE_MISSING",
   "3F000": "STORE_MISSING",
@@ -28,6 +27,14 @@ const NO_DATABASE = "3D000";
 const NO_COLUMN = "42703";
 /** not_null_violation: of a fence's term, by which one that is ahead undoes what would have taken its election. */
 const NO_TERM = "23502";
+/** invalid_column_reference: of ON CONFLICT, where the table has no such key. */
+const NO_KEY = "42P10";
+const FIND_KEY =
+  " A table has not the key that store.migration gives it: call migrate(), which names the statement that makes it.";
+/** lock_not_available: what `lock_timeout` ends with. */
+const LOCK_TIMEOUT = "55P03";
+const FIND_BLOCKER =
+  " Find who holds the lock: SELECT pid, client_addr, xact_start FROM pg_stat_activity ORDER BY xact_start; end it by pg_terminate_backend and its pid.";
 /** Cancelled, by us or by a timeout of the server's. */
 const CANCELLED = "57014";
 
@@ -35,9 +42,11 @@ const CANCELLED = "57014";
 export function postgresMeaning(error: unknown): Meaning | undefined {
   const { code, severity, table, column } = (error ?? {}) as Partial<Record<"code" | "severity" | "table" | "column", unknown>>;
   if (typeof code !== "string" || severity === undefined) return undefined;
+  if (code === LOCK_TIMEOUT) return { code: "STORE_CONFLICT", notApplied: true, advice: FIND_BLOCKER };
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
   if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
+  if (code === NO_KEY) return { code: "STORE_REJECTED", notApplied: true, advice: FIND_KEY };
   // As if somebody had written the fence at that moment: whoever looks now, and acquires by that, is told what is wrong.
   if (code === NO_TERM && table === FENCES && column === "term") return { code: "STORE_CONFLICT", notApplied: true };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];

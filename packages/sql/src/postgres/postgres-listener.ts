@@ -62,9 +62,11 @@ export class PostgresListener {
       // It has its state at the server: nobody else gets this connection.
       if (client) this.#connections.discard(client);
     };
+    const beganAt = this.#connections.instant();
     const fail = (error: Error): void => {
       if (stopped) return;
       stop();
+      this.#connections.doubt(beganAt);
       for (const { failed } of [...this.#watchers]) failed(error);
     };
     const begin = async (): Promise<void> => {

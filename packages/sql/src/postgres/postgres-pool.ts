@@ -1,7 +1,10 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkDatabaseUrl } from "../options.ts";
+import { checkKeys } from "../layout.ts";
+import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
-import { storeClosed } from "../sql-errors.ts";
+import { acknowledgedWithWarning, storeClosed, type RequestLabel } from "../sql-errors.ts";
+import { UNIQUE_INDEXES } from "./postgres-layout.ts";
 
 /** The part of a client of `pg` that is used here. */
 export interface PostgresClient {
@@ -14,7 +17,10 @@ export interface PostgresPoolClient extends PostgresClient {
   /** From 8.21 on; what the native client gives is null. */
   getTransactionStatus?(): string | null;
   /** What the client stands on: it hears each answer of the server's. */
-  readonly connection?: { on(event: "readyForQuery", listener: (answer: { readonly status: string }) => void): unknown };
+  readonly connection?: {
+    on(event: "readyForQuery", listener: (answer: { readonly status: string }) => void): unknown;
+    readonly stream?: { destroy?(): unknown };
+  };
   /** The server process behind it. */
   readonly processID?: number | null;
   release(destroy?: boolean): void;
@@ -35,10 +41,17 @@ export function statement(text: string, values?: readonly unknown[]): object {
 /** After a failover the number may be that of somebody else's connection, on another server: only a statement of ours ends. */
 const CANCEL =
   "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE '%leasehold\\_%'";
+/** The session that holds up another one, the longest transaction first. Of other accounts' it shows the number alone. */
+const BLOCKERS = `SELECT b.pid, a.client_addr, a.client_port, a.usename, a.state, a.wait_event,
+  round(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start)) AS age_s
+FROM unnest(pg_blocking_pids($1)) AS b (pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid ORDER BY a.xact_start LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => String };
 
 /** What the server said of the transaction after its last answer, on connections of a `pg` that does not show it. */
 const heard = new WeakMap<PostgresPoolClient, string>();
+
+/** The event by which a pool of `pg` announces a connection. */
+const NEW_CONNECTION = "connect";
 
 /** Enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
@@ -51,6 +64,7 @@ interface PoolOptions {
 /** Connections to the user's database: through the user's pool, or one of our own for a URL. */
 export class PostgresConnections implements Connections<PostgresPoolClient> {
   readonly #given: PostgresPool | string;
+  readonly #trust: PoolTrust;
   #own: Promise<PostgresPool> | undefined;
   /** Ends each wait for a connection: a pool that is closed forgets who waits. */
   readonly #waits = new Set<(closed: Error) => void>();
@@ -58,10 +72,13 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   readonly #lent = new Set<Promise<PostgresPoolClient> | PostgresPoolClient>();
   readonly #allReturned = Promise.withResolvers<void>();
   #closed: Promise<void> | undefined;
+  /** The keys of the tables were found to be there. */
+  hasKeys = false;
 
   /** @throws {ConfigurationError} unless it is a URL or a pool. */
   constructor(given: unknown) {
     this.#given = poolOrUrl(given);
+    this.#trust = typeof this.#given === "string" ? new PoolTrust() : trustOf(this.#given, NEW_CONNECTION);
   }
 
   /** There is a connection left for lease calls while one listens. */
@@ -73,27 +90,56 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.checkOpen();
     const pool = await this.#pool();
     this.checkOpen();
-    const client = await this.#unlessClosed(this.#lend(pool.connect()));
-    // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
-    client.on("error", ignore);
+    const client = await this.#trust.get(
+      async () => {
+        const taken = await this.#unlessClosed(this.#lend(pool.connect()));
+        // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
+        taken.on("error", ignore);
+        return taken;
+      },
+      (taken) => taken,
+      (taken) => this.discard(taken),
+    );
     if (!client.getTransactionStatus && !heard.has(client)) hear(client);
     return client;
   }
 
   release(client: PostgresPoolClient): void {
     client.off("error", ignore);
+    this.#trust.answered(client);
     client.release();
     this.#returned(client);
   }
 
-  /** Its last error may still come, and is heard. */
+  /**
+   * Its last error may still come, and is heard. Nothing is sent any more: a connection whose other end is gone would else keep
+   * its socket, and the process, for long.
+   */
   discard(client: PostgresPoolClient): void {
     client.release(true);
     this.#returned(client);
+    client.connection?.stream?.destroy?.();
+  }
+
+  instant(): number {
+    return this.#trust.instant();
+  }
+
+  doubt(instant: number): void {
+    this.#trust.doubt(instant);
   }
 
   async cancel({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<void> {
     await by.query(statement(CANCEL, [processID]));
+  }
+
+  async blockersOf({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<string | undefined> {
+    const [found] = (await by.query(statement(BLOCKERS, [processID]))).rows as readonly Record<string, string | null>[];
+    if (!found) return undefined;
+    const { pid, client_addr: address, client_port: port, usename: user, state, wait_event: waitsFor, age_s: ageS } = found;
+    const does = `${state ?? "?"}${waitsFor === null || waitsFor === "ClientRead" ? "" : `, waiting for ${waitsFor}`}`;
+    const place = address === null ? "?" : `${address}:${port}`;
+    return `It waited for a lock that process ${pid} holds (${user ?? "?"} from ${place}, ${does}), in a transaction of ${ageS ?? "?"} s. End that transaction, or SELECT pg_terminate_backend(${pid}).`;
   }
 
   /** Closes the pool, if it is our own. From now on there are no connections to be had. */
@@ -101,6 +147,15 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.#closed ??= this.#end();
     for (const end of this.#waits) end(storeClosed());
     await this.#closed;
+  }
+
+  /**
+   * Checks the keys of the tables.
+   * @throws {StoreError} that names the table without one.
+   */
+  async checkKeys(client: PostgresClient): Promise<void> {
+    checkKeys("postgres", (await client.query(statement(UNIQUE_INDEXES))).rows);
+    this.hasKeys = true;
   }
 
   /** @throws {ConfigurationError} once it was closed. */
@@ -153,7 +208,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
 
   async #pool(): Promise<PostgresPool> {
     if (typeof this.#given !== "string") return this.#given;
-    this.#own ??= openPool(this.#given);
+    this.#own ??= openPool(this.#given, this.#trust);
     return await this.#own;
   }
 }
@@ -181,7 +236,43 @@ export function isCommitted(client: PostgresPoolClient): boolean {
   );
 }
 
-async function openPool(connectionString: string): Promise<PostgresPool> {
+/** The part of a notice that is used here. */
+interface Notice {
+  readonly severity?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly routine?: string;
+}
+
+/** Where PostgreSQL warns of its supply of transaction numbers, with every write: that says nothing of this one. */
+const WARNS_OF_NUMBERS: ReadonlySet<string | undefined> = new Set(["GetNewTransactionId", "GetNewMultiXactId"]);
+
+/**
+ * Runs a write whose acknowledgement counts only without a warning: a commit whose wait for the synchronous standby was
+ * cancelled is acknowledged as any other, with a warning before it.
+ * @throws {StoreError} of unknown outcome after a warning.
+ */
+export async function withoutWarning<T>(
+  client: PostgresPoolClient,
+  label: Pick<RequestLabel, "store" | "operation" | "election">,
+  write: () => Promise<T>,
+): Promise<T> {
+  let warning: string | undefined;
+  // The severity may be in the server's language; SQLSTATE is not.
+  const warn = ({ severity, code = "", message = "", routine }: Notice): void => {
+    if ((severity === "WARNING" || /^(01|57P01)/.test(code)) && !WARNS_OF_NUMBERS.has(routine)) warning ??= message;
+  };
+  client.on("notice", warn);
+  try {
+    const result = await write();
+    if (warning !== undefined) throw acknowledgedWithWarning(label, warning);
+    return result;
+  } finally {
+    client.off("notice", warn);
+  }
+}
+
+async function openPool(connectionString: string, trust: PoolTrust): Promise<PostgresPool> {
   let pg;
   try {
     pg = await import("pg");
@@ -199,6 +290,7 @@ async function openPool(connectionString: string): Promise<PostgresPool> {
   });
   // An idle connection that breaks is replaced; unheard, its error would end the process.
   pool.on("error", () => undefined);
+  trust.listenTo(pool, NEW_CONNECTION);
   return pool as unknown as PostgresPool;
 }
 

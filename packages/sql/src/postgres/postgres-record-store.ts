@@ -7,19 +7,20 @@ import type {
   PutIfOpenOutcome,
   PutOptions,
   PutOutcome,
+  RecordRequestOptions,
   RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { fenced, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
-import { onOneConnection } from "../requests.ts";
+import { lockTimeoutMs, type Requests } from "../requests.ts";
 import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, textOf, type RecordTable, type Row } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
-import { notCommitted } from "../sql-errors.ts";
-import { postgresMeaning } from "./postgres-errors.ts";
+import { notCommitted, readInTransaction } from "../sql-errors.ts";
 import {
   isCommitted,
   statement,
+  withoutWarning,
   type PostgresClient,
   type PostgresConnections,
   type PostgresPoolClient,
@@ -44,18 +45,21 @@ export class PostgresRecordStore implements FencedRecordStore {
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #connections: PostgresConnections;
+  readonly #requests: Requests<PostgresPoolClient>;
   readonly #clock: Clock;
 
-  constructor(table: RecordTable, connections: PostgresConnections, clock: Clock) {
+  constructor(table: RecordTable, connections: PostgresConnections, requests: Requests<PostgresPoolClient>, clock: Clock) {
     this.#table = table;
     this.#statements = statementsOf(table);
     this.#connections = connections;
+    this.#requests = requests;
     this.#clock = clock;
   }
 
-  async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
-    return await this.#run("get", election, signal, async (client) => {
+  async get(election: string, options: Omit<GetOptions, "consistent">): Promise<StoredRecord | undefined> {
+    return await this.#run("get", election, options, async (client) => {
       const [row] = (await client.query(statement(this.#statements.select, this.#table.keyOf(election)))).rows;
+      if (!isCommitted(client)) throw readInTransaction({ store: this.name, election });
       return stored(row && withBytes(row));
     });
   }
@@ -64,19 +68,23 @@ export class PostgresRecordStore implements FencedRecordStore {
     const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
     const fence = this.#table.fences && options.fence;
     const { seed, update } = this.#statements;
+    const lockMs = lockTimeoutMs(options);
     const key = this.#table.keyOf(election);
     const version = this.#clock.randomUuid();
     const columns = valuesOf(record);
-    return await this.#run("put", election, signal, async (client) => {
+    return await this.#run("put", election, options, async (client) => {
       // The first acquisition of all makes the rows that every one competes for.
-      if (ifVersion === NO_VERSION) await client.query(statement(seed, key));
+      if (ifVersion === NO_VERSION) {
+        if (!this.#connections.hasKeys) await this.#connections.checkKeys(client);
+        await client.query(statement(seed(lockMs), key));
+      }
       signal.throwIfAborted();
       const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
       const { rowCount } = fence
         ? await client.query(
-            statement(fencedUpdateOf(keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
+            statement(fencedUpdateOf(lockMs, keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
           )
-        : await client.query(statement(update(keepsNonce, record.termId === null), values));
+        : await client.query(statement(update(lockMs, { keepsNonce, vacates: record.termId === null }), values));
       if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
       if (rowCount === 1) return { stored: true, version };
       if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
@@ -85,10 +93,9 @@ export class PostgresRecordStore implements FencedRecordStore {
   }
 
   async putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
-    const { mayCreate, signal } = options;
-    const text = this.#statements.take(mayCreate);
+    const text = this.#statements.take(lockTimeoutMs(options), options.mayCreate);
     const first = [...this.#table.keyOf(election), this.#clock.randomUuid(), ...valuesOf(record)];
-    return await this.#run("put", election, signal, async (client) => {
+    return await this.#run("put", election, options, async (client) => {
       const [row = {}] = (await client.query(statement(text, [...first, writtenAtWallMs(this.#clock)]))).rows;
       // What was found, too, is of that transaction, however old it is.
       if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
@@ -119,9 +126,6 @@ export class PostgresRecordStore implements FencedRecordStore {
     }
   }
 
-  /** Called before each request. */
-  protected asked(): void {}
-
   /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
   async #mendFence(client: PostgresPoolClient, election: string, below: number, ifVersion: string): Promise<void> {
     const { rows } = await client.query(statement(SELECT_BOTH, [election]));
@@ -131,12 +135,13 @@ export class PostgresRecordStore implements FencedRecordStore {
   async #run<T>(
     operation: "get" | "put",
     election: string,
-    signal: AbortSignal,
+    limits: RecordRequestOptions,
     act: (client: PostgresPoolClient) => Promise<T>,
   ): Promise<T> {
-    this.asked();
     const label = { store: this.name, operation, election, writes: operation === "put" };
-    return await onOneConnection(this.#connections, label, signal, postgresMeaning, this.#clock, act);
+    return await this.#requests.run(label, limits, async (client) =>
+      label.writes ? await withoutWarning(client, label, () => act(client)) : await act(client),
+    );
   }
 }
 

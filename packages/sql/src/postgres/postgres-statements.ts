@@ -5,19 +5,38 @@ import { CHANNEL } from "./postgres-listener.ts";
 export interface Statements {
   readonly select: string;
   /** Makes the row that every candidate competes for, and its fence's. */
-  readonly seed: string;
+  readonly seed: (lockTimeoutMs: number) => string;
   /** Locks the fence, and fails unless it is that of a leadership; see {@link guardOf}. */
   readonly guard: string;
   /**
    * Further parameters: the version to replace, the new one, the columns, and the writer's wall clock, or null to keep what
    * is there. Locks nothing but the row.
    */
-  readonly update: (keepsNonce: boolean, vacates: boolean) => string;
+  readonly update: (lockTimeoutMs: number, how: UpdateKind) => string;
   /**
    * Takes what is open; see {@link takingOf}. Further parameters: the version of a first record, the columns, and the writer's
    * wall clock.
    */
-  readonly take: (mayCreate: boolean) => string;
+  readonly take: (lockTimeoutMs: number, mayCreate: boolean) => string;
+}
+
+/** How an update is to be notified of, and whether it leaves the nonce as it is. */
+export interface UpdateKind {
+  readonly keepsNonce: boolean;
+  readonly vacates: boolean;
+}
+
+/**
+ * The settings of a write, for its own transaction alone, which it has to read before it locks anything:
+ *
+ * - It waits for locks no longer than this. Nothing else of it is bounded: the end of another wait could be that for the replica.
+ * - It is on disk, and at the synchronous standby, once it is acknowledged: `off` and `local` are raised, and nothing lowered.
+ * - A warning at its commit is sent, whatever the account's `client_min_messages`.
+ */
+function boundsOf(lockTimeoutMs: number): string {
+  return `bounds AS MATERIALIZED (SELECT set_config('lock_timeout', '${lockTimeoutMs}', true) AS bound_1,
+    set_config('client_min_messages', 'warning', true) AS bound_2,
+    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END AS bound_3)`;
 }
 
 /** The server, since its last start: to the microsecond, it has that in common with no other. */
@@ -32,15 +51,18 @@ export function statementsOf(table: RecordTable): Statements {
   const select = `SELECT ${SHOWN} FROM ${name} WHERE ${whereRow}`;
   const seeded = [...key.map((column, index) => [column, `$${index + 1}`]), ...expiryOf(table)];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
-  const seed = `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`;
-  const take = (mayCreate: boolean): string => takingOf(table, mayCreate);
-  if (fences) return { select, seed: seedBothBy(seed), guard: guardOf(table), update: notifyingUpdateOf, take };
+  const insert = `INSERT INTO ${name} (${columns}) SELECT ${values} FROM bounds ON CONFLICT DO NOTHING`;
+  const seed = (lockTimeoutMs: number): string => `WITH ${boundsOf(lockTimeoutMs)}
+${insert}`;
+  const take: Statements["take"] = (lockTimeoutMs, mayCreate) => takingOf(table, lockTimeoutMs, mayCreate);
+  if (fences) return { select, seed: seedBothBy(insert), guard: guardOf(table), update: notifyingUpdateOf, take };
   return {
     select,
     seed,
     take,
     guard: guardOf(table),
-    update: (keepsNonce) => `UPDATE ${name} SET ${setOf(table, keepsNonce)} WHERE ${whereRow} AND version = $${key.length + 1}`,
+    update: (lockTimeoutMs, { keepsNonce }) => `WITH ${boundsOf(lockTimeoutMs)}
+UPDATE ${name} SET ${setOf(table, keepsNonce)} FROM bounds WHERE ${whereRow} AND version = $${key.length + 1}`,
   };
 }
 
@@ -69,14 +91,15 @@ export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) 
 export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
 
 /** Makes both rows, the lease's first, as {@link takingOf} does: two that each waited for the other's row would be a deadlock. */
-function seedBothBy(seedLease: string): string {
-  return `WITH seeded AS (${seedLease} RETURNING 1)
+function seedBothBy(seedLease: string): Statements["seed"] {
+  return (lockTimeoutMs) => `WITH ${boundsOf(lockTimeoutMs)}, seeded AS (${seedLease} RETURNING 1)
 INSERT INTO ${FENCES} (election) SELECT $1 FROM (SELECT count(*) FROM seeded) AS after_it ON CONFLICT DO NOTHING`;
 }
 
 /** Returns an update that leaves the fence as it is. An administrator's write and the release of a broken term notify; no other does. */
-function notifyingUpdateOf(keepsNonce: boolean, vacates: boolean): string {
-  const update = `UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} WHERE election = $1 AND version = $2`;
+function notifyingUpdateOf(lockTimeoutMs: number, { keepsNonce, vacates }: UpdateKind): string {
+  const update = `WITH ${boundsOf(lockTimeoutMs)}
+UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM bounds WHERE election = $1 AND version = $2`;
   return keepsNonce || vacates ? `${update} RETURNING pg_notify('${CHANNEL}', $1)` : update;
 }
 
@@ -94,13 +117,14 @@ const GATE = gateOf("$1::text");
  * this wait, renewals of the lease go on. And never backwards: only an acquisition opens the fence, for a later term, and
  * only the end of that one closes it.
  */
-export function fencedUpdateOf(keepsNonce: boolean): string {
+export function fencedUpdateOf(lockTimeoutMs: number, keepsNonce: boolean): string {
   const [term, termId, below] = [
     `$${COLUMNS.length + 5}::bigint`,
     `$${COLUMNS.length + 6}::text`,
     `$${COLUMNS.length + 7}::bigint`,
   ];
-  return `WITH gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${GATE})),
+  return `WITH ${boundsOf(lockTimeoutMs)},
+  gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${GATE}) FROM bounds),
   locked AS (SELECT election FROM ${FENCES} f, gate
     WHERE election = $1 AND (f.term < ${below} OR (f.term = ${term} AND ${termId} IS NULL)) FOR UPDATE OF f),
   updated AS (UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} WHERE election = (SELECT election FROM locked) AND version = $2 RETURNING election)
@@ -140,7 +164,7 @@ FROM bid`;
  *
  * Returns `taken_term` and `taken_version` where it took it, and the row where the snapshot has refused. Neither: it was open no more.
  */
-function takingOf(table: RecordTable, mayCreate: boolean): string {
+function takingOf(table: RecordTable, lockTimeoutMs: number, mayCreate: boolean): string {
   const { name, key, fences } = table;
   const whereRow = key.map((column, index) => `${column} = $${index + 1}`).join(" AND ");
   const parameterOf = (column: string): string => `$${given.indexOf(column) + 1}`;
@@ -156,8 +180,9 @@ function takingOf(table: RecordTable, mayCreate: boolean): string {
   const replaced = made.map(([column = ""]) => column).filter((column) => !key.includes(column));
   // A record that was lost is not made anew, also not where it is lost only now.
   const source = mayCreate ? "gate" : `(SELECT 1 FROM ${name} AS present, gate WHERE ${whereRow} FOR UPDATE OF present) AS kept`;
-  return `WITH found AS MATERIALIZED (SELECT ${SHOWN}, (${openTo(bid, name)}) IS TRUE AS is_open FROM ${name} WHERE ${whereRow}),
-  gate AS MATERIALIZED (SELECT ${fences ? `pg_advisory_xact_lock(${GATE})` : "1"}
+  return `WITH ${boundsOf(lockTimeoutMs)},
+  found AS MATERIALIZED (SELECT ${SHOWN}, (${openTo(bid, name)}) IS TRUE AS is_open FROM ${name} WHERE ${whereRow}),
+  gate AS MATERIALIZED (SELECT ${fences ? `pg_advisory_xact_lock(${GATE})` : "1"} FROM bounds
     WHERE NOT EXISTS (SELECT FROM found WHERE NOT is_open)),
   taken AS (INSERT INTO ${name} AS present (${columns}) SELECT ${values} FROM ${source}
     ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${replaced.map((column) => `${column} = ${OVER_BEFORE[column] ?? `excluded.${column}`}`).join(", ")}

@@ -1,5 +1,6 @@
 import type { Clock } from "@leasehold/core";
 import { LocalStoreWarnings, type StoreWarnings } from "@leasehold/core/provider";
+import type { Warning } from "../layout.ts";
 import { LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
@@ -35,6 +36,12 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
     return new SqliteRecordStore(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
+  }
+
+  /** The files are checked as they are opened, and their settings are ours. */
+  async inspect(): Promise<readonly Warning[]> {
+    await this.#files.open();
+    return [];
   }
 
   /** Nothing to do: the first use of the files creates the tables. */

@@ -2,11 +2,12 @@ import { statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
-import { FENCES, LAYOUT_CHECKS } from "../schema.ts";
+import { checkKeys } from "../layout.ts";
+import { FENCES, LAYOUT_CHECKS, type Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
 import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
-import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE, UNIQUE_INDEXES } from "./sqlite-schema.ts";
 
 /** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
 const LEASE_FILE_SUFFIX = "-leasehold";
@@ -125,6 +126,10 @@ function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string)
     leases.exec(LEASES_TABLE);
     leases.exec(OCCURRENCES_TABLE);
     for (const check of LAYOUT_CHECKS) (check.includes(FENCES) ? data : leases).prepare(check);
+    checkKeys(
+      "sqlite",
+      [data, leases].flatMap((handle) => handle.prepare(UNIQUE_INDEXES).all() as readonly Row[]),
+    );
     leases.exec("PRAGMA busy_timeout = 0");
     return new OpenFiles(data, leases, path, isOwn);
   } catch (error) {

@@ -8,6 +8,7 @@ export interface SqliteHandle {
 /** A prepared statement; parameters are positional. */
 export interface SqliteStatement {
   get(...values: readonly SqliteValue[]): unknown;
+  all(...values: readonly SqliteValue[]): readonly unknown[];
   run(...values: readonly SqliteValue[]): { readonly changes: number | bigint };
   setReadBigInts?(enabled: boolean): unknown;
 }

@@ -246,9 +246,10 @@ function moveFence(data: SqliteHandle, leases: SqliteHandle, { election, fence, 
   const { term, termId } = fence;
   data.prepare(SEED_FENCE).run(election);
   if (Number(data.prepare(UPDATE_FENCE).run(term, termId, election, below, term, termId).changes) === 1) return true;
-  const { version } = (leases.prepare(SELECT_VERSION).get(election) ?? {}) as Row;
+  // The first acquisition makes the row.
+  const { version } = (leases.prepare(SELECT_VERSION).get(election) ?? { version: NO_VERSION }) as Row;
   const found = data.prepare(SELECT_FENCE).get(election) as Row;
-  fenceIsMissing(election, below, ifVersion, version === undefined ? undefined : { version, fence_term: found["term"] });
+  fenceIsMissing(election, below, ifVersion, { version, fence_term: found["term"] });
   return false;
 }
 

@@ -1,3 +1,4 @@
+import { TABLES } from "../layout.ts";
 import { FENCES, GUARDS, LEASES, OCCURRENCES } from "../schema.ts";
 
 const RECORD = `version TEXT NOT NULL DEFAULT '',
@@ -56,3 +57,10 @@ export const OCCURRENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${OCCURRENC
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (election, occurrence)
 ) STRICT`;
+
+/** The unique indexes of our tables in both files, as `checkKeys` reads them. A partial one is none. */
+export const UNIQUE_INDEXES: string = `SELECT t.name AS table_name, (
+  SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info(i.name, t.schema) ORDER BY name)
+) AS key_columns
+FROM pragma_table_list t LEFT JOIN pragma_index_list(t.name, t.schema) i ON i."unique" = 1 AND i.partial = 0
+WHERE t.name IN (${TABLES}) AND t.type = 'table'`;

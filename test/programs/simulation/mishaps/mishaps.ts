@@ -3,6 +3,7 @@ import type { World } from "../world.ts";
 import { breaking } from "./break.ts";
 import { clockFailover } from "./clock-failover.ts";
 import { coldCall } from "./cold-call.ts";
+import { connectionFault } from "./connection-fault.ts";
 import { corruption } from "./corruption.ts";
 import { crash } from "./crash.ts";
 import { freeze } from "./freeze.ts";
@@ -47,6 +48,7 @@ const KINDS = {
   "watch-trouble": watchTrouble,
   "go-candidate": goCandidate,
   "server-loss": serverLoss,
+  "connection-fault": connectionFault,
 };
 
 type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;

@@ -1,5 +1,6 @@
 import type { StoreKind } from "../stores/stores.ts";
 import { CLOCK_MUTANTS } from "./clock-mutants.ts";
+import { CONNECTION_MUTANTS } from "./connection-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { OPTION_MUTANTS } from "./option-mutants.ts";
 import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
@@ -510,6 +511,7 @@ export const MUTANTS: readonly Mutant[] = [
     stores: ["records with a push", "records with a clock"],
   },
   ...CLOCK_MUTANTS,
+  ...CONNECTION_MUTANTS,
   ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,

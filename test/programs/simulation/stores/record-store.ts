@@ -13,6 +13,7 @@ import {
   FASTEST_RATE,
   newServiceView,
   type Claim,
+  type ConnectionFaults,
   type RequestFailure,
   type ServiceView,
   type SimulatedStore,
@@ -53,6 +54,7 @@ export interface RecordService {
   connect(process: ProcessClock, network: Network): RecordStore;
   admits(election: string, leadership: { readonly term: number; readonly termId: string }): boolean;
   overwrite(election: string, data: unknown): unknown;
+  readonly connections?: ConnectionFaults;
   stepClock?(ms: number): void;
   failOver?(aheadMs: number): void;
 }
@@ -94,6 +96,10 @@ export class SimulatedRecords implements SimulatedStore {
       this.#turn.wrote(write);
       this.#record = record;
     };
+  }
+
+  get connections(): ConnectionFaults | undefined {
+    return this.#service.connections;
   }
 
   get held(): boolean {

@@ -117,6 +117,15 @@ export interface QueueFaults {
   calmDown(): void;
 }
 
+/** What may befall a connection, until it is closed: no answer any more, or none to a write but that it is refused. */
+export type ConnectionFault = "dead" | "read-only";
+
+/** The connections by which processes reach a store. */
+export interface ConnectionFaults {
+  /** It befalls all that are open at present, of one process or of all. New ones are well. */
+  befall(fault: ConnectionFault, process?: ProcessClock): void;
+}
+
 /** What may befall one member of a store that is made of three. */
 export type MemberFault = "down" | "refuses" | "hangs" | "lags" | "wiped" | "rolled back";
 
@@ -171,6 +180,8 @@ export interface SimulatedStore {
   stepClock?(ms: number): void;
   /** Where its elections are queues. */
   readonly faults?: QueueFaults | undefined;
+  /** Where processes reach it by a pool of connections each. */
+  readonly connections?: ConnectionFaults | undefined;
   /** Where several stores make one: what befalls one of them. */
   readonly members?: MemberFaults | undefined;
   /** Another server takes over, whose clock is so far ahead. */

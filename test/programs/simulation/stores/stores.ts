@@ -7,6 +7,7 @@ import {
 import { SimulatedBlobs } from "./blob-store.ts";
 import { SimulatedDynamoDB } from "./dynamodb-store.ts";
 import { SimulatedEtcd } from "./etcd-store.ts";
+import { PooledService } from "./pooled-service.ts";
 import { SimulatedQuorum } from "./quorum-store.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
@@ -24,13 +25,12 @@ const STORES = {
   /** Pushes every write, and tells ages exactly, as Firestore does. */
   "records with a push": (world, rate) =>
     records(world, { pushes: true, storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
-  /** Pushes all but renewals, and has a clock that may step, as PostgreSQL does. */
-  "records with a clock": (world, rate) =>
-    records(world, {
-      pushes: true,
-      storeClock: { toleranceMs: 100, exact: false, mayStep: true },
-      clockRate: rate,
-    }),
+  /** Pushes all but renewals, has a clock that may step, and is reached by a pool of connections, as PostgreSQL is. */
+  "records with a clock": (world, rate) => {
+    const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
+    const service = new SimulatedRecordService(world, { pushes: true, storeClock, clockRate: rate });
+    return new SimulatedRecords(world, new PooledService(service), { storeClock });
+  },
   /** The real DynamoDB provider and SDK. */
   dynamodb: (world, _, random) => new SimulatedDynamoDB(world, () => random.between(-HOSTS_APART_MS, HOSTS_APART_MS)),
   /** The real Azure provider and SDK. */

@@ -1,0 +1,43 @@
+import { Elector, MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
+import { expect, test, vi } from "vitest";
+import { reportSettings } from "../src/election/store-settings.ts";
+import { Journal } from "../src/reporting/journal.ts";
+import { Lines } from "./lines.ts";
+
+const WARNING = "fsync is off: set it to on.";
+
+/** A store whose service has such a setting. */
+function storeWith(inspect: NonNullable<LeaseStore["inspect"]>): LeaseStore {
+  return Object.assign(new MemoryLeaseStore(), { inspect });
+}
+
+test("a setting of the store is warned of once, however many campaign on it", async () => {
+  const inspect = vi.fn<NonNullable<LeaseStore["inspect"]>>(async () => [WARNING]);
+  const store = storeWith(inspect);
+  const logger = new Lines();
+  for (const election of ["a", "b"]) {
+    await using leadership = await new Elector({ store, election, logger }).campaign();
+    expect(leadership.isValid()).toBe(true);
+  }
+  expect(logger.warnings).toEqual([`The memory store: ${WARNING}`]);
+  expect(inspect).toHaveBeenCalledTimes(1);
+});
+
+test("no leadership waits for a store that does not tell its settings", async () => {
+  const store = storeWith(async () => await new Promise<never>(() => undefined));
+  await using leadership = await new Elector({ store, election: "a", logger: false }).campaign();
+  expect(leadership.isValid()).toBe(true);
+});
+
+test("a store that fails to tell its settings is asked again by the next one", async () => {
+  const inspect = vi.fn<NonNullable<LeaseStore["inspect"]>>(async () => [WARNING]);
+  inspect.mockRejectedValueOnce(new Error("no answer"));
+  const store = storeWith(inspect);
+  const logger = new Lines();
+  const journal = Journal.to(logger);
+  await reportSettings(store, "a", journal);
+  expect(logger.warnings).toEqual([]);
+  await reportSettings(store, "a", journal);
+  await reportSettings(store, "a", journal);
+  expect(logger.warnings).toHaveLength(1);
+});

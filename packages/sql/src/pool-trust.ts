@@ -1,0 +1,64 @@
+/** The part of a pool that tells of new connections, where it does. */
+interface Announcing {
+  on?(event: string, listener: (connection: object) => void): unknown;
+}
+
+const trusts = new WeakMap<object, PoolTrust>();
+
+/** Returns what this process knows of a pool's connections. All stores on that pool share it. */
+export function trustOf(pool: object, newConnection: string): PoolTrust {
+  const known = trusts.get(pool);
+  if (known) return known;
+  const trust = new PoolTrust();
+  trust.listenTo(pool, newConnection);
+  trusts.set(pool, trust);
+  return trust;
+}
+
+/**
+ * When each connection of one pool has last answered, and from when on it must have to be used. Connections die together, and
+ * often without a word: a gateway forgot them, or their server became a replica.
+ */
+export class PoolTrust {
+  readonly #lastAnswer = new WeakMap<object, number>();
+  #announces = false;
+  /** Counts answers and sends. */
+  #instant = 0;
+  #doubtedUntil = 0;
+  #announced = 0;
+
+  /** Hears of the pool's new connections, by an event of that name. */
+  listenTo(pool: Announcing, newConnection: string): void {
+    this.#announces = typeof pool.on === "function";
+    pool.on?.(newConnection, (connection) => {
+      this.#announced += 1;
+      this.answered(connection);
+    });
+  }
+
+  instant(): number {
+    return (this.#instant += 1);
+  }
+
+  answered(connection: object): void {
+    this.#lastAnswer.set(connection, this.instant());
+  }
+
+  /** A call that was sent at that instant got no answer. */
+  doubt(instant: number): void {
+    this.#doubtedUntil = Math.max(this.#doubtedUntil, instant);
+  }
+
+  /** Takes connections out of the pool until it has one that is trusted, and discards the others. */
+  async get<C>(take: () => Promise<C>, keyOf: (connection: C) => object, discard: (connection: C) => void): Promise<C> {
+    for (;;) {
+      const announced = this.#announced;
+      const connection = await take();
+      // A pool may announce other objects than it hands out: one that was made just now is new all the same.
+      const isNew = announced !== this.#announced;
+      const lastAnswer = this.#lastAnswer.get(keyOf(connection)) ?? (this.#announces ? 0 : Infinity);
+      if (isNew || lastAnswer >= this.#doubtedUntil) return connection;
+      discard(connection);
+    }
+  }
+}

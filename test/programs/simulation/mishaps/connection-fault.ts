@@ -1,0 +1,26 @@
+import type { ConnectionFault } from "../stores/simulated-store.ts";
+import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+
+/** The open connections of a process, or of all, serve it no more until they are closed, while new ones are well. */
+export interface ConnectionLoss {
+  readonly kind: "connection-fault";
+  readonly how: ConnectionFault;
+  /** Whose; undefined: everybody's, as by a switchover to another server. */
+  readonly who: Victim | undefined;
+}
+
+export const connectionFault: MishapKind<ConnectionLoss> = {
+  share: 2,
+  fits: ({ store }) => store === "records with a clock",
+  draw: (random, scope) => ({
+    kind: "connection-fault",
+    how: random.pick(["read-only", "read-only", "dead"]),
+    who: random.chance(0.5) ? drawVictim(random, scope) : undefined,
+  }),
+  befall: ({ how, who }, world) => {
+    const victim = who === undefined ? undefined : world.victim(who);
+    if (who !== undefined && !victim) return;
+    world.note(victim?.process.id ?? "service", `has only connections that are ${how} until they are closed`);
+    world.store.connections?.befall(how, victim?.clock);
+  },
+};
