@@ -4,7 +4,7 @@ import type { StoredRecord, LeaseRecord } from "./record-store.ts";
 
 /** The condition of a write that needs no version: it may be carried out whenever nobody leads. */
 export const ANY_VERSION: unique symbol = Symbol("any version");
-/** The time after which such a write arrives no more. AWS takes a signature for valid no longer than this. */
+/** The time after which such a write arrives no more, and after which no failover brings a version back. AWS takes a signature for valid no longer than this. */
 const UNDER_WAY_MS = 900_000;
 
 /** The version that a write was conditional on; `undefined`: there was to be none. */
@@ -24,11 +24,14 @@ interface Abandoned {
  */
 export class AbandonedTerms {
   readonly #clock: Clock;
+  readonly #versionsReturn: boolean;
   /** By election and termId. */
   readonly #terms: Recent<Map<string, Abandoned>>;
 
-  constructor(clock: Clock) {
+  /** @param versionsReturn true where a failover may bring a version back that had passed. */
+  constructor(clock: Clock, versionsReturn = false) {
     this.#clock = clock;
+    this.#versionsReturn = versionsReturn;
     this.#terms = new Recent(clock);
   }
 
@@ -54,7 +57,8 @@ export class AbandonedTerms {
   settle(election: string, { termId }: LeaseRecord, { version }: StoredRecord): void {
     const terms = this.#terms.get(election);
     for (const [id, { condition, sinceMs }] of terms ?? []) {
-      const mayArrive = condition === ANY_VERSION ? this.#clock.monotonicMs() - sinceMs < UNDER_WAY_MS : condition === version;
+      const isByTime = this.#versionsReturn || condition === ANY_VERSION;
+      const mayArrive = condition === version || (isByTime && this.#clock.monotonicMs() - sinceMs < UNDER_WAY_MS);
       if (!mayArrive && termId !== id) terms?.delete(id);
     }
     if (terms?.size === 0) this.#terms.delete(election);

@@ -58,8 +58,9 @@ export class HeldLeases {
       const { broken } = holding.record;
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
       const changed = change(holding.record);
-      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send.
-      const arrivedAt = holding.unreportedAt;
+      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send. Where a
+      // failover may undo what is read, only the next write counts.
+      const arrivedAt = this.#seen.showsUndurable ? undefined : holding.unreportedAt;
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);
       const record = { ...changed, nonce: clock.randomUuid() };
@@ -83,9 +84,15 @@ export class HeldLeases {
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
       if (await this.#catchUp(lease, holding, limits)) {
-        const found = this.#seen.last(election)?.record;
-        const arrived = found && holding.resolveRelease(found) && found.done === done;
-        return arrived ? "released" : "not-held";
+        const found = this.#seen.last(election);
+        const arrived = found && holding.isRelease(found.record) && found.record.done === done;
+        if (arrived && done && this.#seen.showsUndurable) {
+          if (await this.#repeat(election, holding, found, limits)) return "released";
+          continue;
+        }
+        holding.resolveReleases();
+        if (!arrived) return "not-held";
+        return this.#seen.showsUndurable ? "unconfirmed" : "released";
       }
       const vacated: LeaseRecord = {
         ...vacate(holding.record, this.#seen.clock.randomUuid()),
@@ -98,10 +105,17 @@ export class HeldLeases {
         holding.overtake();
         continue;
       }
-      holding.resolveRelease(vacated);
+      holding.resolveReleases();
       return "released";
     }
     throw this.#conflict("release", election);
+  }
+
+  /** Writes what was found once more: an occurrence that a read shows as done is done for good once this is acknowledged. */
+  async #repeat(election: string, holding: Holding, { record, version }: Found, limits: RequestLimits): Promise<boolean> {
+    const again = { ...record, nonce: this.#seen.clock.randomUuid() };
+    holding.releasing(again.nonce);
+    return (await this.#seen.write(election, again, { record, version }, limits)) !== undefined;
   }
 
   /**

@@ -26,6 +26,7 @@ import { checkName, checkReservation, checkTerm, checkValue } from "../store/nam
 import { systemClock, type Clock } from "../time/clock.ts";
 import { Acquisitions } from "./acquisitions.ts";
 import { HeldLeases, type Vacating } from "./held-leases.ts";
+import type { Found } from "./holding.ts";
 import { ordered } from "./record-orders.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import type { RecordStore } from "./record-store.ts";
@@ -174,12 +175,20 @@ export class RecordLeaseStore implements LeaseStore {
         const changed = ordered(record, { snapshot, ageMs }, order, this.clock.randomUuid());
         return (await this.#seen.write(election, changed, { record, version }, limits)) !== undefined;
       },
+      ...(this.#seen.showsUndurable ? { confirm: () => this.#rewrite(election, { record, version }, limits) } : {}),
     };
+  }
+
+  /** Writes a record once more as it was found, with a version of its own: once that is acknowledged, so is what it holds. */
+  async #rewrite(election: string, found: Found, limits: OrderLimits): Promise<boolean> {
+    return (await this.#seen.write(election, found.record, found, limits)) !== undefined;
   }
 }
 
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, roundTrips, pushes = "every-write" } = records.capabilities;
+  const { storeClock, maxValueBytes, fence, showsUndurable, pushes = "every-write" } = records.capabilities;
+  // A write whose reply was lost, a reading that finds it, and the write that makes it count.
+  const roundTrips = records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined);
   return {
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
@@ -188,6 +197,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     maxLeaseMs: MAX_LEASE_MS,
     leaseGranularityMs: 1,
     ...(roundTrips === undefined ? {} : { roundTrips }),
+    ...(showsUndurable ? { showsUndurable } : {}),
     maxValueBytes,
     fence,
     transfer: { drain: "full" },

@@ -5,7 +5,8 @@ import type { Reservation } from "../store/lease-store.ts";
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
  * enforce leases itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
  *
- * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost.
+ * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost. A service that
+ * may show a write before it is durable says so, by `showsUndurable`.
  */
 export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
@@ -36,6 +37,8 @@ export interface RecordStoreCapabilities {
   readonly storeClock: StoreClock | undefined;
   /** See {@link LeaseStoreCapabilities}. */
   readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
+  /** See {@link LeaseStoreCapabilities}. */
+  readonly showsUndurable?: LeaseStoreCapabilities["showsUndurable"];
   /** The writes that `watch` pushes; see {@link LeaseStoreCapabilities}. */
   readonly pushes?: LeaseStoreCapabilities["pushes"];
 }

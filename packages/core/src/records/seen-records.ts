@@ -68,7 +68,7 @@ export class SeenRecords {
 
   constructor(records: RecordStore, clock: Clock) {
     this.clock = clock;
-    this.abandoned = new AbandonedTerms(clock);
+    this.abandoned = new AbandonedTerms(clock, records.capabilities.showsUndurable);
     this.#records = records;
     this.#requests = new RecordRequests(records, clock);
     this.#sightings = new Recent(clock);
@@ -78,6 +78,11 @@ export class SeenRecords {
   /** The name of the service, for messages. */
   get name(): string {
     return this.#records.name;
+  }
+
+  /** Reports whether what a read shows may be undone by a failover; see {@link LeaseStoreCapabilities.showsUndurable}. */
+  get showsUndurable(): boolean {
+    return this.#records.capabilities.showsUndurable === true;
   }
 
   /** Returns what was seen last of an election's record. */

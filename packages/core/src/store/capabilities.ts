@@ -20,6 +20,11 @@ export interface LeaseStoreCapabilities {
    * request, and a reading where its reply was lost
    */
   readonly roundTrips?: number | undefined;
+  /**
+   * True where a read may show a write that a failover undoes later, because it was never acknowledged. Nothing counts there by
+   * reading: whatever was found to be ours, or done, counts once a later write to that record is acknowledged. @defaultValue false
+   */
+  readonly showsUndurable?: boolean | undefined;
   /** The longest value a leader can publish, in bytes of UTF-8. */
   readonly maxValueBytes: number;
   /** `atomic`: a stale leader's guarded write always fails. `after-seal`: once the newer leader has sealed the target. */

@@ -213,8 +213,11 @@ export type RenewOutcome =
       readonly explanation: string;
     };
 
-/** `not-held`: the lease was no longer ours; nothing was changed. */
-export type ReleaseOutcome = "released" | "not-held";
+/**
+ * - `not-held`: the lease was no longer ours; nothing was changed.
+ * - `unconfirmed`: a read shows our release, on a store where a failover may still undo that: then the lease expires by itself.
+ */
+export type ReleaseOutcome = "released" | "unconfirmed" | "not-held";
 
 export interface ReadOptions {
   readonly timeoutMs?: number | undefined;

@@ -64,6 +64,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: STORE_CLOCK,
+    showsUndurable: true,
   };
   readonly #table: RecordTable;
   readonly #statements: Statements;

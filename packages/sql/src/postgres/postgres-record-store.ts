@@ -38,6 +38,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     fence: "atomic",
     storeClock: STORE_CLOCK,
     pushes: "all-but-renewals",
+    showsUndurable: true,
   };
   readonly #table: RecordTable;
   readonly #statements: Statements;
