@@ -116,7 +116,9 @@ export class Administration {
         if (!standing || standing.snapshot.term !== term || !isDue(order, standing.snapshot)) {
           // Another's break of that term takes the place of ours in the record: the term is broken, as was ordered.
           const isBroken = order.kind === "break" && current?.term === term && current?.endingReason !== undefined;
-          const isOver = unanswered !== undefined && (isUnknown(unanswered) || isBroken);
+          // A failover that has undone the term has undone the order, too.
+          const isUndone = standing?.confirm !== undefined && standing.snapshot.term < (term ?? 0);
+          const isOver = unanswered !== undefined && (isUnknown(unanswered) || isBroken) && !isUndone;
           isSent = true;
           if (isOver && standing && !(await isConfirmed(standing))) continue;
           return { carriedOut: isOver, term: term ?? 0, current };

@@ -24,11 +24,12 @@ const STORES = {
   /** Pushes every write, and tells ages exactly, as Firestore does. */
   "records with a push": (world, rate) =>
     records(world, { pushes: "every-write", storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
-  /** Pushes all but renewals, and has a clock that may step, as PostgreSQL does. */
+  /** Pushes all but renewals, has a clock that may step, and may show what a failover undoes, as PostgreSQL does. */
   "records with a clock": (world, rate) =>
     records(world, {
       pushes: "all-but-renewals",
       storeClock: { toleranceMs: 100, exact: false, mayStep: true },
+      showsUndurable: true,
       clockRate: rate,
     }),
   /** The real DynamoDB provider and SDK. */
