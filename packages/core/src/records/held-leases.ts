@@ -3,6 +3,7 @@ import { shareLimits } from "../store/call-limits.ts";
 import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
 import { Holding, type Found } from "./holding.ts";
+import { isLost } from "./lost-record.ts";
 import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
@@ -128,7 +129,7 @@ export class HeldLeases {
     const shown = this.#seen.last(election);
     const isNews = shown && !shown.outdated && shown.version !== holding.version;
     const sighting = isNews ? shown : await this.#seen.read(election, limits);
-    if (!sighting) return lost("missing", false, "its record is gone from the store");
+    if (!sighting || isLost(sighting.record)) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
     // A write of ours that needs no version may have been carried out once more, as a later term, after this one was vacated.
     if (record.termId !== lease.termId || record.term !== lease.term) {

@@ -17,6 +17,8 @@ import type {
   ReleaseOptions,
   ReleaseOutcome,
   RenewOutcome,
+  RepairOptions,
+  RepairOutcome,
   RequestLimits,
   TransferOptions,
   TransferOutcome,
@@ -29,6 +31,7 @@ import { HeldLeases, type Vacating } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { ordered } from "./record-orders.ts";
 import { snapshotOf } from "./record-snapshot.ts";
+import { repairRecord } from "./record-repair.ts";
 import type { RecordStore } from "./record-store.ts";
 import { SeenRecords } from "./seen-records.ts";
 
@@ -158,6 +161,11 @@ export class RecordLeaseStore implements LeaseStore {
     return await this.#administration.transfer(election, candidateId, options);
   }
 
+  async repair(election: string, options?: RepairOptions): Promise<RepairOutcome> {
+    if (options?.leaseDurationMs !== undefined) checkLease(options.leaseDurationMs, this.capabilities);
+    return await repairRecord(this.#seen, election, options);
+  }
+
   /** The election as an administrator finds it: by the record alone, as everybody else does. */
   async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
     let sighting = await this.#seen.read(election, limits);
@@ -201,6 +209,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     maxValueBytes,
     fence,
     transfer: { drain: "full" },
+    repair: true,
     storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
   };

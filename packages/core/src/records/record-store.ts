@@ -120,6 +120,11 @@ export interface StoredRecord {
   readonly nonceWallMs?: number | undefined;
   /** The service tells the time, and the writer of the nonce did not know it: whoever needs its age has it counted anew. */
   readonly undated?: true | undefined;
+  /**
+   * Set where the record is gone, and the fence, which is a record of its own, remembers this term. `data` is ignored, and a write
+   * on the condition of `version` makes a new record. Nobody acquires it before the former lease must have run out.
+   */
+  readonly lostTerm?: number | undefined;
 }
 
 /**

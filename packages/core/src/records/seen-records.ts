@@ -6,6 +6,7 @@ import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import { AbandonedTerms } from "./abandoned-terms.ts";
 import type { Found } from "./holding.ts";
+import { lostRecord } from "./lost-record.ts";
 import { RecordRequests, type GivenLimits } from "./record-requests.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import {
@@ -256,7 +257,8 @@ export class SeenRecords {
       this.#absent.set(election, true);
       return undefined;
     }
-    const record = parseLeaseRecord(stored.data);
+    const { lostTerm } = stored;
+    const record = lostTerm === undefined ? parseLeaseRecord(stored.data) : lostRecord(lostTerm, known?.record);
     if ("problem" in record) {
       this.#sightings.delete(election);
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);

@@ -31,6 +31,8 @@ export interface LeaseStoreCapabilities {
   readonly fence: "atomic" | "after-seal" | "none";
   /** The time that a leader asked to hand over has to drain: all that it needs, or the rest of the lease. */
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
+  /** True where `repair` can set the term after which the next one comes. @defaultValue false */
+  readonly repair?: boolean | undefined;
   /** The store's own clock as a judge of age, where it has one. */
   readonly storeClock: StoreClock | undefined;
   /**

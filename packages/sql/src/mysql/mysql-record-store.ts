@@ -12,7 +12,19 @@ import {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, OWN_FENCE, stored, type RecordTable, type Row } from "../schema.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FENCES,
+  LEASES,
+  lostRow,
+  NO_VERSION,
+  OWN_FENCE,
+  selectFenceTerm,
+  stored,
+  type RecordTable,
+  type Row,
+} from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
@@ -86,7 +98,13 @@ export class MySqlRecordStore implements FencedRecordStore {
       };
       const row = await read();
       // With autocommit off this may be what was there when somebody's transaction began.
-      return stored(Number(row?.["autocommit"]) === 1 ? row : await inOwnTransaction(connection, read));
+      const found = stored(Number(row?.["autocommit"]) === 1 ? row : await inOwnTransaction(connection, read));
+      if (found || !this.#table.fences) return found;
+      const readFence = async (): Promise<Row | undefined> => {
+        const [rows] = await connection.query(statement(selectFenceTerm("?"), this.#key(election)));
+        return (rows as readonly Row[])[0];
+      };
+      return lostRow(await inOwnTransaction(connection, readFence));
     });
   }
 

@@ -13,7 +13,18 @@ import type {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { onOneConnection } from "../requests.ts";
-import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, textOf, type RecordTable, type Row } from "../schema.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FREE_TEXT,
+  lostRow,
+  NO_VERSION,
+  selectFenceTerm,
+  stored,
+  textOf,
+  type RecordTable,
+  type Row,
+} from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted } from "../sql-errors.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
@@ -55,7 +66,9 @@ export class PostgresRecordStore implements FencedRecordStore {
   async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
     return await this.#run("get", election, signal, async (client) => {
       const [row] = (await client.query(statement(this.#statements.select, this.#table.keyOf(election)))).rows;
-      return stored(row && withBytes(row));
+      const found = stored(row && withBytes(row));
+      if (found || !this.#table.fences) return found;
+      return lostRow((await client.query(statement(selectFenceTerm("$1"), [election]))).rows[0]);
     });
   }
 

@@ -19,8 +19,10 @@ import {
   FENCES,
   FREE_TEXT,
   LEASES,
+  lostRow,
   NO_VERSION,
   NONCE_COLUMNS,
+  selectFenceTerm,
   stored,
   type RecordTable,
 } from "../schema.ts";
@@ -78,7 +80,9 @@ export class SqliteRecordStore implements FencedRecordStore {
       const select = database.prepare(this.#statements.select);
       // A number that JavaScript cannot hold would else be an error of the store's, and not the record's.
       select.setReadBigInts(true);
-      return stored(select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)));
+      const found = stored(select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)));
+      if (found || !this.#table.fences) return found;
+      return lostRow(database.prepare(selectFenceTerm("?")).get(election));
     });
   }
 
