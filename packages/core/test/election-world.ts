@@ -52,7 +52,14 @@ export class Candidate {
   readonly events: EventLog;
 
   constructor(world: ElectionWorld, candidateId: string, options: CandidateOptions) {
-    const { beside, clock = beside?.clock ?? world.clock, latencyMs = 0, decides = false, showsUndurable, ...electorOptions } = options;
+    const {
+      beside,
+      clock = beside?.clock ?? world.clock,
+      latencyMs = 0,
+      decides = false,
+      showsUndurable,
+      ...electorOptions
+    } = options;
     this.clock = clock;
     this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs, decides, showsUndurable });
     this.store = beside?.store ?? new RecordLeaseStore(this.records, { clock });

@@ -22,7 +22,10 @@ export const replicaLoss: MishapKind<ReplicaLoss> = {
     world.store.cutOff?.();
     world.orders.acknowledges(false);
     world.beforeCalm(forMs, () => {
-      world.note("service", aheadMs === undefined ? "has its replica back" : "fails over to a replica that lacks what was not acknowledged");
+      world.note(
+        "service",
+        aheadMs === undefined ? "has its replica back" : "fails over to a replica that lacks what was not acknowledged",
+      );
       if (aheadMs === undefined) world.store.rejoin?.();
       else world.store.failOver?.(aheadMs);
       world.orders.acknowledges(true);
