@@ -98,13 +98,14 @@ export class MySqlRecordStore implements FencedRecordStore {
       };
       const row = await read();
       // With autocommit off this may be what was there when somebody's transaction began.
-      const found = stored(Number(row?.["autocommit"]) === 1 ? row : await inOwnTransaction(connection, read));
+      const isLatest = Number(row?.["autocommit"]) === 1;
+      const found = stored(isLatest ? row : await inOwnTransaction(connection, read));
       if (found || !this.#table.fences) return found;
       const readFence = async (): Promise<Row | undefined> => {
         const [rows] = await connection.query(statement(selectFenceTerm("?"), this.#key(election)));
         return (rows as readonly Row[])[0];
       };
-      return lostRow(await inOwnTransaction(connection, readFence));
+      return lostRow(isLatest ? await readFence() : await inOwnTransaction(connection, readFence));
     });
   }
 
