@@ -269,6 +269,26 @@ describe("what timing promises", () => {
     },
   );
 
+  test.each(services)("every third reply that is lost never deposes, on %j", async (service) => {
+    const clock = new VirtualClock();
+    const process = new ProcessClock(clock);
+    let sent = 0;
+    const network: Network = ({ operation }) => {
+      if (operation !== "watch") sent += 1;
+      return { arrivals: [{ afterMs: 20, ...(sent % 3 === 0 ? {} : { replyAfterMs: 20 }) }] };
+    };
+    const records = new SimulatedRecordService(clock, service).connect(process, network);
+    const store = new RecordLeaseStore(records, { clock: process });
+    const elector = new Elector({ store, election: ELECTION, clock: process, logger: false });
+    const events = new EventLog(elector, process);
+    const settled = elector.run(untilAborted);
+    settled.catch(() => undefined);
+    await clock.advance(3_600_000);
+
+    expect(events.all("ending")).toEqual([]);
+    expect(elector.isLeader).toBe(true);
+  });
+
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
     "a pause of pauseToleratedMs never deposes, whenever it begins",
     async (options, service, weather) => {

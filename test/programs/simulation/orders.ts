@@ -34,7 +34,6 @@ interface Order {
 export class Orders {
   readonly #world: World;
   readonly #orders: Order[] = [];
-  #isAcknowledged = true;
 
   constructor(world: World) {
     this.#world = world;
@@ -108,10 +107,9 @@ export class Orders {
     }
   }
 
-  /** The replica is cut off, or not any more: what is carried out from now on is not acknowledged, or all is. */
-  acknowledges(isSo: boolean): void {
-    this.#isAcknowledged = isSo;
-    if (isSo) for (const order of this.#orders) order.unacknowledged = false;
+  /** The replica has caught up: what was carried out meanwhile stands for good. */
+  acknowledged(): void {
+    for (const order of this.#orders) order.unacknowledged = false;
   }
 
   #undo(): void {
@@ -144,7 +142,7 @@ export class Orders {
     if (!order) return;
     this.#world.note("service", `carries out '${mark}' on term ${term}`);
     order.terms.add(term);
-    order.unacknowledged ||= !this.#isAcknowledged;
+    order.unacknowledged ||= this.#world.store.isCutOff === true;
     if (mark.startsWith(BREAK)) this.#world.referee.broken(term);
     order.carriedOutMs ??= this.#world.nowMs;
     if (order.terms.size > 1) this.#violate(order, `it has hit the terms ${[...order.terms].join(" and ")}`);

@@ -1,4 +1,4 @@
-import { ConfigurationError, StoreError } from "../reporting/errors.ts";
+import { ConfigurationError, isUnknown, StoreError } from "../reporting/errors.ts";
 import { shareLimits } from "../store/call-limits.ts";
 import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
@@ -66,7 +66,7 @@ export class HeldLeases {
       const extendedAt = instantOf(clock);
       const record = { ...changed, nonce: clock.randomUuid() };
       holding.sending(record.nonce, extendedAt);
-      const version = await this.#seen.write(lease.election, record, holding, limits);
+      const version = await this.#write(lease.election, record, holding, limits);
       if (version !== undefined) {
         holding.take({ record, version });
         return extended(holding, extendedAt);
@@ -102,7 +102,7 @@ export class HeldLeases {
         ...(done ? { done } : {}),
       };
       holding.releasing(vacated.nonce);
-      if ((await this.#seen.write(election, vacated, holding, limits)) === undefined) {
+      if ((await this.#write(election, vacated, holding, limits)) === undefined) {
         holding.overtake();
         continue;
       }
@@ -110,6 +110,19 @@ export class HeldLeases {
       return "released";
     }
     throw this.#conflict("release", election);
+  }
+
+  /**
+   * Writes in place of our own record. Where only an acknowledged write counts, the call after a lost reply reads first: a write on
+   * the condition of the old version would mostly fail, and cost a round trip.
+   */
+  async #write(election: string, record: LeaseRecord, holding: Holding, limits: RequestLimits): Promise<string | undefined> {
+    try {
+      return await this.#seen.write(election, record, holding, limits);
+    } catch (error) {
+      if (this.#seen.showsUndurable && isUnknown(error)) holding.overtake();
+      throw error;
+    }
   }
 
   /** Writes what was found once more: an occurrence that a read shows as done is done for good once this is acknowledged. */

@@ -17,18 +17,21 @@ export const replicaLoss: MishapKind<ReplicaLoss> = {
     return { kind: "replica-loss", forMs: drawSpanMs(random, scope), aheadMs: random.chance(0.7) ? stepMs : undefined };
   },
   befall: ({ forMs, aheadMs }, world) => {
-    if (world.referee.isSpoilt) return;
+    const { store, orders, referee } = world;
+    if (referee.isSpoilt || store.isCutOff) return;
     world.note("service", `acknowledges no write for ${Math.round(forMs)} ms`);
-    world.store.cutOff?.();
-    world.orders.acknowledges(false);
+    store.cutOff?.();
     world.beforeCalm(forMs, () => {
-      world.note(
-        "service",
-        aheadMs === undefined ? "has its replica back" : "fails over to a replica that lacks what was not acknowledged",
-      );
-      if (aheadMs === undefined) world.store.rejoin?.();
-      else world.store.failOver?.(aheadMs);
-      world.orders.acknowledges(true);
+      // Another failover may have come first.
+      if (!store.isCutOff) return;
+      if (aheadMs === undefined) {
+        world.note("service", "has its replica back");
+        store.rejoin?.();
+        orders.acknowledged();
+      } else {
+        world.note("service", "fails over to a replica that lacks what was not acknowledged");
+        store.failOver?.(aheadMs);
+      }
     });
   },
 };
