@@ -2,6 +2,7 @@ import type { BlobClient } from "@azure/storage-blob";
 import {
   ConfigurationError,
   systemClock,
+  UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
   type CheckOptions,
@@ -14,6 +15,8 @@ import {
   type OccurrenceOptions,
   type OccurrenceStore,
   type ReadOptions,
+  type RepairOptions,
+  type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
@@ -185,6 +188,15 @@ export class BlobLeaseStore implements LeaseStore {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     return await this.#administration.break(election, options);
+  }
+
+  /** @throws {UnsupportedError} always: the term is written by the holder of the lease alone. */
+  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
+    checkName("election", election);
+    throw new UnsupportedError(
+      "A blob's term is written by the holder of its lease alone. Start the candidates with a minTerm above every term that was seen.",
+      { election },
+    );
   }
 
   /**

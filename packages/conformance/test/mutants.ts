@@ -251,6 +251,15 @@ export const mutants: readonly Mutant[] = [
     transfer: (election, to, options) =>
       store.transfer(election, to, { ...options, transferTimeoutMs: Math.min(options.transferTimeoutMs ?? 30_000, 600_000) }),
   })),
+  writes("a repair does not hold the lease back", "repair", (record) =>
+    record.term > 999_999 ? { ...record, holdMs: undefined } : record,
+  ),
+  behaves("a repair does not raise the term", "repair", (store) => ({
+    repair: async (election, options) => {
+      const outcome = await store.repair(election, { ...options, minTerm: 2 });
+      return outcome.repaired ? { ...outcome, minTerm: options?.minTerm ?? 0 } : outcome;
+    },
+  })),
   behaves("a break whose reply is lost is given up", "lost-break", (store) => ({
     break: (election, options) => givenUpAt("put", () => store.break(election, options)),
   })),
@@ -498,6 +507,9 @@ export const mutants: readonly Mutant[] = [
       return { ...outcome, extendedAt: { ...outcome.extendedAt, wallMs: Infinity } };
     },
   })),
+  behaves("a renewal that a read shows extends the lease, though a failover may undo it", "lost-renewal-reply", (store) => ({
+    capabilities: { ...store.capabilities, showsUndurable: true },
+  })),
   mutant("a paused leader's release frees its successor's lease", "leading-release-after-takeover", {
     ignoresVersion: (record) => record.termId === null,
   }),
@@ -700,6 +712,7 @@ function whole(store: LeaseStore): LeaseStore {
     nextLookMs: (election, retryPeriodMs) => store.nextLookMs(election, retryPeriodMs),
     break: (election, options) => store.break(election, options),
     transfer: (election, to, options) => store.transfer(election, to, options),
+    repair: (election, options) => store.repair(election, options),
     ...(store.watch ? { watch: (election, options) => store.watch?.(election, options) as never } : {}),
   };
 }

@@ -21,6 +21,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 export interface RecordServiceOptions {
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
   readonly pushes?: boolean | "every-write";
+  readonly showsUndurable?: boolean;
   /** Which writes are carried out although their condition does not hold. */
   readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
   /** Which records the service takes for open; `undefined`: one that is not there. @defaultValue as it should */
@@ -151,11 +152,12 @@ class RecordService implements RecordStore {
   readonly #pushesAll: boolean;
   #writes = 0;
 
-  constructor(clock: VirtualClock, { storeClock, pushes, ignoresVersion, isOpen: decide = isOpenTo }: RecordServiceOptions) {
+  constructor(clock: VirtualClock, options: RecordServiceOptions) {
+    const { storeClock, pushes, showsUndurable, ignoresVersion, isOpen: decide = isOpenTo } = options;
     this.#clock = clock;
     this.#isOpen = decide;
     this.#ignoresVersion = ignoresVersion;
-    this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "atomic", storeClock };
+    this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "atomic", storeClock, showsUndurable };
     this.#pushesAll = pushes === "every-write";
     if (pushes) this.watch = (election, { signal }) => this.#watch(election, signal);
   }

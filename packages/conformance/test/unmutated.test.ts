@@ -7,6 +7,7 @@ import { recordSubject } from "./record-subject.ts";
 const KINDS: Readonly<Record<string, RecordServiceOptions>> = {
   "a service that only stores": {},
   "a service that pushes": { pushes: true },
+  "a service that may lose what it shows": { showsUndurable: true },
   "a service with an exact clock": { storeClock: { toleranceMs: 0, exact: true } },
   "a service with a clock that may step": { storeClock: { toleranceMs: 500, exact: false } },
 };

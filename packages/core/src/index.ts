@@ -50,6 +50,8 @@ export type { LeaseStoreCapabilities, StoreClock } from "./store/capabilities.ts
 export type {
   BreakOptions,
   BreakOutcome,
+  RepairOptions,
+  RepairOutcome,
   CheckOptions,
   CheckReport,
   Expiry,

@@ -14,3 +14,24 @@ test("a term that was abandoned is held no longer, unless that was said", async 
   await clock.advance(1_000);
   expect(terms.holdMs("e", found("held"))).toBe(4_000);
 });
+
+test.each([false, true])("a term whose version has passed may return only where versions return: %s", async (versionsReturn) => {
+  const clock = new VirtualClock();
+  const terms = new AbandonedTerms(clock, versionsReturn);
+  const found = (termId: string | null, version: string): void =>
+    terms.settle("e", { termId } as LeaseRecord, { data: undefined, version });
+  terms.add("e", "lost", "1");
+  found(null, "1");
+  expect(terms.has("e")).toBe(true);
+
+  found(null, "2");
+  // No look has to come before the next attempt.
+  expect(terms.has("e")).toBe(false);
+  expect(terms.holdMs("e", { termId: "lost" } as LeaseRecord)).toBe(versionsReturn ? 0 : undefined);
+
+  found("lost", "3");
+  expect(terms.has("e")).toBe(versionsReturn);
+  await clock.advance(900_000);
+  found(null, "4");
+  expect(terms.holdMs("e", { termId: "lost" } as LeaseRecord)).toBeUndefined();
+});

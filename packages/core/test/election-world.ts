@@ -21,6 +21,8 @@ export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" |
   readonly latencyMs?: number;
   /** The service decides by itself whether an election is open. */
   readonly decides?: boolean;
+  /** A failover may undo what the service shows. */
+  readonly showsUndurable?: boolean;
   /** Another candidate of the same process, whose store it shares. */
   readonly beside?: Candidate;
 }
@@ -50,9 +52,16 @@ export class Candidate {
   readonly events: EventLog;
 
   constructor(world: ElectionWorld, candidateId: string, options: CandidateOptions) {
-    const { beside, clock = beside?.clock ?? world.clock, latencyMs = 0, decides = false, ...electorOptions } = options;
+    const {
+      beside,
+      clock = beside?.clock ?? world.clock,
+      latencyMs = 0,
+      decides = false,
+      showsUndurable,
+      ...electorOptions
+    } = options;
     this.clock = clock;
-    this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs, decides });
+    this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs, decides, showsUndurable });
     this.store = beside?.store ?? new RecordLeaseStore(this.records, { clock });
     this.elector = new Elector({ election: ELECTION, logger: false, ...electorOptions, store: this.store, candidateId, clock });
     this.events = new EventLog(this.elector, clock);

@@ -47,6 +47,8 @@ export interface ConnectionOptions {
   readonly latencyMs?: number;
   /** The service also tells how old a nonce is, as the test says in {@link FaultyRecordStore.ageMs}. */
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
+  /** See the capability of that name. @defaultValue false */
+  readonly showsUndurable?: boolean | undefined;
   /** The service decides by itself whether an election is open. @defaultValue false */
   readonly decides?: boolean;
 }
@@ -94,6 +96,12 @@ export class RecordService {
     return this.#service.overwrite(election, data);
   }
 
+  /** Returns what puts the record back as it is now: a failover that loses what was written since. */
+  backUp(election: string): () => void {
+    const backup = this.#service.backUp(election);
+    return () => this.#service.restore(election, backup);
+  }
+
   /** Deletes the record, which Leasehold itself never does. */
   remove(election: string): void {
     this.#service.remove(election);
@@ -118,8 +126,8 @@ export class FaultyRecordStore implements RecordStore {
   readonly #readOnly = new Set<string>();
 
   constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
-    const { clock = serviceClock, latencyMs = 0, storeClock, decides = false } = options;
-    this.capabilities = { maxValueBytes: 1_024, fence: "none", storeClock };
+    const { clock = serviceClock, latencyMs = 0, storeClock, showsUndurable, decides = false } = options;
+    this.capabilities = { maxValueBytes: 1_024, fence: "none", storeClock, showsUndurable };
     this.#service = service;
     this.#candidate = candidate;
     this.#serviceClock = serviceClock;

@@ -73,6 +73,7 @@ describe("MemoryLeaseStore", () => {
       maxValueBytes: 65_536,
       fence: "none",
       transfer: { drain: "full" },
+      repair: true,
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
     });

@@ -221,6 +221,10 @@ export class QueueLeaseStore implements LeaseStore {
     return Promise.reject(new Error("not here"));
   }
 
+  repair(): Promise<never> {
+    return Promise.reject(new Error("A queue has no terms to repair."));
+  }
+
   transfer(): Promise<never> {
     return Promise.reject(new Error("not here"));
   }

@@ -45,6 +45,7 @@ const services: readonly SimulatedRecordServiceOptions[] = [
   {},
   { pushes: true },
   { pushes: true, storeClock: { toleranceMs: 0, exact: true } },
+  { pushes: true, showsUndurable: true },
 ];
 
 const anyService = fc.constantFrom(...services);
@@ -88,7 +89,9 @@ class PromisedWorld {
     this.#weather = weather;
     this.#random = new SeededRandom(weather.seed);
     this.service = new SimulatedRecordService(this.clock, service);
-    this.report = timing(options, this.candidate("probe").store.capabilities);
+    const { capabilities } = this.candidate("probe").store;
+    this.report = timing(options, capabilities);
+    this.roundTripsInAttempt = capabilities.roundTrips ?? 2;
   }
 
   candidate(candidateId: string): PromisedCandidate {
@@ -251,10 +254,10 @@ describe("what timing promises", () => {
   });
 
   test.prop([fc.integer({ min: 1_000, max: 60_000 }), anyService, anyWeather, fc.constantFrom("request", "reply")], SEEDED)(
-    "by default, one request that is lost never deposes, at any round trip shorter than a whole attempt",
+    "by default, one lost request never deposes, at any round trip below an attempt, or a third where nothing counts by reading",
     async (leaseDurationMs, service, weather, loses) => {
       const world = new PromisedWorld({ leaseDurationMs }, service, weather);
-      world.roundTripsInAttempt = 1;
+      world.roundTripsInAttempt = service.showsUndurable ? 3 : 1;
       world.loses = loses;
       const leader = world.candidate("leader");
       leader.run();
@@ -264,6 +267,26 @@ describe("what timing promises", () => {
       expect(leader.events.all("ending")).toEqual([]);
     },
   );
+
+  test.each(services)("every third reply that is lost never deposes, on %j", async (service) => {
+    const clock = new VirtualClock();
+    const process = new ProcessClock(clock);
+    let sent = 0;
+    const network: Network = ({ operation }) => {
+      if (operation !== "watch") sent += 1;
+      return { arrivals: [{ afterMs: 20, ...(sent % 3 === 0 ? {} : { replyAfterMs: 20 }) }] };
+    };
+    const records = new SimulatedRecordService(clock, service).connect(process, network);
+    const store = new RecordLeaseStore(records, { clock: process });
+    const elector = new Elector({ store, election: ELECTION, clock: process, logger: false });
+    const events = new EventLog(elector, process);
+    const settled = elector.run(untilAborted);
+    settled.catch(() => undefined);
+    await clock.advance(3_600_000);
+
+    expect(events.all("ending")).toEqual([]);
+    expect(elector.isLeader).toBe(true);
+  });
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
     "a pause of pauseToleratedMs never deposes, whenever it begins",

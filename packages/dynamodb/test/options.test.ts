@@ -77,6 +77,7 @@ test("without a client it makes one", () => {
     maxValueBytes: 65_536,
     fence: "atomic",
     transfer: { drain: "full" },
+    repair: true,
     storeClock: { toleranceMs: 4_000, exact: false },
     reservation: { toleranceMs: 4_000 },
   });

@@ -12,6 +12,8 @@ import {
   type LeaseStoreCapabilities,
   type OccurrenceOptions,
   type ReadOptions,
+  type RepairOptions,
+  type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
@@ -175,6 +177,15 @@ export class EtcdLeaseStore implements LeaseStore {
   /** @throws {UnsupportedError} for a leader in Go, which would not notice, unless `immediate`: then its key is deleted. */
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     return await this.#administration.break(election, options);
+  }
+
+  /** @throws {UnsupportedError} always: a term is a revision of etcd's. */
+  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
+    checkName("election", election);
+    throw new UnsupportedError(
+      "On etcd a term is a revision, which only etcd can raise: restore it with `etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`.",
+      { election },
+    );
   }
 
   /** @throws {UnsupportedError} always: the next in the queue leads, whoever it is. */

@@ -101,7 +101,8 @@ export interface Place {
  * @throws {ForeignRecordError} for what no quorum has written. {ConfigurationError} for another quorum's.
  */
 export function keptOf(election: string, { name, place, names }: Place, stored: StoredRecord | undefined): Kept {
-  if (!stored) return NOTHING;
+  // What a member's fence remembers of a record that is gone counts no more than that record would.
+  if (!stored || stored.lostTerm !== undefined) return NOTHING;
   const { data, version, nonceAgeMs: ageMs } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
   if (record.schema !== 2) {

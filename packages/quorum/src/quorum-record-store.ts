@@ -69,6 +69,7 @@ export class QuorumRecordStore implements RecordStore {
       fence: this.#members.some(isFenced) ? "after-seal" : "none",
       storeClock: storeClockOf(this.#members),
       roundTrips: ROUND_TRIPS,
+      showsUndurable: this.#members.some(({ records }) => records.capabilities.showsUndurable) || undefined,
     };
   }
 

@@ -22,11 +22,15 @@ export type Outcome = { readonly stored: true } | { readonly stored: false; read
 export class Register {
   readonly #clock: Clock;
   readonly #rounds: Rounds;
+  /** The members of which a failover may undo what a read shows. */
+  readonly #undurable: ReadonlySet<string>;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
     this.#clock = clock;
     this.#rounds = new Rounds(election, members, proposer, clock, admission);
+    const undurable = members.filter(({ records }) => records.capabilities.showsUndurable);
+    this.#undurable = new Set(undurable.map(({ name }) => name));
   }
 
   /**
@@ -80,7 +84,9 @@ export class Register {
       for (;;) {
         const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
-        if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base)
+        // What a read shows of this write is written once more where a member may lose it.
+        const isToRepeat = this.#undurable.size > 0 && top?.write === proposal.write;
+        if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base && !isToRepeat)
           return this.#judge(proposal, top, sent);
         if (!hasWaited && this.#rounds.isUnderWay(reading)) {
           hasWaited = true;
@@ -115,7 +121,8 @@ export class Register {
         const top = topOf(reading.kept);
         if (rounds.isChosen(reading.kept)) {
           check(top?.proposal);
-          if (compareBallots(reading.kept.get(name)?.accepted, top?.accepted) === 0) return;
+          const isShown = compareBallots(reading.kept.get(name)?.accepted, top?.accepted) === 0;
+          if (isShown && (!this.#undurable.has(name) || rounds.hasAcknowledged(name, top?.accepted))) return;
         }
         // While it is silent there is nothing to be repaired for it.
         if (reading.answers.has(name)) await this.#repair(reading, limits);

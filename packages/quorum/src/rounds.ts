@@ -204,6 +204,12 @@ export class Rounds {
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
 
+  /** Reports whether a member has acknowledged to this process that it has accepted this ballot. */
+  hasAcknowledged(name: string, ballot: Ballot | undefined): boolean {
+    const own = this.#links.get(name)?.own;
+    return own?.accepted !== undefined && compareBallots(own.accepted, ballot) === 0;
+  }
+
   /** Whether somebody else's round may be under way: a ballot was promised that is not the one which goes with an accept. */
   isUnderWay({ kept }: Reading): boolean {
     const accepted = topOf(kept)?.accepted;

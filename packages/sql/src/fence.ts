@@ -1,6 +1,6 @@
 import { FencedError, TermRegressedError, UnsupportedError } from "@leasehold/core";
 import type { Fence, Fenced, LeaseRecord } from "@leasehold/core/provider";
-import { numberOf, textOf, type Row } from "./schema.ts";
+import { FENCES, numberOf, textOf, type Row } from "./schema.ts";
 
 const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
 /** What to say of tables that have not heard of the leadership. */
@@ -44,7 +44,7 @@ export function fenceIsMissing(election: string, below: number, ifVersion: strin
   if (!found || textOf(found["version"]) !== ifVersion) return false;
   const fenceTerm = numberOf(found["fence_term"]);
   if (fenceTerm === null) return true;
-  if (fenceTerm >= below) throw new TermRegressedError(election, below, fenceTerm);
+  if (fenceTerm >= below) throw new TermRegressedError(election, below - 1, fenceTerm, undefined, `its row in ${FENCES}`);
   return false;
 }
 

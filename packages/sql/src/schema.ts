@@ -111,6 +111,17 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
   ];
 }
 
+/** The term that an election's fence remembers. The parameter is the election, in each dialect's own notation. */
+export function selectFenceTerm(parameter: string): string {
+  return `SELECT term FROM ${FENCES} WHERE election = ${parameter}`;
+}
+
+/** What stands for a record that is gone, if its fence remembers a term. */
+export function lostRow(fence: Row | undefined): StoredRecord | undefined {
+  const lostTerm = numberOf(fence?.["term"] ?? null) ?? 0;
+  return lostTerm > 0 ? { data: undefined, version: NO_VERSION, lostTerm } : undefined;
+}
+
 /** A row as drivers give it: numbers may be text, and text may be bytes. */
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -33,7 +33,9 @@ await describeDatabases(ALL, (test) => {
       for (let tries = 0; tries < 2; tries += 1) {
         await expect(world.store().acquire(world.acquiring())).rejects.toMatchObject({
           code: "TERM_REGRESSED",
+          foundTerm: 1,
           highestTermSeen: 5,
+          message: expect.stringContaining("its row in leasehold_fences has seen term 5"),
         });
       }
       expect(await world.leaseRow()).toEqual(before);
@@ -77,12 +79,17 @@ await describeDatabases(["sqlite"], (test) => {
     expect(outcome).toMatchObject({ acquired: false, current: { holder: "a" } });
   });
 
-  test("leases that were deleted while their fences were kept do not begin again", async ({ world }) => {
+  test("leases that were deleted while their fences were kept go on above them, after one lease", async ({ world }) => {
     const store = world.store();
     await world.win(store);
     await rm(`${world.place}-leasehold`);
 
-    await expect(world.store().acquire(world.acquiring())).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+    await expect(world.store().acquire(world.acquiring())).resolves.toMatchObject({
+      acquired: false,
+      current: { term: 1, bar: { kind: "hold" } },
+    });
+    await expect(world.store().repair(world.election, { leaseDurationMs: 15_000 })).resolves.toMatchObject({ minTerm: 1_001 });
+    expect(await world.leaseRow()).toMatchObject({ term: 1_000 });
   });
 });
 

@@ -10,6 +10,8 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
+  type RepairOptions,
+  type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
   type StoreWarnings,
@@ -254,6 +256,15 @@ export class VotingLeaseStore implements LeaseStore {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     return await this.#administration.break(election, options);
+  }
+
+  /** @throws {UnsupportedError} always: the servers give each other the terms. */
+  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
+    checkName("election", election);
+    throw new UnsupportedError(
+      "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
+      { election },
+    );
   }
 
   async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {

@@ -11,6 +11,8 @@ import {
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
+  type RepairOptions,
+  type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
@@ -99,6 +101,15 @@ export class VotingObserver implements LeaseStore {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     return await this.#administration.break(election, options);
+  }
+
+  /** @throws {UnsupportedError} always: the servers give each other the terms. */
+  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
+    checkName("election", election);
+    throw new UnsupportedError(
+      "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
+      { election },
+    );
   }
 
   async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {

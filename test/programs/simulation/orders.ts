@@ -22,6 +22,10 @@ interface Order {
   /** The terms that it was carried out on. */
   readonly terms: Set<number>;
   carriedOutMs: number | undefined;
+  /** It was carried out while no write was acknowledged. */
+  unacknowledged: boolean;
+  /** Its call has said that it was carried out. */
+  told: boolean;
   /** Its call has said that it was not carried out, and will not be. */
   denied: boolean;
 }
@@ -55,6 +59,7 @@ export class Orders {
       (outcome) => {
         settled();
         this.#settled(order, outcome.broken ? `broke term ${outcome.term}` : "broke nothing");
+        order.told = outcome.broken;
         if (!outcome.broken) this.#denies(order);
         else if (!this.#isClosed(outcome.term)) this.#lies(order, `term ${outcome.term} is broken`);
       },
@@ -91,6 +96,22 @@ export class Orders {
     if (isToNobody) this.#world.time.setTimer(() => this.#undo(), this.lastMs);
   }
 
+  /** What was carried out while no write was acknowledged is undone. Its call does not know that it was carried out. */
+  rolledBack(): void {
+    for (const order of this.#orders) {
+      if (!order.unacknowledged) continue;
+      if (order.told) this.#lies(order, "it was carried out, and a failover has undone it");
+      order.terms.clear();
+      order.carriedOutMs = undefined;
+      order.unacknowledged = false;
+    }
+  }
+
+  /** The replica has caught up: what was carried out meanwhile stands for good. */
+  acknowledged(): void {
+    for (const order of this.#orders) order.unacknowledged = false;
+  }
+
   #undo(): void {
     const { highestTerm } = this.#world.referee;
     const isUnderWay = this.#orders.some(({ toNobody, terms }) => toNobody && (terms.has(highestTerm) || !this.#isSeen));
@@ -107,6 +128,8 @@ export class Orders {
       line,
       terms: new Set<number>(),
       carriedOutMs: undefined,
+      unacknowledged: false,
+      told: false,
       denied: false,
     };
     this.#orders.push(order);
@@ -119,6 +142,7 @@ export class Orders {
     if (!order) return;
     this.#world.note("service", `carries out '${mark}' on term ${term}`);
     order.terms.add(term);
+    order.unacknowledged ||= this.#world.store.isCutOff === true;
     if (mark.startsWith(BREAK)) this.#world.referee.broken(term);
     order.carriedOutMs ??= this.#world.nowMs;
     if (order.terms.size > 1) this.#violate(order, `it has hit the terms ${[...order.terms].join(" and ")}`);

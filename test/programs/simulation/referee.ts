@@ -55,6 +55,11 @@ export class Referee {
     view.forked = (what) => this.violate("one-record", what);
     view.joined = (place) => this.#joined(place);
     view.wroteBroken = (term) => this.violate("break-holds", `term ${term} was broken`);
+    view.rolledBack = (term, claims) => {
+      this.#rolledBack(term);
+      world.schedule.rolledBack(claims);
+      world.orders.rolledBack();
+    };
     view.wrote = ({ term, entry }) => this.#wrote(term, entry);
   }
 
@@ -263,6 +268,16 @@ export class Referee {
     this.#world.note("service", `grants term ${term} (${termId.slice(0, 4)})`);
     if (term <= this.highestTerm) this.violate("terms-rise", `term ${term} after term ${this.highestTerm}`);
     this.highestTerm = Math.max(this.highestTerm, term);
+  }
+
+  /** What was never acknowledged is gone: those terms were given out to nobody, and their orders were not carried out. */
+  #rolledBack(term: number): void {
+    this.#world.note("service", `goes back to term ${term}`);
+    this.highestTerm = term;
+    if (this.#exemptTerm < Infinity) this.#exemptTerm = Math.min(this.#exemptTerm, term);
+    this.#highestWritten = Math.min(this.#highestWritten, term);
+    this.#mustEnd.clear();
+    this.#lastGrant = undefined;
   }
 
   /** Whoever stands back is in no queue, unless he may have seen a newer term come: it would keep those behind it waiting. */

@@ -22,6 +22,8 @@ export class Schedule {
   readonly #running = new Set<Invocation>();
   /** The work of these terms was done. */
   readonly #worked = new Set<string>();
+  /** The occurrences of which an invocation was told that they are recorded as done. */
+  readonly #recorded = new Set<string>();
   #invocations = 0;
   /** When every invocation will have ended, and everything that it has sent has arrived. */
   #endMs = 0;
@@ -91,6 +93,17 @@ export class Schedule {
     if (left !== undefined) throw new Violation("occurrence-open", left);
   }
 
+  /** A failover has undone what was never acknowledged. @param claims as they are now. */
+  rolledBack(claims: ReadonlyMap<string, Claim | undefined>): void {
+    for (const [id, claim] of claims) {
+      if (claim) this.#claims.set(id, claim);
+      else this.#claims.delete(id);
+      if (this.#recorded.has(id) && !claim?.done) {
+        this.#world.referee.violate("done-is-told", `${id} was recorded as done, and a failover has undone that`);
+      }
+    }
+  }
+
   #start(occurrence: Occurrence, delivery: Delivery): void {
     const { limitMs, diesAfterMs = Infinity, pause } = delivery;
     this.#invocations += 1;
@@ -123,6 +136,7 @@ export class Schedule {
     if (ending === "done" && !isDoneByIt) {
       this.#world.referee.violate("done-is-told", `${id} was told that its attempt ${term} at ${election} is recorded as done`);
     }
+    if (ending === "done") this.#recorded.add(election);
     if (ending === "taken-over" && isDoneByIt) {
       this.#world.referee.violate("done-is-told", `${id} was told that its attempt ${term} at ${election} was taken over`);
     }
@@ -135,12 +149,13 @@ export class Schedule {
     const isGranted = termId !== null && termId !== before?.termId;
     if (isGranted) this.#world.note("service", `grants attempt ${term} at ${id}`);
     if (done) this.#world.note("service", `records ${id} as done by attempt ${term}`);
-    if (before?.done) referee.violate("done-once", `${id} is written to after it was done`);
+    // What is done may be written as done once more.
+    if (before?.done && !(done && term === before.term)) referee.violate("done-once", `${id} is written to after it was done`);
     const lastTerm = before?.term ?? 0;
     if (term < lastTerm || (isGranted && term === lastTerm)) {
       referee.violate("terms-rise", `attempt ${term} after attempt ${lastTerm} at ${id}`);
     }
-    const isItsOwn = term === lastTerm && this.#worked.has(before?.termId ?? "");
+    const isItsOwn = term === lastTerm && (before?.done === true || this.#worked.has(before?.termId ?? ""));
     if (done && !isItsOwn) referee.violate("done-once", `${id} is recorded as done by somebody who has not done it`);
   }
 }

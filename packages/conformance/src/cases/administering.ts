@@ -242,6 +242,31 @@ export const administering: readonly Case[] = [
       await scene.refuses("ifTerm 1.5", election, () => admin.transfer(election, "b", { ifTerm: 1.5 }));
     },
   },
+  {
+    id: "repair",
+    title: "after a repair nobody acquires for one lease, and then the next term is minTerm; a store that cannot is UNSUPPORTED",
+    async run(scene) {
+      const [admin, b] = await scene.connect(2);
+      const term = await scene.leadOnce(b);
+      const minTerm = term + 1_000_000;
+      const options = { minTerm, leaseDurationMs: scene.leaseMs, ...scene.limits };
+      const ending = await scene.ending(admin.repair(scene.election, options));
+      if (!admin.capabilities.repair) {
+        assert.ok("error" in ending && isLeaseholdError(ending.error, "UNSUPPORTED"), "it should be UNSUPPORTED");
+        return;
+      }
+      assert.ok("value" in ending, "a repair of a vacant election has failed");
+      assert.deepEqual(ending.value, { repaired: true, minTerm, holdMs: scene.leaseMs });
+      await scene.look(b);
+      await scene.lose(b, "b");
+      await scene.pass(scene.lapseMs);
+      const next = await scene.win(b, "b", { aboveTerm: term });
+      assert.equal(next.term, minTerm);
+      const again = await admin.repair(scene.election, { ...options, minTerm: minTerm + 10 });
+      assert.equal(again.repaired, false, "a lease that is held was repaired");
+      await scene.keep(b, next);
+    },
+  },
 ];
 
 /** Lets a call run by itself: what it rejects with is looked at later. */

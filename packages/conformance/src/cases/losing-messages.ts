@@ -112,6 +112,21 @@ export const losingMessages: readonly Case[] = [
     },
   },
   {
+    id: "lost-renewal-reply",
+    title: "where a failover may undo what a read shows, a renewal whose reply is lost counts from a later write's send",
+    needs: ["faults"],
+    async run(scene) {
+      const { store, faults, lease } = await heldLease(scene);
+      if (!store.capabilities.showsUndurable) return;
+      await faults.loseReplies();
+      await scene.ending(store.renew(lease, scene.limits));
+      await faults.heal();
+      const sentMs = scene.clock.monotonicMs();
+      const { extendedAt } = await scene.keep(store, lease);
+      if (extendedAt) assert.ok(extendedAt.monotonicMs >= sentMs, "a renewal that nobody acknowledged has extended the lease");
+    },
+  },
+  {
     id: "lost-publication",
     title: "a publication whose reply is lost costs nobody the lease, and can be made again",
     needs: ["faults"],

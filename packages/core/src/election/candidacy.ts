@@ -5,7 +5,8 @@ import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
 import type { Place } from "../store/place.ts";
-import { highestTermSeen, noteTerm } from "./seen-terms.ts";
+import { RolledBackTerms } from "./rolled-back-terms.ts";
+import { highestTermLed, highestTermSeen, noteTerm, noteTermLed } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { RequestKind, StoreContact } from "./store-contact.ts";
 import type { Timing } from "./timing.ts";
@@ -38,10 +39,16 @@ export class Candidacy {
   readonly #options: CandidacyOptions;
   /** The highest term that this candidate has seen, for as long as it lives. */
   #highest = 0;
+  /** The highest that it has led. */
+  #led = 0;
+  /** The term that it was shown last. */
+  #shown = 0;
+  readonly #rolledBack: RolledBackTerms;
 
   constructor(options: CandidacyOptions) {
     this.#options = options;
     this.contact = options.contact;
+    this.#rolledBack = new RolledBackTerms(options.clock, options.timing.leaseDurationMs);
   }
 
   /** @throws {TermRegressedError} for a term below one that this process has seen. */
@@ -68,6 +75,8 @@ export class Candidacy {
 
   /** Takes in what a look or a push has shown. */
   learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
+    this.#shown = snapshot?.term ?? 0;
+    this.#rolledBack.saw(snapshot, this.#shown < this.#highestSeen());
     this.#note(snapshot?.term ?? 0);
     this.#options.onSeen(snapshot);
     return snapshot;
@@ -76,6 +85,7 @@ export class Candidacy {
   /** Reports whether an attempt can succeed, as far as can be seen; or is of use to those who come later. */
   mayTry(snapshot: LeaseSnapshot | undefined): boolean {
     const { candidateId, wishes } = this.#options;
+    if (this.#mayBeRolledBack(snapshot?.term ?? 0) && !this.#rolledBack.isOver) return false;
     return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
   }
 
@@ -148,14 +158,16 @@ export class Candidacy {
   #request(expiry: Expiry | undefined): AcquireRequest {
     const { election, candidateId, wishes, timing } = this.#options;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs } = timing;
+    const highest = this.#highestSeen();
+    const isWaitedOut = this.#mayBeRolledBack(this.#shown) && this.#rolledBack.isWaitedOut;
     return {
       election,
       candidateId,
       value: wishes.value,
       leaseDurationMs,
       renewIntervalMs,
-      minTerm: wishes.minTerm,
-      aboveTerm: this.#highestSeen(),
+      minTerm: isWaitedOut ? Math.max(highest + 1, wishes.minTerm ?? 0) : wishes.minTerm,
+      aboveTerm: highest,
       expiry,
       reservation: wishes.reservation,
       timeoutMs: attemptTimeoutMs,
@@ -178,6 +190,8 @@ export class Candidacy {
     // A later term may have begun since the request was made. Its own may have been seen: some stores show whose turn it is.
     const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
+    this.#led = Math.max(this.#led, lease.term);
+    noteTermLed(this.#options.store, this.#options.election, lease.term);
     if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
     await this.giveBack(lease);
     return undefined;
@@ -188,6 +202,7 @@ export class Candidacy {
     const { election, wishes } = this.#options;
     this.learn(snapshot);
     const term = snapshot?.term ?? 0;
+    if (this.#mayBeRolledBack(term)) return snapshot;
     if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
     return snapshot;
   }
@@ -210,6 +225,16 @@ export class Candidacy {
 
   #failed(kind: RequestKind, error: unknown, signal?: AbortSignal): void {
     if (isStoreFailure(error) && !signal?.aborted) this.contact.failed(kind, error);
+  }
+
+  /**
+   * Reports whether a failover may have undone the terms above this one: the store may show what is not durable, and no elector of
+   * this process has led any of them.
+   */
+  #mayBeRolledBack(term: number): boolean {
+    const { store, election } = this.#options;
+    const led = Math.max(this.#led, highestTermLed(store, election));
+    return store.capabilities.showsUndurable === true && term < this.#highestSeen() && led <= term;
   }
 
   /** Others of this process may have seen more, lately. */

@@ -27,7 +27,7 @@ export async function releaseInTime({ clock, timeoutMs, send }: TimelyRelease): 
     const limitMs = timeoutMs();
     if (limitMs <= 0) return false;
     try {
-      return (await send({ timeoutMs: limitMs })) === "released";
+      return (await send({ timeoutMs: limitMs })) !== "not-held";
     } catch (error) {
       if (tries === TRIES || timeoutMs() <= 0) throw error;
       const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;

@@ -2,16 +2,46 @@ import { systemClock } from "../time/clock.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { Recent } from "../time/recent.ts";
 
-const seen = new WeakMap<LeaseStore, Recent<number>>();
+/** The highest terms of one election that this process knows of. */
+interface Terms {
+  /** Shown by a read, a push or an acquisition. */
+  readonly seen: number;
+  /** Led by this process: the store has acknowledged it. */
+  readonly led: number;
+}
+
+const NONE: Terms = { seen: 0, led: 0 };
+const known = new WeakMap<LeaseStore, Recent<Terms>>();
 
 /** The highest term that this process has lately seen of an election in a store; 0 before any. */
 export function highestTermSeen(store: LeaseStore, election: string): number {
-  return seen.get(store)?.get(election) ?? 0;
+  return termsOf(store, election).seen;
+}
+
+/** The highest term that this process has lately led; 0 before any. */
+export function highestTermLed(store: LeaseStore, election: string): number {
+  return termsOf(store, election).led;
 }
 
 /** Notes a term, so that a record that goes back is noticed by every elector of this process on that store. */
 export function noteTerm(store: LeaseStore, election: string, term: number): void {
-  let terms = seen.get(store);
-  if (!terms) seen.set(store, (terms = new Recent(store.clock ?? systemClock)));
-  if (term > (terms.get(election) ?? 0)) terms.set(election, term);
+  note(store, election, { seen: term, led: 0 });
+}
+
+/** Notes a term that this process leads. */
+export function noteTermLed(store: LeaseStore, election: string, term: number): void {
+  note(store, election, { seen: term, led: term });
+}
+
+function note(store: LeaseStore, election: string, { seen, led }: Terms): void {
+  let terms = known.get(store);
+  if (!terms) known.set(store, (terms = new Recent(store.clock ?? systemClock)));
+  const before = terms.get(election) ?? NONE;
+  if (seen > before.seen || led > before.led) {
+    terms.set(election, { seen: Math.max(seen, before.seen), led: Math.max(led, before.led) });
+  }
+}
+
+function termsOf(store: LeaseStore, election: string): Terms {
+  return known.get(store)?.get(election) ?? NONE;
 }

@@ -66,7 +66,7 @@ export interface TimingReport extends Timing {
   readonly politeHandoverMs: number;
   /**
    * The longest round trip at which all of this holds: half of `attemptTimeoutMs`, since an attempt whose reply was lost takes
-   * two; a quarter of it on a quorum, where an attempt may take four.
+   * two; a third of it on PostgreSQL and MySQL, where it takes three; a quarter on a quorum, where an attempt may take four.
    */
   readonly roundTripMs: number;
   /** The longest outage of the store that never makes a leader step down, whenever it begins. */
@@ -103,8 +103,8 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   // among those that are woken waits for longer: until the push of an acquisition could have come.
   const pollAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
   const { roundTrips = 2 } = capabilities ?? {};
-  // Where an attempt is more than a request and a reading, it may take all of its time though nothing is lost.
-  const answeredMs = roundTrips > 2 ? attemptTimeoutMs : attemptTimeoutMs / 2;
+  // Where more than a write, a reading and a second write fit an attempt, it takes them all though nothing is lost.
+  const answeredMs = roundTrips > 3 ? attemptTimeoutMs : attemptTimeoutMs / roundTrips;
   // What the deadline leaves for a last try after a renewal that was sent in its time. A slow store delays that one, too.
   const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, answeredMs) - attemptTimeoutMs;
   const report = {

@@ -4,7 +4,7 @@ import type { StoredRecord, LeaseRecord } from "./record-store.ts";
 
 /** The condition of a write that needs no version: it may be carried out whenever nobody leads. */
 export const ANY_VERSION: unique symbol = Symbol("any version");
-/** The time after which such a write arrives no more. AWS takes a signature for valid no longer than this. */
+/** The time after which such a write arrives no more, and after which no failover brings a version back. AWS takes a signature for valid no longer than this. */
 const UNDER_WAY_MS = 900_000;
 
 /** The version that a write was conditional on; `undefined`: there was to be none. */
@@ -16,6 +16,8 @@ interface Abandoned {
   readonly sinceMs: number;
   /** The end of its hold, by the monotonic clock. */
   readonly heldUntilMs: number;
+  /** Its last write can no longer arrive, unless a failover brings the version back that it was conditional on. */
+  hasPassed: boolean;
 }
 
 /**
@@ -24,11 +26,14 @@ interface Abandoned {
  */
 export class AbandonedTerms {
   readonly #clock: Clock;
+  readonly #versionsReturn: boolean;
   /** By election and termId. */
   readonly #terms: Recent<Map<string, Abandoned>>;
 
-  constructor(clock: Clock) {
+  /** @param versionsReturn true where a failover may bring a version back that had passed. */
+  constructor(clock: Clock, versionsReturn = false) {
     this.#clock = clock;
+    this.#versionsReturn = versionsReturn;
     this.#terms = new Recent(clock);
   }
 
@@ -36,12 +41,12 @@ export class AbandonedTerms {
   add(election: string, termId: string, condition: Condition, holdMs = 0): void {
     const terms = this.#terms.get(election) ?? new Map<string, Abandoned>();
     const sinceMs = this.#clock.monotonicMs();
-    this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs }));
+    this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs, hasPassed: false }));
   }
 
-  /** Reports whether there are any of an election. */
+  /** Reports whether there are any of an election that may still arrive, or have. */
   has(election: string): boolean {
-    return this.#terms.get(election) !== undefined;
+    return [...(this.#terms.get(election)?.values() ?? [])].some(({ hasPassed }) => !hasPassed);
   }
 
   /** Returns what is left of the hold of the record's term; `undefined` unless that term was abandoned. */
@@ -50,12 +55,17 @@ export class AbandonedTerms {
     return abandoned && abandoned.heldUntilMs - this.#clock.monotonicMs();
   }
 
-  /** Lets go of the terms that can no longer be found: a write conditional on a version that has passed never arrives. */
+  /**
+   * Lets go of the terms that can no longer be found: a write conditional on a version that has passed never arrives. Where versions
+   * return, a term is kept as long as that may be.
+   */
   settle(election: string, { termId }: LeaseRecord, { version }: StoredRecord): void {
     const terms = this.#terms.get(election);
-    for (const [id, { condition, sinceMs }] of terms ?? []) {
-      const mayArrive = condition === ANY_VERSION ? this.#clock.monotonicMs() - sinceMs < UNDER_WAY_MS : condition === version;
-      if (!mayArrive && termId !== id) terms?.delete(id);
+    for (const [id, abandoned] of terms ?? []) {
+      const { condition, sinceMs } = abandoned;
+      const isYoung = this.#clock.monotonicMs() - sinceMs < UNDER_WAY_MS;
+      abandoned.hasPassed = termId !== id && condition !== version && !(condition === ANY_VERSION && isYoung);
+      if (abandoned.hasPassed && !(this.#versionsReturn && isYoung)) terms?.delete(id);
     }
     if (terms?.size === 0) this.#terms.delete(election);
   }

@@ -6,6 +6,7 @@ import { instantOf, type Instant } from "../time/clock.ts";
 import { ANY_VERSION, type Condition } from "./abandoned-terms.ts";
 import { hasMetTransaction } from "./record-requests.ts";
 import type { HeldLeases } from "./held-leases.ts";
+import type { Found } from "./holding.ts";
 import { isOpen, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
@@ -141,6 +142,24 @@ export class Acquisitions {
   }
 
   /**
+   * Makes a win count that was only read, on a store whose reads may show what a failover undoes: writes the record once more,
+   * with a fresh nonce. The lease counts from that write's send. Without its acknowledgement nobody leads on that term.
+   */
+  async #confirm(election: string, { record, version }: Found, request: AcquireRequest): Promise<AcquireOutcome> {
+    const { clock, abandoned } = this.#seen;
+    const grantedAt = instantOf(clock);
+    const again = { ...record, nonce: clock.randomUuid() };
+    let written: string | undefined;
+    try {
+      written = await this.#seen.write(election, again, { record, version }, request);
+    } finally {
+      if (written === undefined) abandoned.add(election, record.termId ?? "", version);
+    }
+    if (written === undefined) return { acquired: false };
+    return { acquired: true, lease: this.#leases.take(election, { record: again, version: written }, grantedAt) };
+  }
+
+  /**
    * Finds out by reading whether a write has arrived that is not known to have.
    * @param lost the error of a write that got no reply. It is thrown unless somebody else has acquired instead: then the
    *   attempt has failed, and that is worth telling.
@@ -149,6 +168,7 @@ export class Acquisitions {
     const { election } = request;
     const sighting = await this.#seen.read(election, request).catch(() => undefined);
     if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
+      if (this.#seen.showsUndurable) return await this.#confirm(election, sighting, request);
       const undated = sighting.isUndated || undefined;
       return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt, undated) };
     }

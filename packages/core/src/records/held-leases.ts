@@ -1,8 +1,9 @@
-import { ConfigurationError, StoreError } from "../reporting/errors.ts";
+import { ConfigurationError, isUnknown, StoreError } from "../reporting/errors.ts";
 import { shareLimits } from "../store/call-limits.ts";
 import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
 import { Holding, type Found } from "./holding.ts";
+import { isLost } from "./lost-record.ts";
 import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
@@ -58,13 +59,14 @@ export class HeldLeases {
       const { broken } = holding.record;
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
       const changed = change(holding.record);
-      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send.
-      const arrivedAt = holding.unreportedAt;
+      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send. Where a
+      // failover may undo what is read, only the next write counts.
+      const arrivedAt = this.#seen.showsUndurable ? undefined : holding.unreportedAt;
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);
       const record = { ...changed, nonce: clock.randomUuid() };
       holding.sending(record.nonce, extendedAt);
-      const version = await this.#seen.write(lease.election, record, holding, limits);
+      const version = await this.#write(lease.election, record, holding, limits);
       if (version !== undefined) {
         holding.take({ record, version });
         return extended(holding, extendedAt);
@@ -83,9 +85,15 @@ export class HeldLeases {
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
       // A broken term may still be released by its holder: that only shortens the wait.
       if (await this.#catchUp(lease, holding, limits)) {
-        const found = this.#seen.last(election)?.record;
-        const arrived = found && holding.resolveRelease(found) && found.done === done;
-        return arrived ? "released" : "not-held";
+        const found = this.#seen.last(election);
+        const arrived = found && holding.isRelease(found.record) && found.record.done === done;
+        if (arrived && done && this.#seen.showsUndurable) {
+          if (await this.#repeat(election, holding, found, limits)) return "released";
+          continue;
+        }
+        holding.resolveReleases();
+        if (!arrived) return "not-held";
+        return this.#seen.showsUndurable ? "unconfirmed" : "released";
       }
       const vacated: LeaseRecord = {
         ...vacate(holding.record, this.#seen.clock.randomUuid()),
@@ -94,14 +102,34 @@ export class HeldLeases {
         ...(done ? { done } : {}),
       };
       holding.releasing(vacated.nonce);
-      if ((await this.#seen.write(election, vacated, holding, limits)) === undefined) {
+      if ((await this.#write(election, vacated, holding, limits)) === undefined) {
         holding.overtake();
         continue;
       }
-      holding.resolveRelease(vacated);
+      holding.resolveReleases();
       return "released";
     }
     throw this.#conflict("release", election);
+  }
+
+  /**
+   * Writes in place of our own record. Where only an acknowledged write counts, the call after a lost reply reads first: a write on
+   * the condition of the old version would mostly fail, and cost a round trip.
+   */
+  async #write(election: string, record: LeaseRecord, holding: Holding, limits: RequestLimits): Promise<string | undefined> {
+    try {
+      return await this.#seen.write(election, record, holding, limits);
+    } catch (error) {
+      if (this.#seen.showsUndurable && isUnknown(error)) holding.overtake();
+      throw error;
+    }
+  }
+
+  /** Writes what was found once more: an occurrence that a read shows as done is done for good once this is acknowledged. */
+  async #repeat(election: string, holding: Holding, { record, version }: Found, limits: RequestLimits): Promise<boolean> {
+    const again = { ...record, nonce: this.#seen.clock.randomUuid() };
+    holding.releasing(again.nonce);
+    return (await this.#seen.write(election, again, { record, version }, limits)) !== undefined;
   }
 
   /**
@@ -114,7 +142,7 @@ export class HeldLeases {
     const shown = this.#seen.last(election);
     const isNews = shown && !shown.outdated && shown.version !== holding.version;
     const sighting = isNews ? shown : await this.#seen.read(election, limits);
-    if (!sighting) return lost("missing", false, "its record is gone from the store");
+    if (!sighting || isLost(sighting.record)) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
     // A write of ours that needs no version may have been carried out once more, as a later term, after this one was vacated.
     if (record.termId !== lease.termId || record.term !== lease.term) {

@@ -74,12 +74,13 @@ export class Holding implements Found {
     this.#releases = [...this.#releases, nonce];
   }
 
-  /**
-   * Reports whether this record is that of a release whose outcome was not known. From here on the outcome of all of them is.
-   */
-  resolveRelease({ nonce }: LeaseRecord): boolean {
-    const arrived = this.#releases.includes(nonce);
+  /** Reports whether this record is that of a release whose outcome was not known. */
+  isRelease({ nonce }: LeaseRecord): boolean {
+    return this.#releases.includes(nonce);
+  }
+
+  /** From here on the outcome of all releases is known. */
+  resolveReleases(): void {
     this.#releases = [];
-    return arrived;
   }
 }

@@ -18,6 +18,8 @@ import type {
   ReleaseOptions,
   ReleaseOutcome,
   RenewOutcome,
+  RepairOptions,
+  RepairOutcome,
   RequestLimits,
   TransferOptions,
   TransferOutcome,
@@ -27,8 +29,10 @@ import { checkName, checkReservation, checkTerm, checkValue } from "../store/nam
 import { systemClock, type Clock } from "../time/clock.ts";
 import { Acquisitions } from "./acquisitions.ts";
 import { HeldLeases, type Vacating } from "./held-leases.ts";
+import type { Found } from "./holding.ts";
 import { ordered } from "./record-orders.ts";
 import { snapshotOf } from "./record-snapshot.ts";
+import { repairRecord } from "./record-repair.ts";
 import type { RecordStore } from "./record-store.ts";
 import { SeenRecords } from "./seen-records.ts";
 
@@ -159,6 +163,11 @@ export class RecordLeaseStore implements LeaseStore {
     return await this.#administration.transfer(election, candidateId, options);
   }
 
+  async repair(election: string, options?: RepairOptions): Promise<RepairOutcome> {
+    if (options?.leaseDurationMs !== undefined) checkLease(options.leaseDurationMs, this.capabilities);
+    return await repairRecord(this.#seen, election, options);
+  }
+
   /** The election as an administrator finds it: by the record alone, as everybody else does. */
   async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
     let sighting = await this.#seen.read(election, limits);
@@ -176,7 +185,13 @@ export class RecordLeaseStore implements LeaseStore {
         const changed = ordered(record, { snapshot, ageMs }, order, this.clock.randomUuid());
         return (await this.#seen.write(election, changed, { record, version }, limits)) !== undefined;
       },
+      ...(this.#seen.showsUndurable ? { confirm: () => this.#rewrite(election, { record, version }, limits) } : {}),
     };
+  }
+
+  /** Writes a record once more as it was found, with a version of its own: once that is acknowledged, so is what it holds. */
+  async #rewrite(election: string, found: Found, limits: OrderLimits): Promise<boolean> {
+    return (await this.#seen.write(election, found.record, found, limits)) !== undefined;
   }
 }
 
@@ -188,7 +203,9 @@ function watchOf(records: RecordStore, election: string, options: WatchOptions):
 async function* nothing(): AsyncGenerator<void> {}
 
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, roundTrips } = records.capabilities;
+  const { storeClock, maxValueBytes, fence, showsUndurable } = records.capabilities;
+  // A write whose reply was lost, a reading that finds it, and the write that makes it count.
+  const roundTrips = records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined);
   return {
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
@@ -196,9 +213,11 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     maxLeaseMs: MAX_LEASE_MS,
     leaseGranularityMs: 1,
     ...(roundTrips === undefined ? {} : { roundTrips }),
+    ...(showsUndurable ? { showsUndurable } : {}),
     maxValueBytes,
     fence,
     transfer: { drain: "full" },
+    repair: true,
     storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
   };

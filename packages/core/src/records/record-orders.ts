@@ -1,5 +1,6 @@
 import type { Order } from "../store/administration.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import { isLost } from "./lost-record.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
 /**
@@ -27,11 +28,13 @@ export function ordered(record: LeaseRecord, found: Finding, order: Order, nonce
 
 /** Everything that bars is lifted, but for the lease of a holder that may still believe in it. */
 function afterBreak(
-  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,
+  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,
   { id, reason, immediate }: Extract<Order, { kind: "break" }>,
   nonce: string,
 ): LeaseRecord {
   const isHeld = record.termId !== null;
+  // The holder of a record that is gone may still believe in its lease, for which the hold stands.
+  if (isLost(record) && !immediate) return { ...record, ...(holdMs === undefined ? {} : { holdMs }), broken: { reason, id } };
   return { ...(isHeld && immediate ? vacate(record, nonce) : record), broken: { reason, id } };
 }
 

@@ -6,7 +6,8 @@ import type { Reservation, WatchOptions } from "../store/lease-store.ts";
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
  * enforce leases itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
  *
- * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost.
+ * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost. A service that
+ * may show a write before it is durable says so, by `showsUndurable`.
  */
 export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
@@ -39,6 +40,8 @@ export interface RecordStoreCapabilities {
   readonly storeClock: StoreClock | undefined;
   /** See {@link LeaseStoreCapabilities}. */
   readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
+  /** See {@link LeaseStoreCapabilities}. */
+  readonly showsUndurable?: LeaseStoreCapabilities["showsUndurable"];
 }
 
 export interface RecordRequestOptions {
@@ -118,6 +121,11 @@ export interface StoredRecord {
   readonly nonceWallMs?: number | undefined;
   /** The service tells the time, and the writer of the nonce did not know it: whoever needs its age has it counted anew. */
   readonly undated?: true | undefined;
+  /**
+   * Set where the record is gone, and the fence, which is a record of its own, remembers this term. `data` is ignored, and a write
+   * on the condition of `version` makes a new record. Nobody acquires it before the former lease must have run out.
+   */
+  readonly lostTerm?: number | undefined;
 }
 
 /**

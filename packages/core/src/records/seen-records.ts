@@ -5,6 +5,7 @@ import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import { AbandonedTerms } from "./abandoned-terms.ts";
 import type { Found } from "./holding.ts";
+import { lostRecord } from "./lost-record.ts";
 import { RecordRequests, type GivenLimits } from "./record-requests.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import {
@@ -58,7 +59,7 @@ export class SeenRecords {
 
   constructor(records: RecordStore, clock: Clock) {
     this.clock = clock;
-    this.abandoned = new AbandonedTerms(clock);
+    this.abandoned = new AbandonedTerms(clock, records.capabilities.showsUndurable);
     this.#records = records;
     this.#requests = new RecordRequests(records, clock);
     this.#sightings = new Recent(clock);
@@ -68,6 +69,11 @@ export class SeenRecords {
   /** The name of the service, for messages. */
   get name(): string {
     return this.#records.name;
+  }
+
+  /** Reports whether what a read shows may be undone by a failover; see {@link LeaseStoreCapabilities.showsUndurable}. */
+  get showsUndurable(): boolean {
+    return this.#records.capabilities.showsUndurable === true;
   }
 
   /** Returns what was seen last of an election's record. */
@@ -211,7 +217,8 @@ export class SeenRecords {
       this.#absent.set(election, true);
       return undefined;
     }
-    const record = parseLeaseRecord(stored.data);
+    const { lostTerm } = stored;
+    const record = lostTerm === undefined ? parseLeaseRecord(stored.data) : lostRecord(lostTerm, known?.record);
     if ("problem" in record) {
       this.#sightings.delete(election);
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);

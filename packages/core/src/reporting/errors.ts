@@ -199,20 +199,23 @@ export class DrainTimeoutError extends LeaseholdError {
 }
 
 /**
- * The store shows a lower term than this process has seen: the record was deleted or restored, and fencing tokens would repeat.
+ * The store shows a lower term than this process, or the election's fence, has seen: the record was deleted or restored, and fencing tokens would repeat.
  */
 export class TermRegressedError extends LeaseholdError {
   readonly foundTerm: number;
   readonly highestTermSeen: number;
 
-  /** @param remedy what to do, on a store where `minTerm` is not it. */
-  constructor(election: string, foundTerm: number, highestTermSeen: number, remedy?: string) {
+  /**
+   * @param remedy what to do, on a store where `minTerm` is not it.
+   * @param seenBy what has seen the higher term.
+   */
+  constructor(election: string, foundTerm: number, highestTermSeen: number, remedy?: string, seenBy = "this process") {
     super(
       "TERM_REGRESSED",
-      `The store shows term ${foundTerm} for '${election}', but this process has seen term ${highestTermSeen}: ` +
+      `The store shows term ${foundTerm} for '${election}', but ${seenBy} has seen term ${highestTermSeen}: ` +
         (remedy ??
           "the record was deleted, restored or rewritten. " +
-            `Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen} (and than any term a fenced resource has seen).`),
+            `Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen}, and than any term a fenced resource has seen: by store.repair(), or by the elector's option.`),
       { election },
     );
     this.foundTerm = foundTerm;

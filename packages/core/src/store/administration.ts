@@ -41,6 +41,11 @@ export interface Standing {
    * acquisition is over with a break, but for the rest of the lease of a holder that may still believe in itself.
    */
   carryOut(order: Order): Promise<boolean>;
+  /**
+   * Where a failover may undo what a look has found: writes that once more as it is, on the condition that nobody has written
+   * since; returns whether that was so. What was found counts then.
+   */
+  confirm?(): Promise<boolean>;
 }
 
 /** The parts of a store that administration needs. */
@@ -102,12 +107,21 @@ export class Administration {
         const standing = await this.#store.look(election, limits);
         const current = standing?.snapshot;
         term ??= current?.term;
-        if (standing?.isCarriedOut(order)) return { carriedOut: true, term: standing.snapshot.term, current };
+        if (standing?.isCarriedOut(order)) {
+          isSent = true;
+          if (await isConfirmed(standing)) return { carriedOut: true, term: standing.snapshot.term, current };
+          unanswered ??= this.#conflict(election, order);
+          continue;
+        }
         if (!standing || standing.snapshot.term !== term || !isDue(order, standing.snapshot)) {
           // Another's break of that term takes the place of ours in the record: the term is broken, as was ordered.
           const isBroken = order.kind === "break" && current?.term === term && current?.endingReason !== undefined;
-          const isOver = isUnknown(unanswered) || isBroken;
-          return { carriedOut: unanswered !== undefined && isOver, term: term ?? 0, current };
+          // A failover that has undone the term has undone the order, too.
+          const isUndone = standing?.confirm !== undefined && standing.snapshot.term < (term ?? 0);
+          const isOver = unanswered !== undefined && (isUnknown(unanswered) || isBroken) && !isUndone;
+          isSent = true;
+          if (isOver && standing && !(await isConfirmed(standing))) continue;
+          return { carriedOut: isOver, term: term ?? 0, current };
         }
         // It has met another write, and this is what that has left.
         if (!isUnknown(unanswered)) unanswered = undefined;
@@ -174,6 +188,11 @@ export class Administration {
       `To try again, pass ifTerm: ${term}, which spares a successor.`;
     return new StoreError(code, message, { ...details, mayHaveBeenApplied: true, cause: unanswered });
   }
+}
+
+/** Reports whether what a look has found stands for good; where a failover may undo it, once it was written again. */
+async function isConfirmed(standing: Standing): Promise<boolean> {
+  return (await standing.confirm?.()) ?? true;
 }
 
 /** Reports whether there is anything to order. */

@@ -18,12 +18,19 @@ export interface LeaseStoreCapabilities {
    * request, and a reading where its reply was lost
    */
   readonly roundTrips?: number | undefined;
+  /**
+   * True where a read may show a write that a failover undoes later, because it was never acknowledged. Nothing counts there by
+   * reading: whatever was found to be ours, or done, counts once a later write to that record is acknowledged. @defaultValue false
+   */
+  readonly showsUndurable?: boolean | undefined;
   /** The longest value a leader can publish, in bytes of UTF-8. */
   readonly maxValueBytes: number;
   /** `atomic`: a stale leader's guarded write always fails. `after-seal`: once the newer leader has sealed the target. */
   readonly fence: "atomic" | "after-seal" | "none";
   /** The time that a leader asked to hand over has to drain: all that it needs, or the rest of the lease. */
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
+  /** True where `repair` can set the term after which the next one comes. @defaultValue false */
+  readonly repair?: boolean | undefined;
   /** The store's own clock as a judge of age, where it has one. */
   readonly storeClock: StoreClock | undefined;
   /**

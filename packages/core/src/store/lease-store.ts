@@ -110,6 +110,15 @@ export interface LeaseStore {
   transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
 
   /**
+   * Mends an election whose record was deleted or restored, so that its terms would repeat: the next term is `minTerm` at least.
+   * The record becomes a vacated one, held for one lease, since the former holder may still believe in its own. A lease that is
+   * held is left as it is: break it first.
+   * @throws {UnsupportedError} unless `capabilities.repair`; the message names what to do instead.
+   * {ConfigurationError} for a `minTerm` that is not above every term that can be seen.
+   */
+  repair(election: string, options?: RepairOptions): Promise<RepairOutcome>;
+
+  /**
    * Returns the occurrences of the schedule of `election`, where this service can keep them: a new store each time, which
    * remembers what it has seen for as long as it is used, so that a process that lives long does not gather every
    * occurrence there ever was.
@@ -227,8 +236,11 @@ export type RenewOutcome =
       readonly explanation: string;
     };
 
-/** `not-held`: the lease was no longer ours; nothing was changed. */
-export type ReleaseOutcome = "released" | "not-held";
+/**
+ * - `not-held`: the lease was no longer ours; nothing was changed.
+ * - `unconfirmed`: a read shows our release, on a store where a failover may still undo that: then the lease expires by itself.
+ */
+export type ReleaseOutcome = "released" | "unconfirmed" | "not-held";
 
 export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
@@ -275,6 +287,32 @@ export interface BreakOptions {
 export type BreakOutcome =
   | { readonly broken: true; readonly term: number }
   | { readonly broken: false; readonly current?: LeaseSnapshot | undefined };
+
+export interface RepairOptions {
+  /**
+   * The least that the next term may be: above every term that a process or a fenced resource has seen. Round it up generously.
+   * @defaultValue 1,000 above the highest term that the record, its fence or this process shows; without any it must be given
+   */
+  readonly minTerm?: number | undefined;
+  /**
+   * The longest lease that the former holder may have had, in milliseconds: nobody acquires before it has passed.
+   * @defaultValue that of the record as this process has seen it, else 60,000
+   */
+  readonly leaseDurationMs?: number | undefined;
+  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** `current` is what was found where the lease is held, so that nothing was changed. */
+export type RepairOutcome =
+  | {
+      readonly repaired: true;
+      /** The least that the next term is. */
+      readonly minTerm: number;
+      /** Nobody may acquire for so long from the repair on. */
+      readonly holdMs: number;
+    }
+  | { readonly repaired: false; readonly current: LeaseSnapshot };
 
 export interface TransferOptions {
   /** Ask only this term to end. Default: the term found by reading first. */

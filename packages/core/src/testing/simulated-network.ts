@@ -42,7 +42,7 @@ export function promptNetwork(latencyMs = 1): Network {
  *
  * @param serve what the service does at each arrival; what it throws is its answer, too.
  */
-export function carry<T>(world: VirtualClock, process: ProcessClock, passage: Passage, serve: () => T): Promise<T> {
+export function carry<T>(world: VirtualClock, process: ProcessClock, passage: Passage, serve: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const answer = (): (() => void) => {
       try {

@@ -25,6 +25,8 @@ export interface SimulatedRecordServiceOptions {
   readonly clockRate?: number | undefined;
   /** It wakes those who watch at each acquisition, release and break; without it there is no watching. */
   readonly pushes?: boolean | undefined;
+  /** Reads may show writes that a failover undoes: see {@link SimulatedRecordService.cutOff}. */
+  readonly showsUndurable?: RecordStoreCapabilities["showsUndurable"];
 }
 
 /** A write that the service has accepted. */
@@ -57,6 +59,12 @@ interface Entry {
   readonly nonceWritten: NonceWritten;
 }
 
+/** What a failover leaves. */
+interface Durable {
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly fences: ReadonlyMap<string, Fence>;
+}
+
 /** The instant at which a nonce was written. */
 interface NonceWritten {
   /** By the clock of the server that wrote it. */
@@ -86,6 +94,8 @@ export class SimulatedRecordService {
   #writes = 0;
   #clockOffsetMs = 0;
   #server = 1;
+  /** What the replica has, while it is cut off. */
+  #durable: Durable | undefined;
   /** Called after each write of a candidate or an administrator that was accepted. */
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
 
@@ -117,7 +127,31 @@ export class SimulatedRecordService {
   /** Another server takes over, whose clock is ahead of the former one's by so much. It knows no age of what that one wrote. */
   failOver(aheadMs: number): void {
     this.#server += 1;
+    if (this.#durable) {
+      replace(this.#entries, this.#durable.entries);
+      replace(this.#fences, this.#durable.fences);
+      this.#past.clear();
+    }
+    this.#durable = undefined;
     this.stepClock(aheadMs);
+  }
+
+  /**
+   * The replica that takes over at a failover is cut off: writes are carried out and shown from now on, none of them is
+   * acknowledged, and a failover undoes them. Until {@link rejoin}.
+   */
+  cutOff(): void {
+    this.#durable ??= { entries: new Map(this.#entries), fences: new Map(this.#fences) };
+  }
+
+  /** The replica has caught up: what is shown is durable again. */
+  rejoin(): void {
+    this.#durable = undefined;
+  }
+
+  /** Reports whether a write that is carried out now is acknowledged. */
+  get acknowledges(): boolean {
+    return this.#durable === undefined;
   }
 
   /** @param past what a replica shows that has not seen the last write. */
@@ -260,13 +294,13 @@ class SimulatedConnection implements RecordStore {
     world: VirtualClock,
     process: ProcessClock,
     network: Network,
-    { storeClock, pushes }: SimulatedRecordServiceOptions,
+    { storeClock, pushes, showsUndurable }: SimulatedRecordServiceOptions,
   ) {
     this.#service = service;
     this.#world = world;
     this.#process = process;
     this.#network = network;
-    this.capabilities = { maxValueBytes: 1_024, fence: "atomic", storeClock };
+    this.capabilities = { maxValueBytes: 1_024, fence: "atomic", storeClock, showsUndurable };
     if (pushes) this.watch = (election, { signal }) => service.watch(election, { process, network, signal });
   }
 
@@ -276,18 +310,28 @@ class SimulatedConnection implements RecordStore {
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const sent = { atMs: this.#world.monotonicMs(), wallMs: this.#process.wallMs() };
-    return this.#carry("put", () => this.#service.put(election, record, options, sent));
+    return this.#carry("put", () => this.#answer(this.#service.put(election, record, options, sent)));
   }
 
   putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
     const sent = { atMs: this.#world.monotonicMs(), wallMs: this.#process.wallMs() };
-    return this.#carry("put", () => this.#service.putIfOpen(election, record, options, sent));
+    return this.#carry("put", () => this.#answer(this.#service.putIfOpen(election, record, options, sent)));
   }
 
-  #carry<T>(operation: string, serve: (passage: Passage) => T): Promise<T> {
+  /** A write that changed nothing waits for no replica. */
+  #answer<T extends { readonly stored: boolean }>(outcome: T): T | Promise<never> {
+    return outcome.stored && !this.#service.acknowledges ? new Promise(() => undefined) : outcome;
+  }
+
+  #carry<T>(operation: string, serve: (passage: Passage) => T | Promise<T>): Promise<T> {
     const passage = this.#network({ operation });
     return carry(this.#world, this.#process, passage, () => serve(passage));
   }
+}
+
+function replace<Value>(all: Map<string, Value>, by: ReadonlyMap<string, Value>): void {
+  all.clear();
+  for (const [key, value] of by) all.set(key, value);
 }
 
 function frozen(value: unknown): unknown {

@@ -13,7 +13,19 @@ import {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks, passesFence } from "../fence.ts";
 import { lockTimeoutMs, type Requests } from "../requests.ts";
-import { COLUMNS, columnValues, FENCES, LEASES, NO_VERSION, OWN_FENCE, stored, type RecordTable, type Row } from "../schema.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FENCES,
+  LEASES,
+  lostRow,
+  NO_VERSION,
+  OWN_FENCE,
+  selectFenceTerm,
+  stored,
+  type RecordTable,
+  type Row,
+} from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted, readInTransaction } from "../sql-errors.ts";
 import {
@@ -72,6 +84,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: STORE_CLOCK,
+    showsUndurable: true,
   };
   readonly #table: RecordTable;
   readonly #statements: Statements;
@@ -95,9 +108,15 @@ export class MySqlRecordStore implements FencedRecordStore {
       };
       const row = await read();
       // With autocommit off this may be what was there when somebody's transaction began.
-      if (Number(row?.["autocommit"]) !== 1) return stored(await inOwnTransaction(connection, read));
-      if (await this.#isInTransaction(connection, row)) throw readInTransaction({ store: this.name, election });
-      return stored(row);
+      const isLatest = Number(row?.["autocommit"]) === 1;
+      if (isLatest && (await this.#isInTransaction(connection, row))) throw readInTransaction({ store: this.name, election });
+      const found = stored(isLatest ? row : await inOwnTransaction(connection, read));
+      if (found || !this.#table.fences) return found;
+      const readFence = async (): Promise<Row | undefined> => {
+        const [rows] = await connection.query(statement(selectFenceTerm("?"), this.#key(election)));
+        return (rows as readonly Row[])[0];
+      };
+      return lostRow(isLatest ? await readFence() : await inOwnTransaction(connection, readFence));
     });
   }
 

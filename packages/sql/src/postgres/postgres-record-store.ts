@@ -14,7 +14,18 @@ import type {
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { fenced, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { lockTimeoutMs, type Requests } from "../requests.ts";
-import { COLUMNS, columnValues, FREE_TEXT, NO_VERSION, stored, textOf, type RecordTable, type Row } from "../schema.ts";
+import {
+  COLUMNS,
+  columnValues,
+  FREE_TEXT,
+  lostRow,
+  NO_VERSION,
+  selectFenceTerm,
+  stored,
+  textOf,
+  type RecordTable,
+  type Row,
+} from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted, readInTransaction } from "../sql-errors.ts";
 import {
@@ -41,6 +52,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: STORE_CLOCK,
+    showsUndurable: true,
   };
   readonly #table: RecordTable;
   readonly #statements: Statements;
@@ -60,7 +72,9 @@ export class PostgresRecordStore implements FencedRecordStore {
     return await this.#run("get", election, options, async (client) => {
       const [row] = (await client.query(statement(this.#statements.select, this.#table.keyOf(election)))).rows;
       if (!isCommitted(client)) throw readInTransaction({ store: this.name, election });
-      return stored(row && withBytes(row));
+      const found = stored(row && withBytes(row));
+      if (found || !this.#table.fences) return found;
+      return lostRow((await client.query(statement(selectFenceTerm("$1"), [election]))).rows[0]);
     });
   }
 

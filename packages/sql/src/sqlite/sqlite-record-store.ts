@@ -19,8 +19,10 @@ import {
   FREE_TEXT,
   GUARDS,
   LEASES,
+  lostRow,
   NO_VERSION,
   NONCE_COLUMNS,
+  selectFenceTerm,
   stored,
   type RecordTable,
   type Row,
@@ -92,11 +94,15 @@ export class SqliteRecordStore implements FencedRecordStore {
   }
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
-    return await this.#run("get", election, signal, ({ leases }) => {
+    return await this.#run("get", election, signal, ({ leases, data }) => {
       const select = leases.prepare(this.#statements.select);
       // A number that JavaScript cannot hold would else be an error of the store's, and not the record's.
       select.setReadBigInts?.(true);
-      return stored(select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)) as Row | undefined);
+      const found = stored(
+        select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)) as Row | undefined,
+      );
+      if (found || !this.#table.fences) return found;
+      return lostRow(data.prepare(selectFenceTerm("?")).get(election) as Row | undefined);
     });
   }
 

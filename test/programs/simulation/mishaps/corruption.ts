@@ -11,7 +11,7 @@ export const corruption: MishapKind<Corruption> = {
   fits: ({ store }) => store !== "voting",
   draw: (random, scope) => ({ kind: "corruption", forMs: drawSpanMs(random, scope) / 2 }),
   befall: ({ forMs }, world) => {
-    const restore = world.referee.isSpoilt ? undefined : world.store.corrupt();
+    const restore = world.referee.isSpoilt || world.store.isCutOff ? undefined : world.store.corrupt();
     if (!restore) return;
     world.referee.spoilt();
     world.note("service", `the record is spoilt for ${Math.round(forMs)} ms`);

@@ -15,6 +15,7 @@ import type { MishapKind, Scope } from "./mishap.ts";
 import { outage } from "./outage.ts";
 import { partition } from "./partition.ts";
 import { replacement } from "./replacement.ts";
+import { replicaLoss } from "./replica-loss.ts";
 import { resign } from "./resign.ts";
 import { revocation } from "./revocation.ts";
 import { serverLoss } from "./server-loss.ts";
@@ -39,6 +40,7 @@ const KINDS = {
   corruption,
   "store-clock-step": storeClockStep,
   "clock-failover": clockFailover,
+  "replica-loss": replicaLoss,
   "cold-call": coldCall,
   tick,
   "member-fault": memberFault,

@@ -8,6 +8,7 @@ import { ORDER_MUTANTS } from "./order-mutants.ts";
 import { QUEUE_MUTANTS } from "./queue-mutants.ts";
 import { QUORUM_MUTANTS } from "./quorum-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
+import { UNDURABLE_MUTANTS } from "./undurable-mutants.ts";
 import { UNSEEN_MUTANTS } from "./unseen-mutants.ts";
 import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
@@ -516,6 +517,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
   ...UNSEEN_MUTANTS,
+  ...UNDURABLE_MUTANTS,
   ...QUEUE_MUTANTS,
   ...ORDER_MUTANTS,
   ...VOTING_MUTANTS,

@@ -48,8 +48,8 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: HELD_LEASES,
-        find: "const arrived = found && holding.resolveRelease(found) && found.done === done;",
-        replace: "const arrived = found && holding.resolveRelease(found) && !done && !found.done;",
+        find: "const arrived = found && holding.isRelease(found.record) && found.record.done === done;",
+        replace: "const arrived = found && holding.isRelease(found.record) && !done && !found.record.done;",
       },
     ],
     stores: CLOCKED,

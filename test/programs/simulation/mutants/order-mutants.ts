@@ -58,8 +58,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
-        replace: "  { holdMs: __, reservation: ___, ...record }: LeaseRecord,",
+        find: "  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,",
+        replace: "  { holdMs, reservation: ___, ...record }: LeaseRecord,",
       },
     ],
     stores: RECORDS,
@@ -72,7 +72,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
+        find: "  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,",
         replace: "  { transfer: _, reservation: ___, ...record }: LeaseRecord,",
       },
     ],
@@ -86,8 +86,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  { transfer: _, holdMs: __, reservation: ___, ...record }: LeaseRecord,",
-        replace: "  { transfer: _, holdMs: __, ...record }: LeaseRecord,",
+        find: "  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,",
+        replace: "  { transfer: _, holdMs, ...record }: LeaseRecord,",
       },
     ],
     stores: RECORDS,

@@ -61,6 +61,14 @@ export class PooledService implements RecordService {
   failOver(aheadMs: number): void {
     this.#service.failOver(aheadMs);
   }
+
+  cutOff(): void {
+    this.#service.cutOff();
+  }
+
+  rejoin(): void {
+    this.#service.rejoin();
+  }
 }
 
 function pooled(records: RecordStore, pool: Pool): RecordStore {

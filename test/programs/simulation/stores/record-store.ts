@@ -57,6 +57,16 @@ export interface RecordService {
   readonly connections?: ConnectionFaults;
   stepClock?(ms: number): void;
   failOver?(aheadMs: number): void;
+  cutOff?(): void;
+  rejoin?(): void;
+}
+
+/** What stood when the replica was cut off. */
+interface Durable {
+  readonly record: LeaseRecord | undefined;
+  readonly turn: Turn;
+  /** The occurrences that were written to since, as they were then. */
+  readonly claims: Map<string, Claim | undefined>;
 }
 
 /** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
@@ -67,7 +77,8 @@ export class SimulatedRecords implements SimulatedStore {
   readonly #service: RecordService;
   /** The present record; undefined before the first, and while it is spoilt. */
   #record: LeaseRecord | undefined;
-  readonly #turn: Turn;
+  #turn: Turn;
+  #durable: Durable | undefined;
 
   constructor(world: VirtualClock, service: RecordService, options: Pick<SimulatedRecordServiceOptions, "storeClock"> = {}) {
     this.#world = world;
@@ -76,7 +87,11 @@ export class SimulatedRecords implements SimulatedStore {
     this.keepsOccurrences = options.storeClock !== undefined;
     this.#service.onAccepted = (write) => {
       const { election, before, record } = write;
-      if (election !== ELECTION) return this.view.claimed(election, before && claimOf(before), claimOf(record));
+      if (election !== ELECTION) {
+        const claim = before && claimOf(before);
+        if (this.#durable && !this.#durable.claims.has(election)) this.#durable.claims.set(election, claim);
+        return this.view.claimed(election, claim, claimOf(record));
+      }
       const order = ordersOf(record).find((mark) => !ordersOf(before).includes(mark));
       if (order !== undefined) this.view.ordered(order, record.term);
       const isItsHolders = record.termId !== null && before?.termId === record.termId;
@@ -154,5 +169,25 @@ export class SimulatedRecords implements SimulatedStore {
 
   failOver(aheadMs: number): void {
     this.#service.failOver?.(aheadMs);
+    const durable = this.#durable;
+    this.#durable = undefined;
+    if (!durable) return;
+    this.#record = durable.record;
+    this.#turn = durable.turn;
+    this.view.rolledBack(durable.record?.term ?? 0, durable.claims);
+  }
+
+  cutOff(): void {
+    this.#service.cutOff?.();
+    this.#durable ??= { record: this.#record, turn: this.#turn.copy(), claims: new Map() };
+  }
+
+  get isCutOff(): boolean {
+    return this.#durable !== undefined;
+  }
+
+  rejoin(): void {
+    this.#service.rejoin?.();
+    this.#durable = undefined;
   }
 }

@@ -70,6 +70,8 @@ export interface ServiceView {
   wroteBroken: (term: number) => void;
   /** Of two writes of the record neither has replaced the other. */
   forked: (what: string) => void;
+  /** A failover has undone what was written since the replica was cut off. `term` is that of the election's record now. */
+  rolledBack: (term: number, claims: ReadonlyMap<string, Claim | undefined>) => void;
   /** A guarded write was accepted. */
   wrote: (write: { readonly term: number; readonly entry: string }) => void;
 }
@@ -83,6 +85,7 @@ export function newServiceView(): ServiceView {
     ordered: () => {},
     granted: () => {},
     wroteBroken: () => {},
+    rolledBack: () => {},
     wrote: () => {},
   };
 }
@@ -184,6 +187,10 @@ export interface SimulatedStore {
   readonly connections?: ConnectionFaults | undefined;
   /** Where several stores make one: what befalls one of them. */
   readonly members?: MemberFaults | undefined;
-  /** Another server takes over, whose clock is so far ahead. */
+  /** Another server takes over, whose clock is so far ahead. What was not acknowledged while the replica was cut off is gone. */
   failOver?(aheadMs: number): void;
+  /** The replica is cut off: writes are shown, and not acknowledged, until it rejoins or takes over. */
+  cutOff?(): void;
+  rejoin?(): void;
+  readonly isCutOff?: boolean;
 }

@@ -25,10 +25,13 @@ const STORES = {
   /** Pushes every write, and tells ages exactly, as Firestore does. */
   "records with a push": (world, rate) =>
     records(world, { pushes: true, storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
-  /** Pushes all but renewals, has a clock that may step, and is reached by a pool of connections, as PostgreSQL is. */
+  /**
+   * Pushes all but renewals, has a clock that may step, may show what a failover undoes, and is reached by a pool of connections, as
+   * PostgreSQL is.
+   */
   "records with a clock": (world, rate) => {
     const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
-    const service = new SimulatedRecordService(world, { pushes: true, storeClock, clockRate: rate });
+    const service = new SimulatedRecordService(world, { pushes: true, storeClock, showsUndurable: true, clockRate: rate });
     return new SimulatedRecords(world, new PooledService(service), { storeClock });
   },
   /** The real DynamoDB provider and SDK. */

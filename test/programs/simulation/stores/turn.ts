@@ -51,6 +51,18 @@ export class Turn {
     return this.#lifted;
   }
 
+  /** Returns one that knows what this one knows, and goes on by itself. */
+  copy(): Turn {
+    const copy = new Turn(this.#toleranceMs);
+    copy.#reservation = this.#reservation;
+    copy.#holdMs = this.#holdMs;
+    copy.#lifted = this.#lifted;
+    copy.#since = this.#since;
+    copy.#sentSince = this.#sentSince;
+    for (const [nonce, firstMs] of this.#firstMs) copy.#firstMs.set(nonce, firstMs);
+    return copy;
+  }
+
   wrote(write: Write): void {
     const { before, record } = write;
     if (record.termId !== null && record.termId !== before?.termId) {

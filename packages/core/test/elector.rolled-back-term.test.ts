@@ -1,0 +1,83 @@
+import type { LeaseRecord } from "@leasehold/core/provider";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
+import { ElectionWorld, RETRY_PERIOD_MS, type Candidate, type Run } from "./election-world.ts";
+
+const UNDURABLE = { showsUndurable: true };
+
+let world: ElectionWorld;
+let first: Candidate;
+let standby: Candidate;
+let run: Run;
+
+/** Term 1 is led by another process, which crashes; a standby waits. */
+async function begin(options: { readonly showsUndurable?: boolean }): Promise<() => void> {
+  world = new ElectionWorld();
+  first = world.candidate("first", options);
+  standby = world.candidate("standby", options);
+  const leadership = await world.clock.runUntil(first.elector.campaign());
+  run = standby.run();
+  await world.clock.advance(RETRY_PERIOD_MS);
+  const failover = world.service.backUp(ELECTION);
+  // The standby sees a term that is never acknowledged, and that a failover undoes.
+  const record = world.service.record(ELECTION) as LeaseRecord;
+  await leadership.release();
+  world.service.overwrite(ELECTION, { ...record, term: 2, termId: "another", nonce: "another", candidateId: "another" });
+  await world.clock.advance(2 * RETRY_PERIOD_MS);
+  return failover;
+}
+
+describe("a term that a standby only saw", () => {
+  let failover: () => void;
+  let lostMs: number;
+
+  beforeEach(async () => {
+    failover = await begin(UNDURABLE);
+    expect(standby.elector.health()).toMatchObject({ leading: false });
+    first.records.failAll({ kind: "lost" });
+    failover();
+    lostMs = world.clock.monotonicMs();
+  });
+
+  test("keeps it out for one whole lease from the first sight of the lower term", async () => {
+    await world.clock.advance(LEASE_MS - 1);
+    expect(standby.elector.isLeader).toBe(false);
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1 });
+  });
+
+  test("is led above after that, without an administrator", async () => {
+    while (!standby.elector.isLeader && world.clock.monotonicMs() < lostMs + 2 * LEASE_MS) await world.clock.advance(100);
+
+    expect(standby.elector.health()).toMatchObject({ leading: true, term: 3 });
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 3 });
+    run.stop();
+    await world.clock.runUntil(run.settled);
+  });
+});
+
+test("a term that this process has led, and that is gone, keeps it out for good", async () => {
+  world = new ElectionWorld();
+  const a = world.candidate("a", UNDURABLE);
+  await (await world.clock.runUntil(a.elector.campaign())).release();
+  const failover = world.service.backUp(ELECTION);
+  await (await world.clock.runUntil(a.elector.campaign())).release();
+  failover();
+
+  const campaigning = a.elector.campaign();
+  campaigning.catch(() => undefined);
+  await world.clock.advance(4 * LEASE_MS);
+
+  expect(a.elector.isLeader).toBe(false);
+  expect(a.events.all("storeFailed").at(-1)).toMatchObject({ error: { code: "TERM_REGRESSED", highestTermSeen: 2 } });
+});
+
+test("on a store that shows only what is durable, a term that was only seen keeps everybody out", async () => {
+  const failover = await begin({});
+  first.records.failAll({ kind: "lost" });
+  failover();
+
+  await world.clock.advance(4 * LEASE_MS);
+
+  expect(standby.elector.isLeader).toBe(false);
+  expect(standby.events.all("storeFailed").at(-1)).toMatchObject({ error: { code: "TERM_REGRESSED", highestTermSeen: 2 } });
+});

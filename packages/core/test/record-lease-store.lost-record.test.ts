@@ -1,0 +1,78 @@
+import { RecordLeaseStore, type StoredRecord } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { RecordService } from "./faulty-record-store.ts";
+
+const UNKNOWN_LEASE_MS = 60_000;
+
+let clock: VirtualClock;
+let service: RecordService;
+/** What the fence remembers. */
+let lostTerm: number | undefined;
+
+/** A store whose fence remembers a term. */
+function open(candidate: string): RecordLeaseStore {
+  const records = service.connect(candidate);
+  const get = records.get.bind(records);
+  records.get = async (election): Promise<StoredRecord | undefined> => {
+    const lost = { data: undefined, version: undefined as unknown as string, lostTerm };
+    return (await get(election)) ?? (lostTerm === undefined ? undefined : lost);
+  };
+  return new RecordLeaseStore(records, { clock });
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  service = new RecordService(clock);
+  lostTerm = 7;
+});
+
+describe("a record that is gone and whose fence remembers term 7", () => {
+  test("is led above that term, one lease after this process noticed", async () => {
+    const standby = open("b");
+    lostTerm = undefined;
+    await win(open("a"), { minTerm: 7 });
+    lostTerm = 7;
+    await standby.read(ELECTION);
+    service.remove(ELECTION);
+
+    expect(await standby.read(ELECTION)).toMatchObject({ state: "vacant", term: 7, bar: { kind: "hold", leftMs: LEASE_MS } });
+    await clock.advance(LEASE_MS - 1);
+    expect(await standby.acquire(acquiring())).toMatchObject({ acquired: false });
+    await clock.advance(1);
+    expect(await standby.acquire(acquiring({ aboveTerm: 7 }))).toMatchObject({ acquired: true, lease: { term: 8 } });
+  });
+
+  test("is held for a minute by a process that never saw the lease", async () => {
+    expect(await open("cold").read(ELECTION)).toMatchObject({ term: 7, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
+  });
+
+  test("is a loss for its leader", async () => {
+    const leader = open("a");
+    lostTerm = undefined;
+    const lease = await win(leader, { minTerm: 7 });
+    lostTerm = 7;
+    service.remove(ELECTION);
+
+    expect(await leader.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing" });
+    expect(await leader.release(lease, LIMITS)).toBe("not-held");
+    expect(service.record(ELECTION)).toBeUndefined();
+  });
+
+  test("keeps its hold when it is broken, unless that is to be immediate", async () => {
+    const admin = open("admin");
+
+    expect(await admin.break(ELECTION, { reason: "stuck" })).toEqual({ broken: true, term: 7 });
+    expect(service.record(ELECTION)).toMatchObject({ term: 7, termId: null, holdMs: UNKNOWN_LEASE_MS });
+
+    service.remove(ELECTION);
+    expect(await admin.break(ELECTION, { reason: "stuck", immediate: true })).toEqual({ broken: true, term: 7 });
+    expect(service.record(ELECTION)).not.toHaveProperty("holdMs");
+  });
+
+  test("is repaired a thousand terms above", async () => {
+    expect(await open("admin").repair(ELECTION)).toEqual({ repaired: true, minTerm: 1_007, holdMs: UNKNOWN_LEASE_MS });
+    expect(service.record(ELECTION)).toMatchObject({ term: 1_006 });
+  });
+});

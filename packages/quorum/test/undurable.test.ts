@@ -1,0 +1,55 @@
+/** A quorum of members whose reads may show what a failover undoes. */
+import { expect, test } from "vitest";
+import { ELECTION, LEASE_MS, versionOf, World, type Client } from "./world.ts";
+
+const UNDURABLE = { showsUndurable: true };
+const leadership = { election: ELECTION, term: 1, termId: "t" };
+/** A request arrives, and its reply is lost. */
+const UNANSWERED = { arrivals: [{ afterMs: 1 }] };
+
+/** The second write of a process, whose replies from two members are lost; returns the requests that it took. */
+async function secondWrite(options: { readonly showsUndurable?: boolean }): Promise<readonly string[]> {
+  const world = await World.founded(options);
+  const one = world.open("one");
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  world.requests();
+  let losing = 2;
+  world.passage = ({ operation, to }) => (operation === "put" && to !== "a" && losing-- > 0 ? UNANSWERED : undefined);
+
+  expect(await world.clock.runUntil(one.startPut("second", first))).toMatchObject({ stored: true });
+
+  return world.requests().filter((request) => request.includes("put"));
+}
+
+test("a quorum says so if one of its members may show what is not durable", async () => {
+  const durable = await World.founded();
+  const undurable = await World.founded(UNDURABLE);
+
+  expect(durable.open("one").store.capabilities.showsUndurable).toBeUndefined();
+  expect(undurable.open("one").store.capabilities.showsUndurable).toBe(true);
+});
+
+test("a write that a majority shows counts there once it is written again; elsewhere at once", async () => {
+  const writesOnDurable = await secondWrite({});
+  const writesOnUndurable = await secondWrite(UNDURABLE);
+
+  expect(writesOnDurable).toHaveLength(3);
+  // Another promise and another accept of each member.
+  expect(writesOnUndurable.length).toBeGreaterThan(6);
+});
+
+test("a seal writes to a member that shows the leadership already, unless that has acknowledged it to this process", async () => {
+  const world = await World.founded(UNDURABLE);
+  const [one, other] = [world.open("one"), world.open("other")];
+  await one.put("first");
+  await world.clock.advance(LEASE_MS / 10);
+  const writesOf = async (by: Client): Promise<number> => {
+    world.requests();
+    await world.clock.runUntil(by.store.seal(leadership, "c", { timeoutMs: 1_000 }));
+    return world.requests().filter((request) => request.includes("put c")).length;
+  };
+
+  expect(await writesOf(one)).toBe(0);
+  expect(await writesOf(other)).toBeGreaterThan(0);
+});
