@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { ALL, describeDatabases, letPass, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
+import { ALL, describeDatabases, IN_VAIN, letPass, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
 interface Led {
   readonly store: SqlLeaseStore;
@@ -161,25 +161,26 @@ await describeDatabases(ALL, (test, kind) => {
   });
 
   describe("holds off until the transaction has ended", () => {
-    const HELD_OFF: Readonly<Record<string, (world: SqlWorld, led: Led, clock: Clock) => Promise<unknown>>> = {
-      "a release": async (_, { store, lease }) => store.release(lease, LIMITS),
-      "a break": async (world, _, clock) => world.store(world.place, clock).break(world.election, { reason: "r", ...LIMITS }),
-      "an immediate break": async (world, _, clock) =>
-        world.store(world.place, clock).break(world.election, { reason: "r", immediate: true, ...LIMITS }),
-      "an acquisition": async (world, _, clock) => {
+    const HELD_OFF: Readonly<Record<string, (world: SqlWorld, led: Led, other: SqlLeaseStore) => Promise<unknown>>> = {
+      "a release": async (_, { store, lease }) => store.release(lease, IN_VAIN),
+      "a break": async (world, _, other) => other.break(world.election, { reason: "r", ...IN_VAIN }),
+      "an immediate break": async (world, _, other) => other.break(world.election, { reason: "r", immediate: true, ...IN_VAIN }),
+      "an acquisition": async (world, _, other) => {
         // The lease has run out, and its leader is in a transaction all the same.
         await letPass(world, 2 * LEASE_MS);
-        const rival = world.store(world.place, clock);
-        await rival.read(world.election, { expiry: "store-clock" });
-        return await rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock", ...LIMITS }));
+        await other.read(world.election, { expiry: "store-clock" });
+        return await other.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock", ...IN_VAIN }));
       },
     };
 
     test.for(Object.entries(HELD_OFF))("%s, which is then not carried out late", async ([name, attempt], { world }) => {
       const clock = new MovableClock();
+      clock.run();
       const before = await led(world, clock);
+      const other = world.store(world.place, clock);
+      await other.read(world.election);
       const session = await guarding(world, before);
-      const outcome = await world.inVain(clock, attempt(world, before, clock));
+      const outcome = await world.inVain(clock, attempt(world, before, other));
       expect(outcome, name).toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
       // It is cancelled where it waits.
       if (kind !== "sqlite") await expect.poll(() => world.busy()).toEqual([]);
@@ -189,10 +190,10 @@ await describeDatabases(ALL, (test, kind) => {
 
       await expect(writes(world)).resolves.toEqual(["guarded"]);
       // Whatever waited for the lock would have had it before one that asks for it only now.
-      const other = await world.session();
-      await other.run("BEGIN");
-      await other.run("UPDATE leasehold_fences SET term = term WHERE election = ?", [world.name()]);
-      await other.run("COMMIT");
+      const later = await world.session();
+      await later.run("BEGIN");
+      await later.run("UPDATE leasehold_fences SET term = term WHERE election = ?", [world.name()]);
+      await later.run("COMMIT");
       expect(await world.leaseRow()).toMatchObject({ term: 1, version, term_id: before.lease.termId });
       expect(await world.fenceRow()).toMatchObject({ term: 1, term_id: before.lease.termId });
     });

@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { describeDatabases, letPass, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
+import { describeDatabases, IN_VAIN, letPass, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
 /** Named like no other, since an election has this name, too. */
 const TICK = `nightly@${randomUUID()}T10:00:00.000Z`;
@@ -105,19 +105,20 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   describe("until the transaction has ended, it holds off", () => {
     const HELD_OFF: Readonly<Record<string, (world: SqlWorld, claimed: Claimed, clock: Clock) => Promise<unknown>>> = {
-      "a release": async (_, { occurrences, claim }) => occurrences.complete(claim, LIMITS),
-      "a renewal": async (_, { occurrences, claim }) => occurrences.renew(claim, LIMITS),
-      "a break": async (world, _, clock) => occurrencesOf(world, clock).break(TICK, { reason: "r", ...LIMITS }),
+      "a release": async (_, { occurrences, claim }) => occurrences.complete(claim, IN_VAIN),
+      "a renewal": async (_, { occurrences, claim }) => occurrences.renew(claim, IN_VAIN),
+      "a break": async (world, _, clock) => occurrencesOf(world, clock).break(TICK, { reason: "r", ...IN_VAIN }),
       "the next attempt": async (world, _, clock) => {
         const rival = occurrencesOf(world, clock);
         await rival.read(TICK, { expiry: "store-clock" });
-        const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock", ...LIMITS });
+        const request = world.acquiring({ election: TICK, candidateId: "b", expiry: "store-clock", ...IN_VAIN });
         return await rival.acquire(request);
       },
     };
 
     test.for(Object.entries(HELD_OFF))("%s, which is then not carried out late", async ([, attempt], { world }) => {
       const clock = new MovableClock();
+      clock.run();
       const before = await claimed(world, clock);
       // It has run out, and its claimant is in a transaction all the same.
       await letPass(world, 2 * LEASE_MS, "leasehold_occurrences");
@@ -147,10 +148,11 @@ await describeDatabases(SERVERS, (test, kind) => {
 
   test("two guarded transactions go side by side", async ({ world }) => {
     const clock = new MovableClock();
+    clock.run();
     const before = await claimed(world, clock);
     const [first, second] = [await guarding(world, before), await guarding(world, before)];
     await second.run("COMMIT");
-    const outcome = await world.inVain(clock, before.occurrences.release(before.claim, LIMITS));
+    const outcome = await world.inVain(clock, before.occurrences.release(before.claim, IN_VAIN));
     expect(outcome).toMatchObject({ code: "STORE_TIMEOUT" });
     await expect.poll(() => world.busy()).toEqual([]);
     await first.run("COMMIT");
