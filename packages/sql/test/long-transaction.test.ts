@@ -19,7 +19,8 @@ await describeDatabases(ALL, (test, kind) => {
     const nonces = new Set<unknown>();
     const rival = world.store();
     // A renewal that waited for the transaction would never be counted.
-    for (const before = renewals; renewals < before + 4;) {
+    const hasRenewed = (): boolean => kind === "sqlite" || nonces.size > 2;
+    for (const before = renewals; renewals < before + 4 || !hasRenewed();) {
       const attempt = await rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock" }));
       expect(attempt.acquired).toBe(false);
       // Not through a connection that waits for the lock of SQLite's file.
@@ -32,7 +33,6 @@ await describeDatabases(ALL, (test, kind) => {
 
     expect(leadership.signal.aborted).toBe(false);
     expect(elector.isLeader).toBe(true);
-    if (kind !== "sqlite") expect(nonces.size).toBeGreaterThan(2);
     const rows = await world.run("SELECT who FROM writes WHERE election = ?", [world.election]);
     expect(rows.map(({ who }) => who)).toEqual(["long"]);
   });

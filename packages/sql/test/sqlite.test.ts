@@ -62,6 +62,7 @@ function prepared(world: SqlWorld, journal: string): DatabaseSync {
 await describeDatabases(["sqlite"], (test) => {
   test.concurrent.for(["DELETE", "WAL"])(
     "of four processes one leads at a time, with the user's data in a file in %s mode",
+    { timeout: 600_000 },
     async (journal, { world }) => {
       const database = prepared(world, journal);
       const candidates = new Candidates(world);
@@ -98,11 +99,12 @@ await describeDatabases(["sqlite"], (test) => {
 
   test.concurrent.for(["DELETE", "WAL"])(
     "a writer that is killed at any moment bars nobody, and opens the fence to nobody, in %s mode",
+    { timeout: 600_000 },
     async (journal, { world }) => {
       prepared(world, journal);
       const script = fileURLToPath(new URL("./sqlite-writer.ts", import.meta.url));
       const terms: number[] = [];
-      for (let round = 0; round < 10; round += 1) {
+      for (let round = 0; round < 5; round += 1) {
         const args = nodeArguments(script, [world.place, world.election]);
         const writer = new OwnedProcess({ name: `writer ${round}`, command: nodeExecutable(), args });
         world.onEnd(() => writer.end());

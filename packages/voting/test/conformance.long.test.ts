@@ -8,7 +8,7 @@ const { requests, lacks, skips } = votingSubject(3);
 runConformance(
   {
     name: "voting (loopback)",
-    leaseMs: 15_000,
+    leaseMs: 60_000,
     // A thousand take place in virtual time.
     rounds: 100,
     requests,
