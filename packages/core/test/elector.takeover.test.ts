@@ -64,8 +64,7 @@ describe("a rival counts from after its read", () => {
     standby.run();
     await world.clock.advance(60_000);
     // Its polls show what was there before, as where they are all lost.
-    const { signal } = new AbortController();
-    const stale = await world.clock.runUntil(standby.records.get(ELECTION, { consistent: true, signal }));
+    const stale = await world.clock.runUntil(standby.records.get(ELECTION));
     standby.records.get = () => Promise.resolve(stale);
     const puts = world.service.count("b", "put");
     await world.clock.advance(LEASE_MS + 2_000);
