@@ -25,7 +25,10 @@ export class QuorumLeaseStore extends RecordLeaseStore {
   constructor(options: QuorumLeaseStoreOptions) {
     checkOptions("QuorumLeaseStore", options, OPTIONS);
     const { members, clock = systemClock, logger } = options;
-    const quorum = new QuorumRecordStore(checkMembers(members), clock, Journal.to(logger));
+    const journal = Journal.to(logger);
+    const quorum = new QuorumRecordStore(checkMembers(members), clock, journal);
+    // A member has no elector of its own.
+    for (const member of Object.values(members)) member.warnings?.join(journal);
     super(quorum, { clock });
     this.#quorum = quorum;
     if (Object.values(members).every(keepsOccurrences)) {

@@ -57,7 +57,7 @@ export class Candidate {
   /** When its task was last heard of, by its own clock. */
   checkpointMs = 0;
   /** When its last term ended, by its own clock. */
-  #endedMs = -Infinity;
+  #gaveUpMs = -Infinity;
   /** How many tasks are pending. */
   pending = 0;
   readonly #options: CandidateOptions;
@@ -103,10 +103,11 @@ export class Candidate {
       const { reason: why } = reason as { readonly reason?: string };
       if (why === "taken" || why === "missing") referee.lost(this);
     });
-    this.elector.on("stoppedLeading", () => {
+    this.elector.on("stoppedLeading", ({ reason }) => {
       if (this.pending > 0) referee.stoppedEarly(this);
-      this.#endedMs = this.clock.monotonicMs();
-      this.#stoppedMs = this.#endedMs;
+      this.#stoppedMs = this.clock.monotonicMs();
+      // A lease that was lost triggers no cooldown.
+      if (!isLeaseholdError(reason, "LEASE_LOST")) this.#gaveUpMs = this.#stoppedMs;
     });
     this.elector.on("listenerFailed", ({ error }) => referee.gaveUp(this, error));
   }
@@ -121,7 +122,7 @@ export class Candidate {
 
   /** By its own clock its cooldown after a term is not over. */
   get standsBack(): boolean {
-    return this.clock.monotonicMs() < this.#endedMs + this.elector.timing.cooldownMs;
+    return this.clock.monotonicMs() < this.#gaveUpMs + this.elector.timing.cooldownMs;
   }
 
   /** It lives, and was not told to stop. */

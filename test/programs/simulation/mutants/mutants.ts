@@ -498,15 +498,18 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "release-needs-a-push",
     rule: "standbys are cheap",
-    bug: "a standby takes a release for one only where the store has woken it",
-    within: 2_000,
+    bug: "a standby believes its watch: it waits for a whole lease with a release that its polls alone have shown",
+    within: 3_000,
     patches: [
       {
         file: "packages/core/src/election/campaign.ts",
         find: "    if (isProven || candidacy.mayTry(snapshot)) return",
-        replace: `    const { isWoken } = this.#last as Polled;
-    const isTold = this.#isFirst || isWoken || !this.#polls.isPushed || snapshot?.state !== "vacant";
-    if (isProven || (isTold && candidacy.mayTry(snapshot))) return`,
+        replace: `    const { clock, store } = this.#options;
+    const untold = this as unknown as { sinceMs?: number | undefined };
+    const isUntold = !this.#isFirst && !this.#last?.isWoken && store.watch !== undefined && snapshot?.state === "vacant";
+    untold.sinceMs = isUntold ? (untold.sinceMs ?? clock.monotonicMs()) : undefined;
+    const waitsMs = isUntold ? (untold.sinceMs ?? 0) + (snapshot?.leaseDurationMs ?? 0) - clock.monotonicMs() : 0;
+    if (isProven || (waitsMs <= 0 && candidacy.mayTry(snapshot))) return`,
       },
     ],
     stores: ["records with a push", "records with a clock"],
