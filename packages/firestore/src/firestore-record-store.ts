@@ -1,5 +1,5 @@
 import type { Firestore } from "@google-cloud/firestore";
-import { systemClock, type Clock } from "@leasehold/core";
+import { systemClock, TermRegressedError, type Clock } from "@leasehold/core";
 import type {
   GetOptions,
   LeaseRecord,
@@ -18,7 +18,7 @@ import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./sc
 import { ReconnectWarnings } from "./slow-reconnect.ts";
 import { FirestoreRequests, type Write } from "./requests.ts";
 import type { Paths } from "./paths.ts";
-import { decodeFields, encodeFields, nanosOf } from "./wire.ts";
+import { decodeFields, encodeFields, nanosOf, type WireTime } from "./wire.ts";
 
 /** The time that an occurrence is kept beyond its retention: no commit is under way for so long. */
 const GRACE_MS = 3_600_000;
@@ -81,12 +81,34 @@ export class FirestoreRecordStore implements RecordStore {
       updateMask: { fieldPaths: FIELD_MASK },
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
-    const writes = [lease];
-    if (fence && this.#retentionMs === undefined) {
-      writes.push({ path: this.#paths.fence(election), fields: encodeFields({ ...fence }) });
+    const isFenced = fence && this.#retentionMs === undefined;
+    // A first term has no fence before it. One that is there remembers a lease that was deleted.
+    const isFirst = isFenced && ifVersion === undefined && fence.termId !== null;
+    const commit = async (fenceCondition: Partial<Write>): Promise<WireTime | undefined> => {
+      const written = isFenced
+        ? [lease, { path: this.#paths.fence(election), fields: encodeFields({ ...fence }), ...fenceCondition }]
+        : [lease];
+      return await this.#renewal.during(election, () => this.#calls.commit(election, written, signal));
+    };
+    let updateTime = await commit(isFirst ? { currentDocument: { exists: false } } : {});
+    if (!updateTime && isFirst) {
+      const before = await this.#fenceWithoutLease(election, fence.term, signal);
+      if (before) updateTime = await commit({ currentDocument: { updateTime: before } });
     }
-    const updateTime = await this.#renewal.during(election, () => this.#calls.commit(election, writes, signal));
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
+  }
+
+  /**
+   * Returns when the fence of a lease that is gone was written; `undefined` where the lease is there, or no fence.
+   * @throws {TermRegressedError} unless the fence is of an earlier term than `term`, which might be led twice.
+   */
+  async #fenceWithoutLease(election: string, term: number, signal: AbortSignal): Promise<WireTime | undefined> {
+    if (await this.get(election, { signal })) return undefined;
+    const { document } = await this.#calls.read(election, this.#paths.fence(election), signal);
+    if (!document) return undefined;
+    const fenceTerm = Number(decodeFields(document.fields)["term"]);
+    if (fenceTerm < term) return document.updateTime;
+    throw new TermRegressedError(election, term, fenceTerm, undefined, "the fence's document");
   }
 
   /**

@@ -6,7 +6,7 @@ import { startFirestoreServer } from "@leasehold/test-kit/firestore-server";
 import { afterAll, beforeAll, describe, expect, test as plainTest } from "vitest";
 import { officialFirestoreMissing, startOfficialFirestore } from "@leasehold/test-kit/backends/official-firestore";
 import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
-import { FENCE_PATH, type FirestoreWorld } from "./firestore-world.ts";
+import { FENCE_PATH, LEASE_PATH, type FirestoreWorld } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 type Fenced = Pick<Lease, "election" | "term" | "termId">;
@@ -121,6 +121,22 @@ describe("a guarded transaction", () => {
     await world.aside((client) => client.doc(FENCE_PATH).delete());
     await expect(world.witness.failureOf(guardedWrite(store, firestore, lease, "x"))).resolves.toMatchObject({ code: "FENCED" });
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
+  });
+
+  test("outlives a lease document that was deleted: no term begins again, until an administrator says above which", async ({
+    world,
+  }) => {
+    const { store, firestore, lease } = await leader(world);
+    await world.aside((client) => client.doc(LEASE_PATH).delete());
+    for (const cold of [world.store(), world.store()]) {
+      await expect(world.witness.failureOf(cold.acquire(acquiring({ candidateId: "b" })))).resolves.toMatchObject({
+        code: "TERM_REGRESSED",
+        highestTermSeen: 1,
+      });
+    }
+    await expect(guardedWrite(store, firestore, lease, "still in term 1")).resolves.toBeUndefined();
+    await expect(win(world.store(), { candidateId: "b", minTerm: 7 })).resolves.toMatchObject({ term: 7 });
+    await expect(world.witness.failureOf(guardedWrite(store, firestore, lease, "x"))).resolves.toMatchObject({ currentTerm: 7 });
   });
 
   test("with somebody's own document in the fence's place is an error that names it", async ({ world }) => {
