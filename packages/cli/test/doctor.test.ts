@@ -23,7 +23,7 @@ test("doctor tells that all is well, and changes nothing", async () => {
     stderr: "",
     stdout: [
       "ok       store     sqlite:///never/opened.db: the package of memory is installed.",
-      "ok       lease     A lease of 15 s fits: after a crash another leads within 21.7 s, and an outage of 2.5 s deposes nobody.",
+      "ok       lease     A lease of 15 s fits: after a crash another leads within 25 s, and an outage of 2.5 s deposes nobody.",
       "ok       access    It answers, and lets this process write: a read took 0 ms, a write 0 ms.",
       "ok       election  Nobody has ever led 'billing'.",
       "",

@@ -84,9 +84,9 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/core/src/election/campaign.ts",
-    from: "if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 1), standBackMs) };",
-    to: "if (standBackMs > 0) return { waitMs: () => Math.min(Math.max(this.#nextLookMs(snapshot), 2), standBackMs) };",
-    why: "The pace of the looks is what bounds them; any wait that is one will do.",
+    from: "if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), standBackMs) };",
+    to: "if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 2), standBackMs) };",
+    why: "The pace of the polls is what bounds them; any wait that is one will do.",
   },
   ...[9, 11].map((part) => ({
     file: "packages/core/src/election/renewals.ts",
@@ -94,12 +94,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: `const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / ${part});`,
     why: "Any slack will do that is short beside an interval.",
   })),
-  {
-    file: "packages/core/src/records/seen-records.ts",
-    from: "for await (const stored of this.#records.watch?.(election, options) ?? []) {",
-    to: "for await (const stored of (this.#records.watch?.(election, options))) {",
-    why: "Only a store whose records can be watched has a watch.",
-  },
   ...[
     ["let scenes = 0;", "let scenes = 1;"],
     ["scenes += 1;", "scenes += 2;"],

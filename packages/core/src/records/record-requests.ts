@@ -13,11 +13,10 @@ import type {
   StoredRecord,
 } from "./record-store.ts";
 
-/** The longest first wait before a write that met another transaction is sent again. It doubles from there. */
+/** The longest wait before a write that met another transaction is sent again: it has to find the gap between two of them. */
 const CONFLICT_WAIT_MS = 20;
-const MAX_CONFLICT_WAIT_MS = 100;
 /** A write is sent at most so often, however much time it has. */
-const CONFLICT_TRIES = 50;
+const CONFLICT_TRIES = 200;
 
 /** Bounds of a request that its caller may give up at any time. */
 export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
@@ -53,7 +52,7 @@ export class RecordRequests {
 
   /**
    * Sends one conditional write, and again soon where it met somebody else's transaction, such as a fenced one on the same
-   * record, of which a leader may have one after the other under way. The waits double, up to a tenth of a second. It does so
+   * record, of which a leader may have one after the other under way. It does so
    * for half of its time, since the last try has the other half, and not more often than {@link CONFLICT_TRIES}.
    */
   async put(
@@ -70,8 +69,7 @@ export class RecordRequests {
         return await this.#write(election, { timeoutMs: leftMs(), signal }, send);
       } catch (error) {
         if (!hasMetTransaction(error) || tries >= CONFLICT_TRIES) throw error;
-        const longestMs = Math.min(CONFLICT_WAIT_MS * 2 ** (tries - 1), MAX_CONFLICT_WAIT_MS);
-        const waitMs = longestMs * (0.5 + this.#clock.random() / 2);
+        const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
         if (leftMs() - waitMs < timeoutMs / 2) throw error;
         await sleep(this.#clock, waitMs, signal);
         // A process that was frozen meanwhile has written nothing, for certain.
